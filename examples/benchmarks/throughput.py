@@ -1,0 +1,173 @@
+"""
+Rows per second beside SGDClassifier
+====================================
+
+Times ``partial_fit`` of :class:`~sklearn_scinol.ScInOLClassifier` against
+:class:`~sklearn.linear_model.SGDClassifier` (``loss="log_loss"``, ``alpha=0``) on the
+same arrays, in turn, in one process, and prints the median time of a row and the median
+of the ratios::
+
+    python examples/benchmarks/throughput.py
+    python examples/benchmarks/throughput.py --engine numpy --repeats 9
+
+The ratio is what to quote: both are timed at the same moment on the same machine. A
+last part times the first compiled fit of a new process, with Numba's import, with and
+without its disk cache.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import SGDClassifier
+
+from sklearn_scinol import ScInOLClassifier, config_context
+
+FIRST_FIT = """
+from time import perf_counter
+import numpy as np
+from sklearn_scinol import ScInOLClassifier
+X = np.random.default_rng(0).standard_normal((100, 20))
+y = X[:, 0] > 0
+start = perf_counter()
+ScInOLClassifier().partial_fit(X, y, classes=[False, True])
+print(perf_counter() - start)
+"""
+
+
+def dense(rng, n, d, n_classes=2):
+    X = rng.standard_normal((n, d))
+    scores = X @ rng.standard_normal((d, n_classes)) / np.sqrt(d)
+    return X, (scores + rng.gumbel(size=scores.shape)).argmax(axis=1)
+
+
+def csr(rng, n, d, draws):
+    """Rows of `draws` columns each, as frequent as words are; duplicates are summed."""
+    columns = (d ** rng.random((n, draws))).astype(np.int32) - 1
+    indptr = np.arange(0, columns.size + 1, draws, dtype=np.int32)
+    values = rng.standard_normal(columns.size)
+    X = sparse.csr_array((values, columns.ravel(), indptr), shape=(n, d))
+    X.sum_duplicates()
+    return X, (X @ rng.standard_normal(d) > 0).astype(int)
+
+
+#: Label, engines, and how the rows are made.
+CASES = [
+    ("dense, d = 5", ("numba", "numpy"), lambda rng, k: dense(rng, 200_000 // k, 5)),
+    ("dense, d = 20", ("numba", "numpy"), lambda rng, k: dense(rng, 100_000 // k, 20)),
+    ("dense, d = 54", ("numba", "numpy"), lambda rng, k: dense(rng, 100_000 // k, 54)),
+    ("dense, d = 100", ("numba", "numpy"), lambda rng, k: dense(rng, 50_000 // k, 100)),
+    ("dense, d = 784", ("numba", "numpy"), lambda rng, k: dense(rng, 10_000 // k, 784)),
+    (
+        "dense, d = 10,000",
+        ("numba", "numpy"),
+        lambda rng, k: dense(rng, 2_000 // k, 10_000),
+    ),
+    (
+        "dense, d = 54, 7 classes",
+        ("numba", "numpy"),
+        lambda rng, k: dense(rng, 50_000 // k, 54, 7),
+    ),
+    (
+        "CSR, 60 of 100,000",
+        ("numba", "numpy"),
+        lambda rng, k: csr(rng, 20_000 // k, 100_000, 60),
+    ),
+    (
+        "CSR, 100 of 1,000,000",
+        ("numba", "numpy"),
+        lambda rng, k: csr(rng, 20_000 // k, 1_000_000, 100),
+    ),
+    (
+        "CSR, 300 of 1,000,000",
+        ("numba", "numpy"),
+        lambda rng, k: csr(rng, 10_000 // k, 1_000_000, 300),
+    ),
+]
+
+
+def seconds(estimator, X, y):
+    """Time of a pass; the estimator has learned before, so that nothing is set up."""
+    start = perf_counter()
+    estimator.partial_fit(X, y)
+    return perf_counter() - start
+
+
+def compare(X, y, repeats, **parameters):
+    """Median times of a row, in microseconds, and the median of their ratios."""
+    classes = np.unique(y)
+    ours = ScInOLClassifier(**parameters).partial_fit(X, y, classes=classes)
+    sgd = SGDClassifier(
+        loss="log_loss", alpha=0, learning_rate="invscaling", eta0=0.01
+    ).partial_fit(X, y, classes=classes)
+    pairs = [(seconds(ours, X, y), seconds(sgd, X, y)) for _ in range(repeats)]
+    scale = 1e6 / X.shape[0]
+    return (
+        scale * median(a for a, _ in pairs),
+        scale * median(b for _, b in pairs),
+        median(a / b for a, b in pairs),
+    )
+
+
+def first_fit(cache):
+    """Seconds of the first compiled fit of a new process, Numba's import included."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    answer = subprocess.run(
+        [sys.executable, "-c", FIRST_FIT],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return float(answer.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    parser.add_argument("--engine", choices=["numba", "numpy"], help="default: both")
+    parser.add_argument("--algorithm", default="scinol2", help="default: scinol2")
+    parser.add_argument("--repeats", type=int, default=7, help="pairs; default: 7")
+    parser.add_argument("--only", default="", help="cases whose label contains this")
+    arguments = parser.parse_args()
+
+    rng = np.random.default_rng(0)
+    print(f"{'rows':24} {'engine':6} {'center':6} {'µs/row':>8} {'SGD':>8} {'ratio':>6}")
+    for label, engines, make in CASES:
+        if arguments.only not in label:
+            continue
+        for engine in engines:
+            if arguments.engine not in (None, engine):
+                continue
+            X, y = make(rng, 10 if engine == "numpy" else 1)
+            for center in (False,) if sparse.issparse(X) else (False, True):
+                with config_context(engine=engine):
+                    ours, sgd, ratio = compare(
+                        X,
+                        y,
+                        arguments.repeats,
+                        algorithm=arguments.algorithm,
+                        center=center,
+                    )
+                print(
+                    f"{label:24} {engine:6} {center!s:6} {ours:8.3f} {sgd:8.3f} "
+                    f"{ratio:6.2f}",
+                    flush=True,
+                )
+    if arguments.engine != "numpy" and not arguments.only:
+        with tempfile.TemporaryDirectory() as cache:
+            without = first_fit(cache)
+            times = [first_fit(cache) for _ in range(3)]
+        print(
+            f"first compiled fit: {without:.2f} s without cache, "
+            f"{median(times):.2f} s with"
+        )
+
+
+if __name__ == "__main__":
+    main()

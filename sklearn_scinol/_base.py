@@ -1,0 +1,711 @@
+"""What all estimators share: validation, learning, prediction, fitted attributes."""
+
+import inspect
+from abc import ABCMeta, abstractmethod
+from contextlib import contextmanager
+from copy import deepcopy
+from numbers import Integral, Real
+from warnings import warn
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array, check_random_state, compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ._callbacks import CallbackSupportMixin, with_callbacks
+from ._model import BLOCK_ROWS, LinearModel
+from .losses import CLASSIFICATION, REGRESSION
+
+__all__ = ["OnlineClassifier", "OnlineRegressor"]
+
+# scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
+_ALLOW_ZERO_WEIGHTS = (
+    {"allow_all_zero_weights": True}
+    if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
+    else {}
+)
+
+
+@contextmanager
+def _unchanged_on_error(estimator):
+    """Give the estimator its attributes back if what is done in the block fails."""
+    before = vars(estimator).copy()
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+def _of_model(name, documentation):
+    """Read-only attribute of a fitted estimator that its model keeps."""
+
+    def get(self):
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return getattr(self._model, name)
+
+    return property(get, doc=documentation)
+
+
+class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the estimators: streams go in, the model's predictions come out."""
+
+    _parameter_constraints: dict = {
+        "center": ["boolean", StrOptions({"auto"})],
+        "fit_intercept": ["boolean"],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left"), None],
+        "shuffle": ["boolean"],
+        "random_state": ["random_state"],
+        "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
+        "warm_start": ["boolean"],
+        "verbose": ["verbose"],
+    }
+
+    n_samples_seen_ = _of_model("t", "Number of rows learned: those of positive weight.")
+    cumulative_loss_ = _of_model(
+        "cumulative_loss", "Sum of the losses suffered before each update."
+    )
+
+    # What the subclasses give.
+
+    @abstractmethod
+    def _make_learner(self):
+        """Learner with the hyperparameters of the estimator."""
+
+    @abstractmethod
+    def _make_loss(self):
+        """Loss with the parameters of the estimator, for the targets it has seen."""
+
+    @abstractmethod
+    def _validate_target(self, y, reset, classes):
+        """Check `y`; return what :meth:`_block_targets` takes, and weights or None."""
+
+    @abstractmethod
+    def _block_targets(self, y):
+        """Targets of a block of rows as the loss takes them."""
+
+    @abstractmethod
+    def _respond(self, decision, method):
+        """Turn predictions of shape (n, n_outputs) into the answer of `method`."""
+
+    # Learning.
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @with_callbacks
+    def fit(self, X, y, sample_weight=None):
+        """Learn from the rows, epoch after epoch, until the loss stops falling.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, in any units.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels, or targets; several outputs in regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses. None stands for ones.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the data or the weights are not usable. The estimator is then as it was.
+        """
+        with _unchanged_on_error(self):
+            go_on = self.warm_start and self.__sklearn_is_fitted__()
+            X, y, sample_weight = self._validate(X, y, sample_weight, reset=not go_on)
+            if sample_weight is not None and not sample_weight.any():
+                raise ValueError(
+                    "Sample weights must contain at least one non-zero number."
+                )
+            if not go_on:
+                self._start(X)
+        self._run_epochs(X, y, sample_weight)
+        return self
+
+    def _run_epochs(self, X, y, sample_weight):
+        n = X.shape[0]
+        random_state = check_random_state(self.random_state)
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        tell = {"estimator": self, "X": X, "y": y}
+        context.call_on_fit_task_begin(**tell)
+        self.loss_curve_ = []
+        best_loss = np.inf
+        converged = False
+        for epoch in range(self.max_iter):
+            epoch_context = context.subcontext(task_name=f"epoch {epoch}")
+            epoch_context.call_on_fit_task_begin(**tell)
+            order = random_state.permutation(n) if self.shuffle else None
+            for _ in self._learn(X, y, sample_weight, order):
+                pass
+            self.n_iter_ = epoch + 1
+            loss = self.loss_curve_[-1]
+            if self.verbose:
+                print(f"Epoch {self.n_iter_}: mean loss {loss:.6g}")
+            if self.tol is not None:
+                converged = loss > best_loss - self.tol * self.loss_curve_[0]
+            best_loss = min(loss, best_loss)
+            stop = epoch_context.call_on_fit_task_end(
+                **tell, reconstruction_attributes=self._fitted_attributes
+            )
+            if converged or stop:
+                break
+        context.call_on_fit_task_end(
+            **tell, reconstruction_attributes=self._fitted_attributes
+        )
+        if self.tol is not None and not (converged or stop):
+            warn(
+                "Maximum number of iteration reached before convergence. Consider "
+                "increasing max_iter to improve the fit.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _fitted_attributes(self):
+        """What a callback needs for an estimator that stopped here."""
+        names = set(vars(self)) - set(self.get_params())
+        fitted = {name for name in names if name.endswith("_")} | {"_model"}
+        return {name: deepcopy(getattr(self, name)) for name in fitted}
+
+    def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
+        """Learn from rows in order; the answers of `method` before each, if it is given."""
+        with _unchanged_on_error(self):
+            first_call = not self.__sklearn_is_fitted__()
+            self._check_first_call(first_call, classes)
+            X, y, sample_weight = self._validate(
+                X, y, sample_weight, reset=first_call, classes=classes
+            )
+            if first_call:
+                self._start(X)
+                self.loss_curve_ = []
+        self.n_iter_ = 1
+        if method is None:
+            for _ in self._learn(X, y, sample_weight):
+                pass
+            return None
+        decision = np.empty((X.shape[0], self._model.n_outputs))
+        for rows, predictions in self._learn(X, y, sample_weight):
+            decision[rows] = predictions
+        return self._respond(decision, method)
+
+    def _check_method(self, method):
+        if method not in self._METHODS:
+            raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
+        getattr(self, method)
+
+    def _check_first_call(self, first_call, classes):
+        """Check that `partial_fit` has what it needs; nothing in regression."""
+
+    def _learn(self, X, y, sample_weight, order=None):
+        """Learn once from each row; the mean loss goes to the curve at the end."""
+        model = self._model
+        loss_before = model.cumulative_loss
+
+        def targets(rows):
+            return self._block_targets(y[rows])
+
+        yield from model.learn(X, targets, sample_weight, order)
+        self.t_ = model.t + 1.0
+        total = X.shape[0] if sample_weight is None else sample_weight.sum()
+        if total > 0:
+            self.loss_curve_.append((model.cumulative_loss - loss_before) / total)
+
+    def _start(self, X):
+        center = not sparse.issparse(X) if self.center == "auto" else self.center
+        self._model = LinearModel(
+            self._make_learner(),
+            self._make_loss(),
+            n_features=X.shape[1],
+            n_outputs=self._n_outputs(),
+            fit_intercept=self.fit_intercept,
+            center=bool(center),
+            average=int(self.average),
+        )
+
+    # Validation.
+
+    def _validate(self, X, y, sample_weight, reset, classes=None):
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            **self._target_checks,
+        )
+        if sparse.issparse(X) and self.center is True:
+            raise ValueError(
+                "Cannot center sparse matrices: pass `center=False` or "
+                "`center='auto'` instead."
+            )
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight,
+                X,
+                dtype=np.float64,
+                ensure_non_negative=True,
+                **_ALLOW_ZERO_WEIGHTS,
+            )
+        y, target_weight = self._validate_target(y, reset, classes)
+        if target_weight is not None:
+            sample_weight = target_weight * (1 if sample_weight is None else sample_weight)
+        return _without_duplicates(X), y, sample_weight
+
+    def _decision(self, X):
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
+        )
+        return self._model.decision(_without_duplicates(X))
+
+    # What a fitted estimator tells.
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_model")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    @property
+    def intercept_(self):
+        """Intercepts, in the units of the features: shape (n_outputs,)."""
+        return self._coefficients()[1]
+
+    def _coefficients(self):
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
+        return self._model.coefficients()
+
+    def regret_bound(self, coef, intercept=0.0):
+        """Bound on the regret against a linear model, on the rows learned so far.
+
+        The total loss of the predictions made, each before its row was learned, exceeds
+        that of the model by at most this: `cumulative_loss_` minus the comparator's
+        total loss is never larger, whatever the rows. With centring the comparator
+        acts on the centred rows. Theorems 3.1 and 3.2, or G.1 and G.2 for several
+        outputs, of Kempka, Kotłowski and Warmuth (2019) [1]_.
+
+        Parameters
+        ----------
+        coef : array-like of shape (n_features,) or (n_outputs, n_features)
+            Weights of the comparator; one row an output (two classes have one).
+        intercept : float or array-like of shape (n_outputs,), default=0.0
+            Intercepts of the comparator.
+
+        Returns
+        -------
+        bound : float
+            In the units of the loss.
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or the model has no intercept and `intercept` is not
+            zero.
+
+        References
+        ----------
+        .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
+           algorithms for learning linear models." ICML 2019.
+        """
+        check_is_fitted(self)
+        model = self._model
+        coef = check_array(coef, ensure_2d=False, dtype=np.float64, input_name="coef")
+        expected = (model.n_outputs, model.n_features)
+        if coef.shape != expected and (model.n_outputs > 1 or coef.shape != expected[1:]):
+            raise ValueError(f"coef.shape == {coef.shape}, expected {expected}!")
+        intercept = np.array(intercept, dtype=np.float64)
+        if intercept.shape not in [(), (1,), expected[:1]]:
+            raise ValueError(
+                f"intercept.shape == {intercept.shape}, expected {expected[:1]}!"
+            )
+        if not model.fit_intercept and intercept.any():
+            raise ValueError("intercept must be 0 where fit_intercept=False.")
+        intercept = np.broadcast_to(intercept, expected[:1])
+        return model.regret_bound(coef.reshape(expected), intercept)
+
+
+def _without_duplicates(X):
+    """Rows with no column twice; a copy where there are such, `X` itself otherwise."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def _has_probabilities(estimator):
+    if hasattr(CLASSIFICATION[estimator.loss][0], "log_probabilities"):
+        return True
+    raise AttributeError(
+        f"probability estimates are not available for loss={estimator.loss!r}"
+    )
+
+
+class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
+    """Base of the classifiers."""
+
+    _parameter_constraints: dict = {
+        **_OnlineLinearEstimator._parameter_constraints,
+        "loss": [StrOptions(set(CLASSIFICATION))],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+    }
+    _target_checks = {}
+    _METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from the rows in order, each once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream. Needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses. None stands for ones; a row of
+            weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned.
+
+        Raises
+        ------
+        ValueError
+            If the data, the classes or the weights are not usable, or a label is none
+            of the classes. The estimator is then as it was.
+        """
+        self._partial_fit(X, y, sample_weight, classes)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit_predict(
+        self, X, y, *, classes=None, sample_weight=None, method="predict"
+    ):
+        """Predict each row, then learn from it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream. Needed at the first call only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses.
+        method : {"predict", "decision_function", "predict_proba", \
+                "predict_log_proba"}, default="predict"
+            Which answer to return.
+
+        Returns
+        -------
+        predictions : ndarray
+            As the method would give, each row's made before its label was used.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`partial_fit`, or if there is no such method.
+        AttributeError
+            If the loss has no probabilities and `method` asks for them.
+        """
+        self._check_method(method)
+        return self._partial_fit(X, y, sample_weight, classes, method)
+
+    def predict(self, X):
+        """Predict the classes of rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+        """
+        return self._respond(self._decision(X), "predict")
+
+    def decision_function(self, X):
+        """Predict scores, the algorithm's own predictions.
+
+        For each row exactly what the algorithm would be charged for if the row came
+        next. A row beyond the values seen so far has weights of its own (the row's
+        ``|x|`` takes part in them); for all others this is the linear model `coef_`,
+        `intercept_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, positive for ``classes_[1]``.
+        """
+        return self._respond(self._decision(X), "decision_function")
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X):
+        """Predict the probabilities of the classes; with ``loss="log_loss"`` only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._respond(self._decision(X), "predict_proba")
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X):
+        """Predict the logarithms of the probabilities; with ``loss="log_loss"`` only.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        log_probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        return self._respond(self._decision(X), "predict_log_proba")
+
+    @property
+    def coef_(self):
+        """Weights in the units of the features: shape (1 or n_classes, n_features)."""
+        return self._coefficients()[0]
+
+    def _respond(self, decision, method):
+        if method == "predict":
+            if decision.shape[1] == 1:
+                return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
+            return self.classes_[decision.argmax(axis=1)]
+        if method == "decision_function":
+            return decision[:, 0] if decision.shape[1] == 1 else decision
+        log_probabilities = self._model.loss.log_probabilities(decision)
+        return np.exp(log_probabilities) if method == "predict_proba" else log_probabilities
+
+    def _check_first_call(self, first_call, classes):
+        if not first_call:
+            return
+        if classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit.")
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight 'balanced' is not supported for partial_fit. In order to "
+                "use 'balanced' weights, use compute_class_weight('balanced', "
+                "classes=classes, y=y). In place of y you can use a large enough "
+                "sample of the full training set target to properly estimate the class "
+                "frequency distributions. Pass the resulting weights as the "
+                "class_weight parameter."
+            )
+
+    def _validate_target(self, y, reset, classes):
+        if reset:
+            self._set_classes(np.unique(y) if classes is None else classes, y)
+        elif classes is not None and not np.array_equal(
+            self.classes_, unique_labels(classes)
+        ):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on last call to "
+                f"partial_fit, was: {self.classes_!r}"
+            )
+        codes = self._encode(y)
+        if self._class_weight is None:
+            return codes, None
+        return codes, self._class_weight[codes]
+
+    def _set_classes(self, classes, y):
+        check_classification_targets(classes)
+        self.classes_ = unique_labels(classes)
+        if self.classes_.size < 2:
+            raise ValueError(
+                "The number of classes has to be greater than one; got "
+                f"{self.classes_.size} class"
+            )
+        self._class_weight = None
+        if self.class_weight is not None:
+            self._class_weight = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y
+            )
+
+    def _encode(self, y):
+        """Index of each label in `classes_`, in as few bytes as it takes."""
+        codes = np.empty(y.size, dtype=np.min_scalar_type(self.classes_.size - 1))
+        for start in range(0, y.size, BLOCK_ROWS):
+            labels = y[start : start + BLOCK_ROWS]
+            found = np.searchsorted(self.classes_, labels)
+            found[found == self.classes_.size] = 0
+            unseen = self.classes_[found] != labels
+            if unseen.any():
+                raise ValueError(
+                    "y contains previously unseen labels: "
+                    f"{np.unique(labels[unseen]).tolist()}"
+                )
+            codes[start : start + BLOCK_ROWS] = found
+        return codes
+
+    def _block_targets(self, y):
+        if self._model.loss.joint:
+            return y.astype(np.intp)
+        if self._model.n_outputs == 1:
+            return np.where(y == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.where(y[:, np.newaxis] == np.arange(self._model.n_outputs), 1.0, -1.0)
+
+    def _make_loss(self):
+        two_classes, more_classes = CLASSIFICATION[self.loss]
+        return (two_classes if self.classes_.size == 2 else more_classes)()
+
+    def _n_outputs(self):
+        return 1 if self.classes_.size == 2 else self.classes_.size
+
+
+class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
+    """Base of the regressors."""
+
+    _parameter_constraints: dict = {
+        **_OnlineLinearEstimator._parameter_constraints,
+        "loss": [StrOptions(set(REGRESSION))],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _target_checks = {"multi_output": True, "y_numeric": True}
+    _METHODS = ("predict",)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from the rows in order, each once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses. None stands for ones; a row of
+            weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned.
+
+        Raises
+        ------
+        ValueError
+            If the data or the weights are not usable. The estimator is then as it was.
+        """
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit_predict(self, X, y, *, sample_weight=None, method="predict"):
+        """Predict each row, then learn from it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses.
+        method : {"predict"}, default="predict"
+            For symmetry with the classifiers.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            As :meth:`predict` would give, each row's made before its target was used.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`partial_fit`, or if there is no such method.
+        """
+        self._check_method(method)
+        return self._partial_fit(X, y, sample_weight, method=method)
+
+    def predict(self, X):
+        """Predict the targets of rows.
+
+        For each row exactly what the algorithm would be charged for if the row came
+        next. A row beyond the values seen so far has weights of its own (the row's
+        ``|x|`` takes part in them); for all others this is the linear model `coef_`,
+        `intercept_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In the units of the targets.
+        """
+        return self._respond(self._decision(X), "predict")
+
+    @property
+    def coef_(self):
+        """Weights in the units of the features.
+
+        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
+        """
+        coef = self._coefficients()[0]
+        return coef if self._output_shape else coef[0]
+
+    def _respond(self, decision, method):
+        return decision if self._output_shape else decision[:, 0]
+
+    def _validate_target(self, y, reset, classes):
+        if reset:
+            self._output_shape = y.shape[1:]
+        elif y.shape[1:] != self._output_shape:
+            raise ValueError(
+                f"y.shape == {y.shape}, expected {(y.shape[0], *self._output_shape)}!"
+            )
+        return y.reshape(y.shape[0], -1), None
+
+    def _block_targets(self, y):
+        return np.require(y, np.float64, ["C", "W"])
+
+    def _make_loss(self):
+        loss = REGRESSION[self.loss]
+        return loss(*(float(getattr(self, name)) for name in loss._fields))
+
+    def _n_outputs(self):
+        return self._output_shape[0] if self._output_shape else 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

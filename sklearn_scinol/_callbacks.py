@@ -1,0 +1,27 @@
+"""scikit-learn's fit callbacks, where the installed version has them (1.9 and later)."""
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+
+    class CallbackSupportMixin:
+        """Stands in for scikit-learn's mixin and calls nothing."""
+
+        def _init_callback_context(self, **kwargs):
+            return _NoCallbacks()
+
+    class _NoCallbacks:
+        def subcontext(self, **kwargs):
+            return self
+
+        def call_on_fit_task_begin(self, **kwargs):
+            return self
+
+        def call_on_fit_task_end(self, **kwargs):
+            return False
+
+    def with_callbacks(method):
+        return method
+
+
+__all__ = ["CallbackSupportMixin", "with_callbacks"]

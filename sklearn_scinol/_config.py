@@ -1,0 +1,90 @@
+"""Configuration of the package, one for each thread, as scikit-learn keeps its own."""
+
+import threading
+from contextlib import contextmanager
+
+from .engines import ENGINES
+
+__all__ = ["config_context", "get_config", "set_config"]
+
+_DEFAULTS = {"engine": "auto"}
+_local = threading.local()
+
+
+def _current():
+    if not hasattr(_local, "config"):
+        _local.config = _DEFAULTS.copy()
+    return _local.config
+
+
+def get_config():
+    """Return the configuration of this thread.
+
+    Returns
+    -------
+    config : dict
+        A copy: changing it changes nothing.
+
+    Examples
+    --------
+    >>> import sklearn_scinol
+    >>> sklearn_scinol.get_config()
+    {'engine': 'auto'}
+    """
+    return _current().copy()
+
+
+def set_config(*, engine=None):
+    """Set the configuration of this thread.
+
+    Parameters
+    ----------
+    engine : {"auto", "numba", "numpy"}, default=None
+        What runs the loop over rows: compiled code, NumPy, or compiled code where Numba
+        is installed ("auto"). All give the same numbers, up to rounding. None leaves
+        the setting as it is.
+
+    Raises
+    ------
+    ValueError
+        If `engine` is none of these.
+
+    Examples
+    --------
+    >>> import sklearn_scinol
+    >>> sklearn_scinol.set_config(engine="numpy")
+    >>> sklearn_scinol.get_config()
+    {'engine': 'numpy'}
+    >>> sklearn_scinol.set_config(engine="auto")
+    """
+    if engine is None:
+        return
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {ENGINES}, got {engine!r} instead.")
+    _current()["engine"] = engine
+
+
+@contextmanager
+def config_context(*, engine=None):
+    """Context manager for a configuration that ends with the block.
+
+    Parameters
+    ----------
+    engine : {"auto", "numba", "numpy"}, default=None
+        See :func:`set_config`.
+
+    Examples
+    --------
+    >>> import sklearn_scinol
+    >>> with sklearn_scinol.config_context(engine="numpy"):
+    ...     sklearn_scinol.get_config()
+    {'engine': 'numpy'}
+    >>> sklearn_scinol.get_config()
+    {'engine': 'auto'}
+    """
+    before = get_config()
+    set_config(engine=engine)
+    try:
+        yield
+    finally:
+        set_config(**before)

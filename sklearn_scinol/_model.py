@@ -1,0 +1,280 @@
+"""A linear model under an online learner: its state, and what can be read from it."""
+
+import numpy as np
+from scipy import sparse
+
+from ._config import get_config
+from .engines import SparseRows, get_engine
+from .learners.averaging import sum_before
+
+__all__ = ["LinearModel"]
+
+# A block is what the engines see at a time: enough rows to forget what a block costs,
+# few enough for a copy, where one is needed, to be small (8 MB).
+BLOCK_ENTRIES = 2**20
+BLOCK_ROWS = 8192
+
+
+class LinearModel:
+    """State of an online learner of a linear model, and its predictions.
+
+    Parameters
+    ----------
+    learner : Learner
+        The algorithm, with its hyperparameters.
+    loss : Loss
+        The loss, with its parameters.
+    n_features, n_outputs : int
+        Numbers of features and of outputs.
+    fit_intercept : bool
+        Whether a constant feature 1 is added, as the last coordinate.
+    center : bool
+        Whether features are centred at their running mean. The intercept is not.
+    average : int
+        The trial from which on weights are averaged; 0 for none.
+
+    Attributes
+    ----------
+    fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
+        The learner's state. In C order for dense rows (each field contiguous), in
+        Fortran order for sparse ones (one record a coordinate). With averaging, two
+        fields more: the sum of the weights, and the trial up to which it goes.
+    first : ndarray of shape (n_coordinates,)
+        First non-zero value ``|x|`` as the learner saw it, where it asks for that.
+    mean : ndarray of shape (n_features,)
+        Weighted mean of the rows so far, with centring.
+    weight_sum : float
+        Sum of the weights of the rows so far, with centring.
+    t : int
+        Number of trials so far: rows with a positive weight.
+    cumulative_loss : float
+        Weighted sum of the losses of the predictions made before each update.
+    """
+
+    def __init__(
+        self, learner, loss, n_features, n_outputs, *, fit_intercept, center, average
+    ):
+        self.learner = learner
+        self.loss = loss
+        self.n_features = n_features
+        self.n_outputs = n_outputs
+        self.fit_intercept = fit_intercept
+        self.center = center
+        self.average = average
+        initial = [*learner.initial_state()]
+        if average:
+            initial += [0.0, self.averaging_starts]
+        shape = (len(initial), n_outputs, self.n_coordinates)
+        self.fields = np.empty(shape)
+        self.fields[:] = np.reshape(initial, (-1, 1, 1))
+        self.first = np.zeros(self.n_coordinates)
+        self.mean = np.zeros(n_features if center else 0)
+        self.weight_sum = 0.0
+        self.t = 0
+        self.cumulative_loss = 0.0
+
+    @property
+    def n_coordinates(self):
+        return self.n_features + self.fit_intercept
+
+    @property
+    def averaging_starts(self):
+        """Number of trials before averaging."""
+        return max(self.average - 1, 0)
+
+    @property
+    def averages(self):
+        """Whether predictions are those of averaged weights by now."""
+        return 0 < self.average <= self.t
+
+    def state(self, fields=None):
+        """Named arrays of the learner in `fields`, by default the model's own."""
+        fields = self.fields if fields is None else fields
+        return self.learner.State(*fields[: len(self.learner.State._fields)])
+
+    def learn(self, X, targets, sample_weight=None, order=None):
+        """Learn from rows in order.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+            Features, finite.
+        targets : callable
+            Gives the loss's targets of some rows: of shape (m, n_outputs), or (m,)
+            for a joint loss.
+        sample_weight : ndarray of shape (n,), default=None
+            Non-negative weights; None stands for ones.
+        order : ndarray of int, default=None
+            The order of the rows; None stands for the one they have.
+
+        Yields
+        ------
+        rows : slice or ndarray
+            The rows of a block that was learned.
+        predictions : ndarray of shape (m, n_outputs)
+            Their predictions, each made before its row was learned.
+        """
+        engine = get_engine(get_config()["engine"])
+        self._arrange(sparse.issparse(X) and not self.center)
+        for rows in self._blocks(X, order):
+            block = self._rows(X, rows)
+            y = targets(rows)
+            c = np.ones(len(y)) if sample_weight is None else sample_weight[rows]
+            predictions = np.empty((len(y), self.n_outputs))
+            averaged = np.empty_like(predictions) if self.average else None
+            engine.learn(self, block, y, c, predictions, averaged)
+            self._suffer(y, c, predictions)
+            yield rows, predictions if averaged is None else averaged
+
+    def _suffer(self, y, c, predictions):
+        losses = self.loss.value(y, predictions)
+        if not self.loss.joint:
+            losses = losses.sum(axis=1)
+        # Added one by one, so that the sum does not depend on where blocks begin.
+        running = np.cumsum(np.append(self.cumulative_loss, c * losses))
+        self.cumulative_loss = float(running[-1])
+
+    def _arrange(self, for_sparse_rows):
+        arrange = np.asfortranarray if for_sparse_rows else np.ascontiguousarray
+        self.fields = arrange(self.fields)
+
+    def _blocks(self, X, order=None):
+        n, entries = X.shape[0], X.shape[1]
+        if sparse.issparse(X) and not self.center:
+            entries = X.nnz // n
+        size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
+        size = min(max(size, 1), BLOCK_ROWS)
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            yield rows if order is None else order[rows]
+
+    def _rows(self, X, rows):
+        """Rows as the engines take them; a copy only where they cannot be used."""
+        block = X[rows]
+        if not sparse.issparse(block):
+            return np.require(block, np.float64, ["C", "W"])
+        if self.center:
+            return block.toarray().astype(np.float64, copy=False)
+        return SparseRows(
+            np.require(block.data, np.float64, ["C", "W"]),
+            np.require(block.indices, np.int32, ["C", "W"]),
+            np.require(block.indptr, np.int32, ["C", "W"]),
+        )
+
+    def decision(self, X):
+        """Predictions of rows, each as if it were the next one to learn from.
+
+        A row beyond the values seen so far has weights of its own; elsewhere this is
+        one product with the weights that all rows share.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n, n_outputs)
+        """
+        p = np.empty((X.shape[0], self.n_outputs))
+        with np.errstate(all="ignore"):
+            of_block = self._averaged_block if self.averages else self._decision_block
+            for rows in self._blocks(X):
+                p[rows] = of_block(self._centered(X[rows]))
+        return p
+
+    def _averaged_block(self, Z):
+        w, b = self._weights()
+        return Z @ w.T + b
+
+    def _decision_block(self, Z):
+        lipschitz, s, t = self.loss.lipschitz, self.state(), self.t + 1
+        features = slice(self.n_features)
+        if sparse.issparse(Z):
+            entries = sparse.coo_array(Z)
+            row, column, z = entries.row, entries.col, entries.data
+        else:
+            row = column = z = None
+        if z is not None and z.size < self.n_features:
+            # Cheaper than the weights of all features, which are mostly not needed.
+            shared, p = 0.0, np.tile(self._intercepts(), (Z.shape[0], 1))
+        else:
+            w, b = self._weights()
+            p = Z @ w.T + b
+            reach = self.learner.reach(s, (slice(None), features), t).min(axis=0)
+            if z is None:
+                row, column = np.nonzero(lipschitz * np.abs(Z) > reach)
+                z = Z[row, column]
+            else:
+                beyond = lipschitz * np.abs(z) > reach[column]
+                row, column, z = row[beyond], column[beyond], z[beyond]
+            shared = w[:, column]
+        if z.size:
+            i = (slice(None), column)
+            more = (self.learner.weight(s, i, lipschitz * z, t) - shared) * z
+            for k in range(self.n_outputs):
+                p[:, k] += np.bincount(row, more[k], minlength=p.shape[0])
+        return p
+
+    def _centered(self, X):
+        if not self.center:
+            return X
+        X = X.toarray() if sparse.issparse(X) else X
+        return (X - self.mean) * self._centering_factor()
+
+    def _centering_factor(self):
+        # The mean of the rows includes the row itself, at weight 1.
+        return self.weight_sum / (self.weight_sum + 1.0)
+
+    def _weights(self):
+        """Weights of the features of rows within reach, and the intercepts."""
+        features = slice(self.n_features)
+        if self.averages:
+            w, b = np.split(self._averaged_weights(), [self.n_features], axis=1)
+            return w, b.sum(axis=1)
+        i = (slice(None), features)
+        return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
+
+    def _intercepts(self):
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        i = (slice(None), self.n_features)
+        x = self.loss.lipschitz
+        return self.learner.weight(self.state(), i, x, self.t + 1)
+
+    def _averaged_weights(self):
+        total, last = self.fields[-2:]
+        t = self.t + 1
+        at_rest = self.learner.weight(self.state(), ..., 0.0, t)
+        w_sum = sum_before(total, last, ..., at_rest, t)
+        return w_sum / (self.t - self.averaging_starts)
+
+    def coefficients(self):
+        """Weights and intercepts in the units of the features.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_outputs, n_features)
+        intercept : ndarray of shape (n_outputs,)
+        """
+        with np.errstate(all="ignore"):
+            w, b = self._weights()
+        if self.center:
+            w = w * self._centering_factor()
+            b = b - w @ self.mean
+        return w, b
+
+    def regret_bound(self, coef, intercept):
+        """Bound on the regret against a comparator, on the rows so far.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_outputs, n_features)
+        intercept : ndarray of shape (n_outputs,)
+
+        Returns
+        -------
+        bound : float
+        """
+        u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
+        bounds = self.learner.regret_bound(self.state(), u, self.t, self.first)
+        return float(bounds.sum())

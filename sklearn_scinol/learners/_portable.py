@@ -1,0 +1,36 @@
+"""What the formulas of learners and losses share, on arrays and on scalars alike.
+
+Formulas are run twice: by NumPy on whole rows, and by Numba, from the same source, on
+one coordinate at a time. Most of NumPy's functions mean the right thing in both; the
+few that do not, or that are slow on a scalar, have a stand-in here.
+"""
+
+import numpy as np
+
+__all__ = ["LARGEST_WEALTH", "PORTABLE", "TINY", "larger", "portable", "smaller"]
+
+#: Added under a root, so that a coordinate that was never seen divides 0 by a number.
+TINY = np.finfo(np.float64).tiny
+
+#: Wealth and weights that grow exponentially stop here, far from overflow: even the
+#: square of it, and its sum over any number of features, is finite.
+LARGEST_WEALTH = 1e150
+
+#: The functions that formulas may call: a compiling engine registers them.
+PORTABLE = []
+
+
+def portable(function):
+    """Mark a function of scalars or arrays as callable from a formula."""
+    PORTABLE.append(function)
+    return function
+
+
+def larger(a, b):
+    """Maximum of `a` and `b`; `a` where `b` is NaN."""
+    return np.fmax(a, b)
+
+
+def smaller(a, b):
+    """Minimum of `a` and `b`; `a` where `b` is NaN."""
+    return np.fmin(a, b)

@@ -1,0 +1,91 @@
+"""The cautious ScInOL1 of Kempka, Kotłowski and Warmuth (2019), Algorithms 1 and 3."""
+
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+
+from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller
+
+__all__ = ["ScInOL1"]
+
+LARGEST_EXPONENT = log(LARGEST_WEALTH)
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    M: np.ndarray  # largest |x| so far
+    G: np.ndarray  # minus the sum of the gradients g x
+    S2: np.ndarray  # sum of the squared gradients (g x)^2
+    beta: np.ndarray  # factor of the potential, never growing
+
+
+class ScInOL1(NamedTuple):
+    r"""The cautious of the two scale-invariant learners.
+
+    Before row :math:`t`, for each coordinate with value :math:`x`,
+
+    .. math::
+        M &\leftarrow \max(M, |x|), \qquad \hat S = \sqrt{S^2 + M^2}, \qquad
+        \theta = G / \hat S, \\
+        \beta &\leftarrow \min\{\beta, \epsilon \hat S^2 / (x^2 t)\}, \qquad
+        w = \frac{\beta \,\mathrm{sgn}(\theta)}{2 \hat S} (e^{|\theta|/2} - 1),
+
+    and after it, with :math:`g \in [-1, 1]` the derivative of the loss,
+    :math:`G \leftarrow G - g x` and :math:`S^2 \leftarrow S^2 + (g x)^2`.
+
+    Parameters
+    ----------
+    initial_wealth : float
+        The paper's :math:`\epsilon`.
+    """
+
+    initial_wealth: float = 1.0
+
+    State = State
+    keeps_first = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(M=0.0, G=0.0, S2=0.0, beta=self.initial_wealth)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row `t` with value `x` at coordinate `i`."""
+        h = np.sqrt(squared_scale(s, i, x))
+        theta = s.G[i] / h
+        growth = np.expm1(smaller(np.abs(theta) / 2, LARGEST_EXPONENT))
+        return potential_factor(self, s, i, x, t) * np.sign(theta) * growth / (2 * h)
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from the derivative `g` of the loss at row `t`."""
+        s.beta[i] = potential_factor(self, s, i, x, t)
+        s.M[i] = larger(s.M[i], np.abs(x))
+        s.G[i] -= g * x
+        s.S2[i] += (g * x) ** 2
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
+        h = np.sqrt(squared_scale(s, i, 0.0))
+        return smaller(s.M[i], h * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
+
+    def regret_bound(self, s, u, t, first):
+        """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate."""
+        h = np.sqrt(squared_scale(s, ..., 0.0))
+        a = 2 * np.abs(u) * h
+        bound = a * np.log1p(a * t / self.initial_wealth)
+        return np.where(s.M > 0, bound + self.initial_wealth * (1 + np.log(t)), 0.0)
+
+
+@portable
+def squared_scale(s, i, x):
+    M = larger(s.M[i], np.abs(x))
+    return s.S2[i] + M * M + TINY
+
+
+@portable
+def potential_factor(learner, s, i, x, t):
+    # Where x = 0 the quotient is huge, infinite or (for a coordinate never seen) the
+    # initial wealth itself, and so leaves beta alone, as it must.
+    quotient = squared_scale(s, i, x) / (x * x * t + TINY)
+    return smaller(s.beta[i], learner.initial_wealth * quotient)

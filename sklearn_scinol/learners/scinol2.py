@@ -1,0 +1,83 @@
+"""ScInOL2 of Kempka, Kotłowski and Warmuth (2019), Algorithms 2 and 4."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller
+
+__all__ = ["ScInOL2"]
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    M: np.ndarray  # largest |x| so far
+    G: np.ndarray  # minus the sum of the gradients g x
+    S2: np.ndarray  # sum of the squared gradients (g x)^2
+    eta: np.ndarray  # wealth: the initial one minus the sum of g x w
+
+
+class ScInOL2(NamedTuple):
+    r"""The bolder of the two scale-invariant learners.
+
+    Before a row, for each coordinate with value :math:`x`,
+
+    .. math::
+        M \leftarrow \max(M, |x|), \qquad \hat S = \sqrt{S^2 + M^2}, \qquad
+        \theta = G / \hat S, \qquad
+        w = \mathrm{sgn}(\theta) \min\{|\theta|, 1\} \frac{\eta}{2 \hat S},
+
+    and after it, with :math:`g \in [-1, 1]` the derivative of the loss,
+    :math:`G \leftarrow G - g x`, :math:`S^2 \leftarrow S^2 + (g x)^2` and
+    :math:`\eta \leftarrow \eta - g x w`.
+
+    Parameters
+    ----------
+    initial_wealth : float
+        The paper's :math:`\epsilon`.
+    """
+
+    initial_wealth: float = 1.0
+
+    State = State
+    keeps_first = True
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(M=0.0, G=0.0, S2=0.0, eta=self.initial_wealth)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row `t` with value `x` at coordinate `i`."""
+        h = scale(s, i, x)
+        theta = s.G[i] / h
+        # Halving the wealth, not doubling h, leaves one divisor: one division compiled.
+        return larger(smaller(theta, 1.0), -1.0) * (0.5 * s.eta[i]) / h
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from the derivative `g` of the loss at row `t`."""
+        gx = g * x
+        s.M[i] = larger(s.M[i], np.abs(x))
+        s.G[i] -= gx
+        s.S2[i] += gx * gx
+        # At most halved or grown by half a row; the bounds keep it from 0 and infinity.
+        eta = smaller(s.eta[i] - gx * w, LARGEST_WEALTH)
+        s.eta[i] = larger(eta, 1 / LARGEST_WEALTH)
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
+        return s.M[i]
+
+    def regret_bound(self, s, u, t, first):
+        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
+        h = scale(s, ..., 0.0)
+        a = np.abs(u) * h
+        growth = 2 * np.log((h + TINY) / (first + TINY))
+        logarithm = np.log(3 * (a + TINY) / self.initial_wealth) + growth
+        return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+
+
+@portable
+def scale(s, i, x):
+    M = larger(s.M[i], np.abs(x))
+    return np.sqrt(s.S2[i] + M * M + TINY)
