@@ -11,7 +11,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array, check_random_state, compute_class_weight
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_random_state,
+    compute_class_weight,
+)
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
@@ -38,10 +43,13 @@ _ALLOW_ZERO_WEIGHTS = (
 
 @contextmanager
 def _unchanged_on_error(estimator):
-    """Give the estimator its attributes back if what is done in the block fails."""
+    """Give the estimator its attributes back if what is done in the block fails.
+
+    Yields those attributes, for what will be changed in place to be copied there.
+    """
     before = vars(estimator).copy()
     try:
-        yield
+        yield before
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)
@@ -127,19 +135,29 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         ValueError
             If the data or the weights are not usable. The estimator is then as it was.
         """
-        with _unchanged_on_error(self):
+        with _unchanged_on_error(self) as before:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             X, y, sample_weight = self._validate(X, y, sample_weight, reset=not go_on)
             if sample_weight is not None and not sample_weight.any():
                 raise ValueError(
                     "Sample weights must contain at least one non-zero number."
                 )
-            if not go_on:
+            if go_on:
+                before["_model"] = deepcopy(self._model)
+            else:
                 self._start(X)
-        self._run_epochs(X, y, sample_weight)
+            converged = self._run_epochs(X, y, sample_weight)
+        if self.tol is not None and not converged:
+            warn(
+                "Maximum number of iteration reached before convergence. Consider "
+                "increasing max_iter to improve the fit.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _run_epochs(self, X, y, sample_weight):
+        """Learn epoch after epoch; return whether that ended before `max_iter`."""
         n = X.shape[0]
         random_state = check_random_state(self.random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
@@ -147,35 +165,24 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         context.call_on_fit_task_begin(**tell)
         self.loss_curve_ = []
         best_loss = np.inf
-        converged = False
-        for epoch in range(self.max_iter):
-            epoch_context = context.subcontext(task_name=f"epoch {epoch}")
-            epoch_context.call_on_fit_task_begin(**tell)
+        converged = stopped = False
+        while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
+            epoch = context.subcontext(task_name="epoch")
+            epoch.call_on_fit_task_begin(**tell)
             order = random_state.permutation(n) if self.shuffle else None
             for _ in self._learn(X, y, sample_weight, order):
                 pass
-            self.n_iter_ = epoch + 1
             loss = self.loss_curve_[-1]
+            self.n_iter_ = len(self.loss_curve_)
             if self.verbose:
                 print(f"Epoch {self.n_iter_}: mean loss {loss:.6g}")
             if self.tol is not None:
                 converged = loss > best_loss - self.tol * self.loss_curve_[0]
             best_loss = min(loss, best_loss)
-            stop = epoch_context.call_on_fit_task_end(
-                **tell, reconstruction_attributes=self._fitted_attributes
-            )
-            if converged or stop:
-                break
-        context.call_on_fit_task_end(
-            **tell, reconstruction_attributes=self._fitted_attributes
-        )
-        if self.tol is not None and not (converged or stop):
-            warn(
-                "Maximum number of iteration reached before convergence. Consider "
-                "increasing max_iter to improve the fit.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+            tell_end = {**tell, "reconstruction_attributes": self._fitted_attributes}
+            stopped = epoch.call_on_fit_task_end(**tell_end)
+        context.call_on_fit_task_end(**tell_end)
+        return converged or stopped
 
     def _fitted_attributes(self):
         """What a callback needs for an estimator that stopped here."""
@@ -185,7 +192,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
 
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
         """Learn from rows in order; the answers of `method` before each, if it is given."""
-        with _unchanged_on_error(self):
+        with _unchanged_on_error(self) as before:
             first_call = not self.__sklearn_is_fitted__()
             self._check_first_call(first_call, classes)
             X, y, sample_weight = self._validate(
@@ -194,14 +201,19 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             if first_call:
                 self._start(X)
                 self.loss_curve_ = []
-        self.n_iter_ = 1
-        if method is None:
-            for _ in self._learn(X, y, sample_weight):
-                pass
-            return None
-        decision = np.empty((X.shape[0], self._model.n_outputs))
-        for rows, predictions in self._learn(X, y, sample_weight):
-            decision[rows] = predictions
+            elif not sparse.issparse(X):
+                if X.size > self._model.fields.size:
+                    before["_model"] = deepcopy(self._model)
+                else:
+                    self._check_finite(X)
+            self.n_iter_ = 1
+            if method is None:
+                for _ in self._learn(X, y, sample_weight):
+                    pass
+                return None
+            decision = np.empty((X.shape[0], self._model.n_outputs))
+            for rows, predictions in self._learn(X, y, sample_weight):
+                decision[rows] = predictions
         return self._respond(decision, method)
 
     def _check_method(self, method):
@@ -220,7 +232,12 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         def targets(rows):
             return self._block_targets(y[rows])
 
-        yield from model.learn(X, targets, sample_weight, order)
+        for rows, block, predictions in model.learn(X, targets, sample_weight, order):
+            # Whatever is not finite in a row, so is its prediction: no need to read
+            # the rows once more before they are learned.
+            if isinstance(block, np.ndarray) and not np.isfinite(predictions).all():
+                self._check_finite(block)
+            yield rows, predictions
         self.t_ = model.t + 1.0
         total = X.shape[0] if sample_weight is None else sample_weight.sum()
         if total > 0:
@@ -248,6 +265,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
+            ensure_all_finite=sparse.issparse(X),  # dense rows: see _check_finite
             **self._target_checks,
         )
         if sparse.issparse(X) and self.center is True:
@@ -267,6 +285,16 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         if target_weight is not None:
             sample_weight = target_weight * (1 if sample_weight is None else sample_weight)
         return _without_duplicates(X), y, sample_weight
+
+    def _check_finite(self, X):
+        """Refuse NaN and infinity in dense rows.
+
+        Reading a large chunk takes a good part of the time of learning from it, so this
+        comes after learning, when a prediction is not finite, and the model is taken
+        back; or before, for a chunk so small that a copy of the model costs more.
+        """
+        name = type(self).__name__
+        assert_all_finite(X, estimator_name=name, input_name="X")
 
     def _decision(self, X):
         check_is_fitted(self)

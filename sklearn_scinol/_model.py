@@ -98,7 +98,7 @@ class LinearModel:
         Parameters
         ----------
         X : ndarray or CSR array of shape (n, n_features)
-            Features, finite.
+            Features.
         targets : callable
             Gives the loss's targets of some rows: of shape (m, n_outputs), or (m,)
             for a joint loss.
@@ -111,6 +111,8 @@ class LinearModel:
         ------
         rows : slice or ndarray
             The rows of a block that was learned.
+        block : ndarray or SparseRows
+            Those rows of `X`.
         predictions : ndarray of shape (m, n_outputs)
             Their predictions, each made before its row was learned.
         """
@@ -124,7 +126,7 @@ class LinearModel:
             averaged = np.empty_like(predictions) if self.average else None
             engine.learn(self, block, y, c, predictions, averaged)
             self._suffer(y, c, predictions)
-            yield rows, predictions if averaged is None else averaged
+            yield rows, block, predictions if averaged is None else averaged
 
     def _suffer(self, y, c, predictions):
         losses = self.loss.value(y, predictions)
@@ -150,15 +152,21 @@ class LinearModel:
 
     def _rows(self, X, rows):
         """Rows as the engines take them; a copy only where they cannot be used."""
-        block = X[rows]
-        if not sparse.issparse(block):
-            return np.require(block, np.float64, ["C", "W"])
+        if not sparse.issparse(X):
+            return np.require(X[rows], np.float64, ["C", "W"])
         if self.center:
-            return block.toarray().astype(np.float64, copy=False)
+            return X[rows].toarray().astype(np.float64, copy=False)
+        if isinstance(rows, slice):  # slicing the matrix would copy
+            indptr = X.indptr[rows.start : rows.stop + 1]
+            entries = slice(indptr[0], indptr[-1])
+            data, indices, indptr = X.data[entries], X.indices[entries], indptr - indptr[0]
+        else:
+            X = X[rows]
+            data, indices, indptr = X.data, X.indices, X.indptr
         return SparseRows(
-            np.require(block.data, np.float64, ["C", "W"]),
-            np.require(block.indices, np.int32, ["C", "W"]),
-            np.require(block.indptr, np.int32, ["C", "W"]),
+            np.require(data, np.float64, ["C", "W"]),
+            np.require(indices, np.int32, ["C", "W"]).view(np.uint32),
+            np.require(indptr, np.int32, ["C", "W"]),
         )
 
     def decision(self, X):

@@ -19,7 +19,7 @@ class SparseRows(NamedTuple):
     """Rows of a CSR matrix, as the engines take them."""
 
     data: np.ndarray  # float64
-    indices: np.ndarray  # int32, none twice in a row
+    indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
     indptr: np.ndarray  # int32
 
 

@@ -43,6 +43,8 @@ def _smaller(a, b):
 
 
 jitable = register_jitable(**OPTIONS)
+# What the compiler should know the constants of: left to itself it keeps some calls.
+inlined = register_jitable(inline="always", **OPTIONS)
 
 
 def learn(model, X, y, sample_weight, predictions, averaged):
@@ -114,53 +116,55 @@ def _digest(*modules):
     return hashlib.sha256(sources.encode()).hexdigest()
 
 
-@jitable
-def score(weight, learner, s, k, x, scale, t, w):
-    """Prediction of output `k`; its weights go to `w`."""
+@inlined
+def score(weight, learner, s, k, x, m, scale, t, w):
+    """Prediction of output `k` from `m` coordinates; their weights go to `w`."""
     p = 0.0
-    for j in range(x.size):
+    for j in range(m):
         w_j = weight(learner, s, (k, j), scale * x[j], t)
         w[k, j] = w_j
         p += w_j * x[j]
     return p
 
 
-@jitable
-def joint_derivatives(gradient, loss, y, p, g):
-    g[:] = gradient(loss, y, p)
+@inlined
+def joint_derivatives(gradient, loss, y, predictions, r, g):
+    g[:] = gradient(loss, y[r], predictions[r])
 
 
-@jitable
-def separate_derivatives(gradient, loss, y, p, g):
+@inlined
+def separate_derivatives(gradient, loss, y, predictions, r, g):
     for k in range(g.size):
-        g[k] = gradient(loss, y[k], p[k])
+        g[k] = gradient(loss, y[r, k], predictions[r, k])
 
 
-@jitable
-def average_row(weight, learner, s, fields, x, t, start, record, p, averaged):
+@inlined
+def average_row(
+    weight, learner, s, fields, x, m, t, start, record, predictions, r, averaged
+):
     """Predictions of the averaged weights; their sums are brought up to date."""
     n_averaged = t - 1.0 - start
-    for k in range(p.size):
+    for k in range(predictions.shape[1]):
         total, last = fields[-2, k], fields[-1, k]
-        p_sum = 0.0
-        for j in range(x.size):
+        p = 0.0
+        for j in range(m):
             at_rest = weight(learner, s, (k, j), 0.0, t)
             w_sum = averaging.sum_before(total, last, j, at_rest, t)
-            p_sum += w_sum * x[j]
+            p += w_sum * x[j]
             if record:
                 averaging.record_sum(total, last, j, w_sum, t)
-        averaged[k] = p_sum / n_averaged if n_averaged > 0.0 else p[k]
+        averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
 
 
-@jitable
-def update_row(update, learner, s, x, scale, g, lipschitz, w, t):
+@inlined
+def update_row(update, learner, s, x, m, scale, g, lipschitz, w, t):
     for k in range(g.size):
         g_k = g[k] / lipschitz
-        for j in range(x.size):
+        for j in range(m):
             update(learner, s, (k, j), scale * x[j], g_k, w[k, j], t)
 
 
-@jitable
+@inlined
 def copy_record(source, i, target, j, n_fields, n_outputs):
     """Move the state of coordinate `i` of a record to place `j` of the row's arrays."""
     for k in range(n_outputs):
@@ -168,7 +172,7 @@ def copy_record(source, i, target, j, n_fields, n_outputs):
             target[f, k, j] = source[i, k, f]
 
 
-@jitable
+@inlined
 def store_record(source, j, target, i, n_fields, n_outputs):
     """Undo :func:`copy_record`."""
     for k in range(n_outputs):
@@ -210,8 +214,9 @@ def _dense_kernel(
         digest  # noqa: B018 - see the module's docstring
         n, d = X.shape
         n_outputs = 1 if single_output else fields.shape[1]
-        x = np.ones(d + fit_intercept)
-        w = np.empty((n_outputs, x.size))
+        m = d + fit_intercept
+        x = np.ones(m)
+        w = np.empty((n_outputs, m))
         g = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
@@ -246,7 +251,7 @@ def _dense_kernel(
                 p += w[0, d]
             predictions[r, 0] = p
             for k in range(1, n_outputs):
-                predictions[r, k] = score(weight, learner, s, k, x, scale, t, w)
+                predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
             if average:
                 average_row(
                     weight,
@@ -254,19 +259,21 @@ def _dense_kernel(
                     s,
                     fields,
                     x,
+                    m,
                     t,
                     averaging_starts,
                     learns,
-                    predictions[r],
-                    averaged[r],
+                    predictions,
+                    r,
+                    averaged,
                 )
             if not learns:
                 t -= 1.0
                 continue
-            derivatives(gradient, loss, y[r], predictions[r], g)
-            update_row(update, learner, s, x, scale, g, lipschitz, w, t)
+            derivatives(gradient, loss, y, predictions, r, g)
+            update_row(update, learner, s, x, m, scale, g, lipschitz, w, t)
             if any_unseen:
-                for j in range(x.size):
+                for j in range(m):
                     if first[j] == 0.0:
                         first[j] = np.abs(scale * x[j])
         return t, weight_sum
@@ -309,13 +316,13 @@ def _sparse_kernel(
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
-        buffer = np.empty(fields.shape[2])
-        w = np.empty((n_outputs, buffer.size))
+        x = np.empty(fields.shape[2])
+        w = np.empty((n_outputs, x.size))
         g = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
             nnz = indptr[r + 1] - start
-            x = buffer[: nnz + fit_intercept]
+            m = nnz + fit_intercept
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
@@ -328,7 +335,7 @@ def _sparse_kernel(
                 x[nnz] = 1.0
                 copy_record(records, first.size - 1, fields, nnz, n_fields, n_outputs)
             for k in range(n_outputs):
-                predictions[r, k] = score(weight, learner, s, k, x, scale, t, w)
+                predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
             if average:
                 average_row(
                     weight,
@@ -336,22 +343,24 @@ def _sparse_kernel(
                     s,
                     fields,
                     x,
+                    m,
                     t,
                     averaging_starts,
                     learns,
-                    predictions[r],
-                    averaged[r],
+                    predictions,
+                    r,
+                    averaged,
                 )
             if not learns:
                 t -= 1.0
                 continue
             if keeps_first:
-                for j in range(x.size):
+                for j in range(m):
                     if fields[0, 0, j] == 0.0:
                         i = indices[start + j] if j < nnz else first.size - 1
                         first[i] = np.abs(scale * x[j])
-            derivatives(gradient, loss, y[r], predictions[r], g)
-            update_row(update, learner, s, x, scale, g, lipschitz, w, t)
+            derivatives(gradient, loss, y, predictions, r, g)
+            update_row(update, learner, s, x, m, scale, g, lipschitz, w, t)
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)
