@@ -102,7 +102,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
     n_features_in_ : int
         Number of features.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where the input has such.
 
     n_iter_ : int
@@ -276,7 +276,7 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
     n_features_in_ : int
         Number of features.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where the input has such.
 
     n_iter_ : int
