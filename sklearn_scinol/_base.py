@@ -23,7 +23,6 @@ from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
-    column_or_1d,
     validate_data,
 )
 
@@ -56,17 +55,6 @@ def _unchanged_on_error(estimator):
         raise
 
 
-def _of_model(name, documentation):
-    """Read-only attribute of a fitted estimator that its model keeps."""
-
-    def get(self):
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return getattr(self._model, name)
-
-    return property(get, doc=documentation)
-
-
 class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the estimators: streams go in, the model's predictions come out."""
 
@@ -82,10 +70,8 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         "verbose": ["verbose"],
     }
 
-    n_samples_seen_ = _of_model("t", "Number of rows learned: those of positive weight.")
-    cumulative_loss_ = _of_model(
-        "cumulative_loss", "Sum of the losses suffered before each update."
-    )
+    # Attributes of a fitted estimator that are not public; callbacks need them.
+    _private_state = ("_model", "_class_weight", "_output_shape")
 
     # What the subclasses give.
 
@@ -112,7 +98,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     # Learning.
 
     @_fit_context(prefer_skip_nested_validation=True)
-    @with_callbacks
     def fit(self, X, y, sample_weight=None):
         """Learn from the rows, epoch after epoch, until the loss stops falling.
 
@@ -156,6 +141,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             )
         return self
 
+    @with_callbacks
     def _run_epochs(self, X, y, sample_weight):
         """Learn epoch after epoch; return whether that ended before `max_iter`."""
         n = X.shape[0]
@@ -186,12 +172,14 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
 
     def _fitted_attributes(self):
         """What a callback needs for an estimator that stopped here."""
-        names = set(vars(self)) - set(self.get_params())
-        fitted = {name for name in names if name.endswith("_")} | {"_model"}
-        return {name: deepcopy(getattr(self, name)) for name in fitted}
+        return {
+            name: deepcopy(value)
+            for name, value in vars(self).items()
+            if name in self._private_state or name.endswith("_")
+        }
 
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
-        """Learn from rows in order; the answers of `method` before each, if it is given."""
+        """Learn from rows in order; return what `method` says before each, if given."""
         with _unchanged_on_error(self) as before:
             first_call = not self.__sklearn_is_fitted__()
             self._check_first_call(first_call, classes)
@@ -238,7 +226,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             if isinstance(block, np.ndarray) and not np.isfinite(predictions).all():
                 self._check_finite(block)
             yield rows, predictions
-        self.t_ = model.t + 1.0
         total = X.shape[0] if sample_weight is None else sample_weight.sum()
         if total > 0:
             self.loss_curve_.append((model.cumulative_loss - loss_before) / total)
@@ -268,7 +255,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             ensure_all_finite=sparse.issparse(X),  # dense rows: see _check_finite
             **self._target_checks,
         )
-        if sparse.issparse(X) and self.center is True:
+        if sparse.issparse(X) and self.center not in ("auto", False):
             raise ValueError(
                 "Cannot center sparse matrices: pass `center=False` or "
                 "`center='auto'` instead."
@@ -283,7 +270,9 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             )
         y, target_weight = self._validate_target(y, reset, classes)
         if target_weight is not None:
-            sample_weight = target_weight * (1 if sample_weight is None else sample_weight)
+            sample_weight = target_weight * (
+                1 if sample_weight is None else sample_weight
+            )
         return _without_duplicates(X), y, sample_weight
 
     def _check_finite(self, X):
@@ -316,12 +305,26 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     @property
     def intercept_(self):
         """Intercepts, in the units of the features: shape (n_outputs,)."""
-        return self._coefficients()[1]
+        return self._fitted_model().coefficients()[1]
 
-    def _coefficients(self):
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"This {type(self).__name__} is not fitted yet.")
-        return self._model.coefficients()
+    @property
+    def n_samples_seen_(self):
+        """Number of rows learned: those of positive weight."""
+        return self._fitted_model().t
+
+    @property
+    def t_(self):
+        """Number of rows learned, plus 1."""
+        return self._fitted_model().t + 1.0
+
+    @property
+    def cumulative_loss_(self):
+        """Weighted sum of the losses of the predictions made before each update."""
+        return self._fitted_model().cumulative_loss
+
+    def _fitted_model(self):
+        check_is_fitted(self)
+        return self._model
 
     def regret_bound(self, coef, intercept=0.0):
         """Bound on the regret against a linear model, on the rows learned so far.
@@ -355,11 +358,12 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
            algorithms for learning linear models." ICML 2019.
         """
-        check_is_fitted(self)
-        model = self._model
+        model = self._fitted_model()
         coef = check_array(coef, ensure_2d=False, dtype=np.float64, input_name="coef")
         expected = (model.n_outputs, model.n_features)
-        if coef.shape != expected and (model.n_outputs > 1 or coef.shape != expected[1:]):
+        if coef.shape != expected and (
+            model.n_outputs > 1 or coef.shape != expected[1:]
+        ):
             raise ValueError(f"coef.shape == {coef.shape}, expected {expected}!")
         intercept = np.array(intercept, dtype=np.float64)
         if intercept.shape not in [(), (1,), expected[:1]]:
@@ -529,7 +533,7 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
     @property
     def coef_(self):
         """Weights in the units of the features: shape (1 or n_classes, n_features)."""
-        return self._coefficients()[0]
+        return self._fitted_model().coefficients()[0]
 
     def _respond(self, decision, method):
         if method == "predict":
@@ -539,7 +543,11 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
         if method == "decision_function":
             return decision[:, 0] if decision.shape[1] == 1 else decision
         log_probabilities = self._model.loss.log_probabilities(decision)
-        return np.exp(log_probabilities) if method == "predict_proba" else log_probabilities
+        return (
+            np.exp(log_probabilities)
+            if method == "predict_proba"
+            else log_probabilities
+        )
 
     def _check_first_call(self, first_call, classes):
         if not first_call:
@@ -708,7 +716,7 @@ class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
 
         Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
         """
-        coef = self._coefficients()[0]
+        coef = self._fitted_model().coefficients()[0]
         return coef if self._output_shape else coef[0]
 
     def _respond(self, decision, method):
@@ -727,8 +735,11 @@ class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
         return np.require(y, np.float64, ["C", "W"])
 
     def _make_loss(self):
-        loss = REGRESSION[self.loss]
-        return loss(*(float(getattr(self, name)) for name in loss._fields))
+        loss_type = REGRESSION[self.loss]
+        loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
+        if loss.lipschitz == 0:
+            raise ValueError(f"epsilon == 0 with loss={self.loss!r}, must be > 0.")
+        return loss
 
     def _n_outputs(self):
         return self._output_shape[0] if self._output_shape else 1

@@ -1,4 +1,4 @@
-"""scikit-learn's fit callbacks, where the installed version has them (1.9 and later)."""
+"""Fit callbacks of scikit-learn 1.9 and later; nothing with earlier versions."""
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks

@@ -129,11 +129,12 @@ class LinearModel:
             yield rows, block, predictions if averaged is None else averaged
 
     def _suffer(self, y, c, predictions):
-        losses = self.loss.value(y, predictions)
-        if not self.loss.joint:
-            losses = losses.sum(axis=1)
-        # Added one by one, so that the sum does not depend on where blocks begin.
-        running = np.cumsum(np.append(self.cumulative_loss, c * losses))
+        with np.errstate(all="ignore"):
+            losses = self.loss.value(y, predictions)
+            if not self.loss.joint:
+                losses = losses.sum(axis=1)
+            # One by one, so that the sum does not depend on where blocks begin.
+            running = np.cumsum(np.append(self.cumulative_loss, c * losses))
         self.cumulative_loss = float(running[-1])
 
     def _arrange(self, for_sparse_rows):
@@ -159,7 +160,11 @@ class LinearModel:
         if isinstance(rows, slice):  # slicing the matrix would copy
             indptr = X.indptr[rows.start : rows.stop + 1]
             entries = slice(indptr[0], indptr[-1])
-            data, indices, indptr = X.data[entries], X.indices[entries], indptr - indptr[0]
+            data, indices, indptr = (
+                X.data[entries],
+                X.indices[entries],
+                indptr - indptr[0],
+            )
         else:
             X = X[rows]
             data, indices, indptr = X.data, X.indices, X.indptr
@@ -184,50 +189,48 @@ class LinearModel:
         p : ndarray of shape (n, n_outputs)
         """
         p = np.empty((X.shape[0], self.n_outputs))
+        predict = self._predict_averaged if self.averages else self._predict
         with np.errstate(all="ignore"):
-            of_block = self._averaged_block if self.averages else self._decision_block
             for rows in self._blocks(X):
-                p[rows] = of_block(self._centered(X[rows]))
-        return p
-
-    def _averaged_block(self, Z):
-        w, b = self._weights()
-        return Z @ w.T + b
-
-    def _decision_block(self, Z):
-        lipschitz, s, t = self.loss.lipschitz, self.state(), self.t + 1
-        features = slice(self.n_features)
-        if sparse.issparse(Z):
-            entries = sparse.coo_array(Z)
-            row, column, z = entries.row, entries.col, entries.data
-        else:
-            row = column = z = None
-        if z is not None and z.size < self.n_features:
-            # Cheaper than the weights of all features, which are mostly not needed.
-            shared, p = 0.0, np.tile(self._intercepts(), (Z.shape[0], 1))
-        else:
-            w, b = self._weights()
-            p = Z @ w.T + b
-            reach = self.learner.reach(s, (slice(None), features), t).min(axis=0)
-            if z is None:
-                row, column = np.nonzero(lipschitz * np.abs(Z) > reach)
-                z = Z[row, column]
-            else:
-                beyond = lipschitz * np.abs(z) > reach[column]
-                row, column, z = row[beyond], column[beyond], z[beyond]
-            shared = w[:, column]
-        if z.size:
-            i = (slice(None), column)
-            more = (self.learner.weight(s, i, lipschitz * z, t) - shared) * z
-            for k in range(self.n_outputs):
-                p[:, k] += np.bincount(row, more[k], minlength=p.shape[0])
+                p[rows] = predict(self._centered(X[rows]))
         return p
 
     def _centered(self, X):
         if not self.center:
-            return X
+            return X.astype(np.float64, copy=False)
         X = X.toarray() if sparse.issparse(X) else X
         return (X - self.mean) * self._centering_factor()
+
+    def _predict_averaged(self, Z):
+        w, b = self._weights()
+        return Z @ w.T + b
+
+    def _predict(self, Z):
+        lipschitz, s, t = self.loss.lipschitz, self.state(), self.t + 1
+        entries = sparse.coo_array(Z) if sparse.issparse(Z) else None
+        if entries is not None and entries.nnz < self.n_features:
+            # Cheaper than the weights of all features, most of which are not needed.
+            p = np.tile(self._intercepts(), (Z.shape[0], 1))
+            row, column, z = entries.row, entries.col, entries.data
+            shared = 0.0
+        else:
+            w, b = self._weights()
+            p = Z @ w.T + b
+            features = (slice(None), slice(self.n_features))
+            reach = self.learner.reach(s, features, t).min(axis=0) / lipschitz
+            if entries is None:
+                row, column = np.nonzero(np.abs(Z) > reach)
+                z = Z[row, column]
+            else:
+                beyond = np.abs(entries.data) > reach[entries.col]
+                row, column = entries.row[beyond], entries.col[beyond]
+                z = entries.data[beyond]
+            shared = w[:, column]
+        if z.size:
+            own = self.learner.weight(s, (slice(None), column), lipschitz * z, t)
+            for k, more in enumerate((own - shared) * z):
+                p[:, k] += np.bincount(row, more, minlength=p.shape[0])
+        return p
 
     def _centering_factor(self):
         # The mean of the rows includes the row itself, at weight 1.

@@ -152,10 +152,10 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
     Other units, same predictions:
 
     >>> import numpy as np
-    >>> in_other_units = X * 2.0 ** np.arange(-15, 15)
-    >>> other = ScInOLClassifier().partial_fit(in_other_units, y, classes=[0, 1])
+    >>> Z = X * 2.0 ** np.arange(-15, 15)
     >>> model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
-    >>> bool((model.decision_function(X) == other.decision_function(in_other_units)).all())
+    >>> other = ScInOLClassifier().partial_fit(Z, y, classes=[0, 1])
+    >>> bool((model.decision_function(X) == other.decision_function(Z)).all())
     True
     """
 

@@ -14,7 +14,7 @@ buffers for the row and put back after it.
 
 import hashlib
 import inspect
-from functools import lru_cache
+from functools import cache
 
 import numba
 import numpy as np
@@ -84,7 +84,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _kernel(learner, loss, *, sparse, center, single_output, average):
     functions = (learner.weight, learner.update, loss.gradient)
     for function in (*_portable.PORTABLE, *functions):
@@ -106,7 +106,7 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
         return numba.njit(kernel, nogil=True, **OPTIONS)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _register(function):
     return jitable(function)
 

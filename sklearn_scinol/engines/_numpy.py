@@ -83,16 +83,18 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
     scaled_x = x if scale == 1.0 else scale * x
     w = learner.weight(s, ..., scaled_x, t)
     # Not a product of BLAS: its threads cost more than they bring in so small a task.
-    p = np.einsum("ki,i->k", w, x)
+    p = np.add.reduce(w * x, axis=1)
     if averaged is not None:
         total, last = fields[-2:]
         w_sum = sum_before(total, last, ..., learner.weight(s, ..., 0.0, t), t)
         n_averaged = t - 1 - model.averaging_starts
-        averaged[:] = w_sum @ x / n_averaged if n_averaged > 0 else p
+        averaged[:] = (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0 else p
         if c > 0:
             record_sum(total, last, ..., w_sum, t)
     if c > 0:
-        g = loss.gradient(y, p) / loss.lipschitz
+        g = loss.gradient(y, p)
+        if loss.lipschitz != 1.0:
+            g = g / loss.lipschitz
         learner.update(s, ..., scaled_x, g[:, np.newaxis], w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)

@@ -7,9 +7,18 @@ few that do not, or that are slow on a scalar, have a stand-in here.
 
 import numpy as np
 
-__all__ = ["LARGEST_WEALTH", "PORTABLE", "TINY", "larger", "portable", "smaller"]
+__all__ = [
+    "LARGEST_WEALTH",
+    "PORTABLE",
+    "TINY",
+    "larger",
+    "portable",
+    "smaller",
+    "squared_scale",
+]
 
-#: Added under a root, so that a coordinate that was never seen divides 0 by a number.
+#: Sums of squares start here instead of at 0, so that a coordinate that was never seen
+#: divides 0 by a number. It is lost in the first square that is added.
 TINY = np.finfo(np.float64).tiny
 
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
@@ -34,3 +43,10 @@ def larger(a, b):
 def smaller(a, b):
     """Minimum of `a` and `b`; `a` where `b` is NaN."""
     return np.fmin(a, b)
+
+
+@portable
+def squared_scale(s, i, x):
+    """The papers' ``S^2 + M^2``, with ``|x|`` taken into the maximum `M`."""
+    M = larger(s.M[i], np.abs(x))
+    return s.S2[i] + M * M

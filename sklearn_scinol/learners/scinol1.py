@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller
+from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller, squared_scale
 
 __all__ = ["ScInOL1"]
 
@@ -48,7 +48,7 @@ class ScInOL1(NamedTuple):
 
     def initial_state(self):
         """Values of the fields before the first row."""
-        return State(M=0.0, G=0.0, S2=0.0, beta=self.initial_wealth)
+        return State(M=0.0, G=0.0, S2=TINY, beta=self.initial_wealth)
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
@@ -75,12 +75,6 @@ class ScInOL1(NamedTuple):
         a = 2 * np.abs(u) * h
         bound = a * np.log1p(a * t / self.initial_wealth)
         return np.where(s.M > 0, bound + self.initial_wealth * (1 + np.log(t)), 0.0)
-
-
-@portable
-def squared_scale(s, i, x):
-    M = larger(s.M[i], np.abs(x))
-    return s.S2[i] + M * M + TINY
 
 
 @portable

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller
+from ._portable import LARGEST_WEALTH, TINY, larger, smaller, squared_scale
 
 __all__ = ["ScInOL2"]
 
@@ -45,14 +45,14 @@ class ScInOL2(NamedTuple):
 
     def initial_state(self):
         """Values of the fields before the first row."""
-        return State(M=0.0, G=0.0, S2=0.0, eta=self.initial_wealth)
+        return State(M=0.0, G=0.0, S2=TINY, eta=self.initial_wealth)
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
-        h = scale(s, i, x)
-        theta = s.G[i] / h
-        # Halving the wealth, not doubling h, leaves one divisor: one division compiled.
-        return larger(smaller(theta, 1.0), -1.0) * (0.5 * s.eta[i]) / h
+        # min(|theta|, 1) / h = min(|G|, h) / h^2: one division.
+        h2 = squared_scale(s, i, x)
+        h = np.sqrt(h2)
+        return larger(smaller(s.G[i], h), -h) * (0.5 * s.eta[i]) / h2
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss at row `t`."""
@@ -60,9 +60,7 @@ class ScInOL2(NamedTuple):
         s.M[i] = larger(s.M[i], np.abs(x))
         s.G[i] -= gx
         s.S2[i] += gx * gx
-        # At most halved or grown by half a row; the bounds keep it from 0 and infinity.
-        eta = smaller(s.eta[i] - gx * w, LARGEST_WEALTH)
-        s.eta[i] = larger(eta, 1 / LARGEST_WEALTH)
+        s.eta[i] = smaller(s.eta[i] - gx * w, LARGEST_WEALTH)
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
@@ -70,14 +68,8 @@ class ScInOL2(NamedTuple):
 
     def regret_bound(self, s, u, t, first):
         """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
-        h = scale(s, ..., 0.0)
+        h = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * h
-        growth = 2 * np.log((h + TINY) / (first + TINY))
-        logarithm = np.log(3 * (a + TINY) / self.initial_wealth) + growth
+        growth = 2 * np.log(h / larger(first, TINY))
+        logarithm = np.log(3 * larger(a, TINY) / self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
-
-
-@portable
-def scale(s, i, x):
-    M = larger(s.M[i], np.abs(x))
-    return np.sqrt(s.S2[i] + M * M + TINY)
