@@ -32,6 +32,9 @@ from .losses import CLASSIFICATION, REGRESSION
 
 __all__ = ["OnlineClassifier", "OnlineRegressor"]
 
+# Sums of larger values could overflow.
+LARGEST_VALUE = 1e300
+
 # scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
 _ALLOW_ZERO_WEIGHTS = (
     {"allow_all_zero_weights": True}
@@ -252,9 +255,11 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             reset=reset,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
-            ensure_all_finite=sparse.issparse(X),  # dense rows: see _check_finite
+            ensure_all_finite=False,  # see _check_finite
             **self._target_checks,
         )
+        if sparse.issparse(X):
+            self._check_finite(X.data)
         if sparse.issparse(X) and self.center not in ("auto", False):
             raise ValueError(
                 "Cannot center sparse matrices: pass `center=False` or "
@@ -276,14 +281,20 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         return _without_duplicates(X), y, sample_weight
 
     def _check_finite(self, X):
-        """Refuse NaN and infinity in dense rows.
+        """Refuse NaN, infinity and what would soon add up to it.
 
-        Reading a large chunk takes a good part of the time of learning from it, so this
-        comes after learning, when a prediction is not finite, and the model is taken
-        back; or before, for a chunk so small that a copy of the model costs more.
+        Reading a large dense chunk takes a good part of the time of learning from it,
+        so there this comes after learning, when a prediction is not finite, and the
+        model is taken back. It comes before for sparse rows, and for a chunk so small
+        that a copy of the model would cost more.
         """
         name = type(self).__name__
-        assert_all_finite(X, estimator_name=name, input_name="X")
+        with np.errstate(all="ignore"):
+            assert_all_finite(X, estimator_name=name, input_name="X")
+        if np.abs(X).max(initial=0.0) > LARGEST_VALUE:
+            raise ValueError(
+                f"Input X contains infinity or a value too large for {X.dtype!r}."
+            )
 
     def _decision(self, X):
         check_is_fitted(self)

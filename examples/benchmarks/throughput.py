@@ -137,7 +137,9 @@ def main():
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(0)
-    print(f"{'rows':24} {'engine':6} {'center':6} {'µs/row':>8} {'SGD':>8} {'ratio':>6}")
+    print(
+        f"{'rows':24} {'engine':6} {'center':6} {'µs/row':>8} {'SGD':>8} {'ratio':>6}"
+    )
     for label, engines, make in CASES:
         if arguments.only not in label:
             continue
