@@ -223,11 +223,10 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         def targets(rows):
             return self._block_targets(y[rows])
 
-        for rows, block, predictions in model.learn(X, targets, sample_weight, order):
-            # Whatever is not finite in a row, so is its prediction: no need to read
-            # the rows once more before they are learned.
-            if isinstance(block, np.ndarray) and not np.isfinite(predictions).all():
-                self._check_finite(block)
+        for rows, predictions in model.learn(X, targets, sample_weight, order):
+            # Where a row is not finite, neither is its prediction.
+            if not (sparse.issparse(X) or np.isfinite(predictions).all()):
+                self._check_finite(X[rows])
             yield rows, predictions
         total = X.shape[0] if sample_weight is None else sample_weight.sum()
         if total > 0:
@@ -291,7 +290,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         name = type(self).__name__
         with np.errstate(all="ignore"):
             assert_all_finite(X, estimator_name=name, input_name="X")
-        if np.abs(X).max(initial=0.0) > LARGEST_VALUE:
+        if max(X.max(initial=0.0), -X.min(initial=0.0)) > LARGEST_VALUE:
             raise ValueError(
                 f"Input X contains infinity or a value too large for {X.dtype!r}."
             )

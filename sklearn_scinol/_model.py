@@ -111,8 +111,6 @@ class LinearModel:
         ------
         rows : slice or ndarray
             The rows of a block that was learned.
-        block : ndarray or SparseRows
-            Those rows of `X`.
         predictions : ndarray of shape (m, n_outputs)
             Their predictions, each made before its row was learned.
         """
@@ -126,7 +124,7 @@ class LinearModel:
             averaged = np.empty_like(predictions) if self.average else None
             engine.learn(self, block, y, c, predictions, averaged)
             self._suffer(y, c, predictions)
-            yield rows, block, predictions if averaged is None else averaged
+            yield rows, predictions if averaged is None else averaged
 
     def _suffer(self, y, c, predictions):
         with np.errstate(all="ignore"):

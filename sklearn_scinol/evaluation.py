@@ -4,7 +4,6 @@ import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from inspect import signature
-from math import ceil
 from time import perf_counter
 
 import numpy as np
@@ -52,9 +51,9 @@ _MEANS_OVER_ROWS = {
     top_k_accuracy_score,
 }
 
-# The curves have a point at each of the first 20 rows and then one every 5 %: a few
+# The curves have a point at each of the first ten rows, then one every 10 %: some
 # hundred points for any stream, so that scoring costs little beside learning.
-_SPACING = 0.05
+_SPACING = 0.1
 
 # No more rows than this wait for being scored, however far the next point is.
 _MAX_WAITING_ROWS = 10_000
@@ -71,8 +70,8 @@ class ProgressiveValidationResult:
     scores : dict of str to float
         For each metric its value over all rows scored.
     n_samples : ndarray of shape (n_points,)
-        Number of rows scored up to each point of the curves: every row up to the 20th,
-        then 5 % apart, and the last one. Rows of weight 0 are not counted.
+        Number of rows scored up to each point of the curves: every row up to the tenth,
+        then 10 % apart, and the last one. Rows of weight 0 are not counted.
     curves : dict of str to ndarray of shape (n_points,)
         For each metric its value over all rows up to each point; nan where it is not
         defined yet, as the area under the ROC curve while there is one class only.
@@ -757,7 +756,7 @@ class _RunningScores:
                     if at_point:
                         self._add_point(self._values())
             if at_point:
-                self.next_point = ceil(self.n_added * (1 + _SPACING))
+                self.next_point += max(1, int(_SPACING * self.n_added))
 
     def latest(self):
         """The latest point as a progress bar shows it."""
