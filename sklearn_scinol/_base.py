@@ -290,7 +290,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         name = type(self).__name__
         with np.errstate(all="ignore"):
             assert_all_finite(X, estimator_name=name, input_name="X")
-        if max(X.max(initial=0.0), -X.min(initial=0.0)) > LARGEST_VALUE:
+        if max(float(X.max(initial=0)), -float(X.min(initial=0))) > LARGEST_VALUE:
             raise ValueError(
                 f"Input X contains infinity or a value too large for {X.dtype!r}."
             )
