@@ -576,7 +576,14 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
 
     def _validate_target(self, y, reset, classes):
         if reset:
-            self._set_classes(np.unique(y) if classes is None else classes, y)
+            classes = np.unique(y) if classes is None else classes
+            check_classification_targets(classes)
+            self.classes_ = unique_labels(classes)
+            if self.classes_.size < 2:
+                raise ValueError(
+                    "The number of classes has to be greater than one; got "
+                    f"{self.classes_.size} class"
+                )
         elif classes is not None and not np.array_equal(
             self.classes_, unique_labels(classes)
         ):
@@ -585,39 +592,35 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
                 f"partial_fit, was: {self.classes_!r}"
             )
         codes = self._encode(y)
-        if self._class_weight is None:
-            return codes, None
-        return codes, self._class_weight[codes]
-
-    def _set_classes(self, classes, y):
-        check_classification_targets(classes)
-        self.classes_ = unique_labels(classes)
-        if self.classes_.size < 2:
-            raise ValueError(
-                "The number of classes has to be greater than one; got "
-                f"{self.classes_.size} class"
-            )
-        self._class_weight = None
-        if self.class_weight is not None:
-            self._class_weight = compute_class_weight(
-                self.class_weight, classes=self.classes_, y=y
-            )
+        if reset:
+            self._class_weight = None
+            if self.class_weight is not None:
+                self._class_weight = compute_class_weight(
+                    self.class_weight, classes=self.classes_, y=y
+                )
+        return codes, None if self._class_weight is None else self._class_weight[codes]
 
     def _encode(self, y):
         """Index of each label in `classes_`, in as few bytes as it takes."""
         codes = np.empty(y.size, dtype=np.min_scalar_type(self.classes_.size - 1))
         for start in range(0, y.size, BLOCK_ROWS):
             labels = y[start : start + BLOCK_ROWS]
-            found = np.searchsorted(self.classes_, labels)
+            try:
+                found = np.searchsorted(self.classes_, labels)
+            except TypeError:  # labels that cannot be compared with the classes
+                found = np.zeros(labels.size, dtype=np.intp)
             found[found == self.classes_.size] = 0
-            unseen = self.classes_[found] != labels
-            if unseen.any():
-                raise ValueError(
-                    "y contains previously unseen labels: "
-                    f"{np.unique(labels[unseen]).tolist()}"
-                )
+            unseen = labels[self.classes_[found] != labels]
+            if unseen.size:
+                self._refuse(unseen)
             codes[start : start + BLOCK_ROWS] = found
         return codes
+
+    def _refuse(self, labels):
+        """Raise an error that names the labels that are none of the classes."""
+        check_classification_targets(labels)
+        unseen = sorted(set(labels.tolist()) - set(self.classes_.tolist()), key=str)
+        raise ValueError(f"y contains previously unseen labels: {unseen}")
 
     def _block_targets(self, y):
         if self._model.loss.joint:
@@ -733,13 +736,15 @@ class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
         return decision if self._output_shape else decision[:, 0]
 
     def _validate_target(self, y, reset, classes):
+        # Once more: so far y may be sparse, or have been objects, unseen NaN among them.
+        y = check_array(y, ensure_2d=False, input_name="y")
         if reset:
             self._output_shape = y.shape[1:]
-        elif y.shape[1:] != self._output_shape:
-            raise ValueError(
-                f"y.shape == {y.shape}, expected {(y.shape[0], *self._output_shape)}!"
-            )
-        return y.reshape(y.shape[0], -1), None
+        outputs = y.reshape(y.shape[0], -1)
+        if outputs.shape[1] != self._n_outputs():
+            expected = (y.shape[0], *self._output_shape)
+            raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
+        return outputs, None
 
     def _block_targets(self, y):
         return np.require(y, np.float64, ["C", "W"])
