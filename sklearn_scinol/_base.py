@@ -19,7 +19,11 @@ from sklearn.utils import (
 )
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.multiclass import (
+    check_classification_targets,
+    type_of_target,
+    unique_labels,
+)
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -394,6 +398,12 @@ def _without_duplicates(X):
     return X
 
 
+def _check_discrete(labels):
+    """Refuse continuous targets; unlike scikit-learn's check, allow a list of classes."""
+    if type_of_target(labels).startswith("continuous"):
+        check_classification_targets(labels)
+
+
 def _has_probabilities(estimator):
     if hasattr(CLASSIFICATION[estimator.loss][0], "log_probabilities"):
         return True
@@ -577,7 +587,7 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
     def _validate_target(self, y, reset, classes):
         if reset:
             classes = np.unique(y) if classes is None else classes
-            check_classification_targets(classes)
+            _check_discrete(classes)
             self.classes_ = unique_labels(classes)
             if self.classes_.size < 2:
                 raise ValueError(
@@ -618,7 +628,7 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
 
     def _refuse(self, labels):
         """Raise an error that names the labels that are none of the classes."""
-        check_classification_targets(labels)
+        _check_discrete(labels)
         unseen = sorted(set(labels.tolist()) - set(self.classes_.tolist()), key=str)
         raise ValueError(f"y contains previously unseen labels: {unseen}")
 

@@ -74,7 +74,9 @@ class ScInOL1(NamedTuple):
         h = np.sqrt(squared_scale(s, ..., 0.0))
         a = 2 * np.abs(u) * h
         bound = a * np.log1p(a * t / self.initial_wealth)
-        return np.where(s.M > 0, bound + self.initial_wealth * (1 + np.log(t)), 0.0)
+        return np.where(
+            s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0
+        )
 
 
 @portable
