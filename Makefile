@@ -1,0 +1,60 @@
+# What a user or contributor runs, in an environment of its own, $(VENV).
+# PYTHON=python3.13 chooses another Python, ARGS="..." passes options on to the command.
+
+PYTHON ?= python3
+VENV ?= .venv
+ARGS ?=
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format benchmark clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, in a minute
+	@$(BIN)/python examples/plot_no_tuning.py $(ARGS)
+
+test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
+	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+lint: $(VENV)/dev.stamp ## check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+format: $(VENV)/dev.stamp ## put style and formatting right
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
+	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
+
+clean: ## remove the environment and all that tests and builds leave behind
+	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
+	find sklearn_scinol tests examples -name __pycache__ -prune -exec rm -rf {} +
+
+# The package is installed as a link to this folder, so only a change of its metadata
+# makes it necessary to install it again.
+$(VENV)/demo.stamp: EXTRAS := plot,progress,frames
+$(VENV)/dev.stamp: EXTRAS := dev
+$(VENV)/demo.stamp $(VENV)/dev.stamp: pyproject.toml | $(VENV)/venv.stamp
+	@echo "Installing sklearn-scinol[fast,$(EXTRAS)] into $(VENV) ..."
+	@$(PIP) install --only-binary numba,llvmlite -e ".[fast,$(EXTRAS)]" \
+	    2> $(VENV)/pip.log || { \
+	  echo "Numba could not be installed ($(VENV)/pip.log says why):" \
+	    "going on without it, on the slower NumPy engine."; \
+	  $(PIP) install -e ".[$(EXTRAS)]"; }
+	@touch $@
+
+$(VENV)/venv.stamp:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" 2> /dev/null || { \
+	  echo "'$(PYTHON)' is not Python 3.11 or newer: choose one with" \
+	    "'make PYTHON=python3.13 ...'." >&2; exit 2; }
+	@$(PYTHON) -c "import ensurepip, venv" 2> /dev/null || { \
+	  echo "'$(PYTHON)' lacks the modules venv and ensurepip: install them" \
+	    "(on Debian and Ubuntu: apt install python3-venv)." >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@

@@ -1,0 +1,21 @@
+"""Fixtures of all tests."""
+
+import importlib.util
+
+import pytest
+from hypothesis import settings
+from registry import ENGINES
+
+from sklearn_scinol import config_context
+
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request):
+    """The name of an engine, which is in use while the test runs."""
+    if request.param == "numba" and importlib.util.find_spec("numba") is None:
+        pytest.skip("numba is not installed")
+    with config_context(engine=request.param):
+        yield request.param

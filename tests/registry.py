@@ -1,0 +1,144 @@
+"""The cases that the common tests run: every estimator, loss, algorithm and output.
+
+They are read off the package: a new estimator, or a new name among those that its
+parameter `loss` or `algorithm` may take, is a case from then on.
+"""
+
+from inspect import isclass
+from typing import NamedTuple
+
+import naive
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, is_classifier
+
+import sklearn_scinol
+
+ENGINES = ("numpy", "numba")
+
+ESTIMATORS = [
+    public
+    for public in map(sklearn_scinol.__dict__.get, sklearn_scinol.__all__)
+    if isclass(public) and issubclass(public, BaseEstimator)
+]
+
+#: Other values than the defaults, for the losses that have parameters.
+LOSS_PARAMETERS = {
+    "huber": {"epsilon": 0.3},
+    "epsilon_insensitive": {"epsilon": 0.2},
+    "quantile": {"quantile": 0.8},
+}
+
+
+class Case(NamedTuple):
+    """An estimator with a loss, an algorithm, a number of outputs and averaging."""
+
+    estimator: type
+    loss: str
+    algorithm: str
+    n_outputs: int
+    average: int = 0
+
+    @property
+    def classifies(self):
+        return is_classifier(self.estimator())
+
+    def make(self, **parameters):
+        """The estimator; without centring, unless that is asked for."""
+        defaults = {"center": False, "average": self.average}
+        parameters = defaults | LOSS_PARAMETERS.get(self.loss, {}) | parameters
+        return self.estimator(loss=self.loss, algorithm=self.algorithm, **parameters)
+
+    def data(self, n_samples=40, seed=0):
+        """Rows with zeros and heavy tails, in units far apart, and their targets."""
+        rng = np.random.default_rng(seed)
+        X = rng.standard_t(2, size=(n_samples, 6))
+        X += np.array([0.0, 0.0, 1.0, -2.0, 0.0, 5.0])
+        decision = X @ rng.normal(size=(6, self.n_outputs)) + 1.0
+        X[rng.random(X.shape) < 0.4] = 0.0
+        X *= 10.0 ** np.arange(-3, 3)
+        decision += rng.normal(size=decision.shape)
+        if not self.classifies:
+            return X, decision if self.n_outputs > 1 else decision[:, 0]
+        if self.n_outputs > 1:
+            return X, decision.argmax(axis=1)
+        return X, (decision[:, 0] > 0).astype(int)
+
+    def classes(self):
+        """What `partial_fit` needs besides the rows."""
+        if not self.classifies:
+            return {}
+        return {"classes": np.arange(2 if self.n_outputs == 1 else self.n_outputs)}
+
+    def partial_fit(self, estimator, X, y, **keywords):
+        return estimator.partial_fit(X, y, **self.classes(), **keywords)
+
+    def charged(self, estimator, X, y, **keywords):
+        """Learn; the predictions that the algorithm was charged for, (n, n_outputs)."""
+        if self.classifies:
+            keywords = {"method": "decision_function", **self.classes(), **keywords}
+        predictions = estimator.partial_fit_predict(X, y, **keywords)
+        return predictions.reshape(len(y), self.n_outputs)
+
+    def decision(self, estimator, X):
+        """The predictions of new rows, of shape (n, n_outputs)."""
+        decide = estimator.decision_function if self.classifies else estimator.predict
+        return decide(X).reshape(X.shape[0], self.n_outputs)
+
+    @property
+    def is_joint(self):
+        """Whether the loss couples the outputs."""
+        return self.loss == "log_loss" and self.n_outputs > 1
+
+    def reference_loss(self):
+        """The plain loss, which takes lists."""
+        if self.is_joint:
+            return naive.CrossEntropy()
+        loss = naive.LOSSES[self.loss]
+        return naive.Separate(loss(**LOSS_PARAMETERS.get(self.loss, {})))
+
+    def reference_targets(self, y):
+        """Targets as the plain loss takes them: lists of floats, or class indices."""
+        if self.is_joint:
+            return y.tolist()
+        if self.classifies:
+            of_class = range(1, 2) if self.n_outputs == 1 else range(self.n_outputs)
+            return [[1.0 if label == k else -1.0 for k in of_class] for label in y]
+        return y.reshape(len(y), -1).tolist()
+
+    def __str__(self):
+        name = f"{self.estimator.__name__}-{self.loss}-{self.algorithm}"
+        return f"{name}-{self.n_outputs}" + ("-average" if self.average else "")
+
+
+CASES = [
+    Case(estimator, loss, algorithm, n_outputs)
+    for estimator in ESTIMATORS
+    for loss in sorted(estimator._parameter_constraints["loss"][0].options)
+    for algorithm in sorted(estimator._parameter_constraints["algorithm"][0].options)
+    for n_outputs in (1, 3)
+]
+# What is averaged does not depend on the loss: the default of the classifiers will do.
+CASES += [
+    case._replace(average=15)
+    for case in CASES
+    if case.classifies and case.loss == case.estimator().loss
+]
+
+
+class Layout(NamedTuple):
+    """How rows are given, and whether they are centred."""
+
+    name: str
+    center: bool
+    container: type
+
+    def __str__(self):
+        return self.name
+
+
+LAYOUTS = [
+    Layout("dense", False, np.array),
+    Layout("centred", True, np.array),
+    Layout("sparse", False, sparse.csr_array),
+]

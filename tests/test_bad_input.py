@@ -1,0 +1,674 @@
+"""Input that cannot be used: the words of the error, and that nothing has changed.
+
+Where scikit-learn has words for what is wrong, they are taken from the estimator that
+ours stands in for, so that they follow the version installed.
+"""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+
+SGD = {ScInOLClassifier: SGDClassifier, ScInOLRegressor: SGDRegressor}
+
+all_estimators = pytest.mark.parametrize("estimator", SGD)
+all_methods = pytest.mark.parametrize(
+    "method", ["fit", "partial_fit", "partial_fit_predict"]
+)
+online_methods = pytest.mark.parametrize(
+    "method", ["partial_fit", "partial_fit_predict"]
+)
+fresh_and_fitted = pytest.mark.parametrize(
+    "fitted", [False, True], ids=["fresh", "fitted"]
+)
+MISMATCH = re.escape(
+    "The feature names should match those that were passed during fit."
+)
+
+
+def rows():
+    return np.random.default_rng(0).normal(size=(12, 3))
+
+
+def targets(estimator):
+    y = np.arange(12) % 3
+    return y if is_classifier(estimator()) else y + 0.5
+
+
+def learn(estimator, method, X, y, **keywords):
+    """Call a method that learns, with the classes where it takes them."""
+    if is_classifier(estimator) and method != "fit":
+        keywords = {"classes": [0, 1, 2]} | keywords
+    return getattr(estimator, method)(X, y, **keywords)
+
+
+def make(estimator, fitted, **parameters):
+    """An estimator that has learned from good rows, or not."""
+    made = estimator(**parameters)
+    return learn(made, "partial_fit", rows(), targets(estimator)) if fitted else made
+
+
+def state(estimator):
+    """Every attribute, to the last bit."""
+    return pickle.dumps(vars(estimator))
+
+
+def assert_refused(estimator, method, X, y, match, error=ValueError, **keywords):
+    """The call raises, and leaves the estimator as it was; return the error."""
+    before = state(estimator)
+    with pytest.raises(error, match=match) as refusal:
+        learn(estimator, method, X, y, **keywords)
+    assert state(estimator) == before
+    return refusal.value
+
+
+def assert_refused_like_sgd(
+    estimator, method, fitted, X, y, match, error=ValueError, **keywords
+):
+    """As :func:`assert_refused`, and in the words of the counterpart."""
+    refusal = assert_refused(
+        make(estimator, fitted), method, X, y, match, error, **keywords
+    )
+    counterpart = SGD[estimator]
+    method = method.removesuffix("_predict")
+    with pytest.raises(error) as refusal_of_sgd:
+        learn(make(counterpart, fitted), method, X, y, **keywords)
+    words = str(refusal_of_sgd.value)
+    assert str(refusal) == words.replace(counterpart.__name__, estimator.__name__)
+
+
+# Rows.
+
+
+def holding(value, container=np.array):
+    """Rows of which the second last holds `value`."""
+    X = rows()
+    X[-2, 1] = value
+    return container(X)
+
+
+BAD_ROWS = {
+    "nan": (holding(np.nan), "Input X contains NaN"),
+    "infinity": (holding(np.inf), "Input X contains infinity"),
+    "minus-infinity": (holding(-np.inf), "Input X contains infinity"),
+    "float32-nan": (holding(np.nan).astype(np.float32), "Input X contains NaN"),
+    "float32-infinity": (
+        holding(np.inf).astype(np.float32),
+        r"Input X contains infinity or a value too large for dtype\('float32'\)",
+    ),
+    "only-nan": (np.full((12, 3), np.nan), "Input X contains NaN"),
+    "sparse-nan": (holding(np.nan, sparse.csr_array), "Input X contains NaN"),
+    "sparse-infinity": (holding(np.inf, sparse.csr_array), "Input X contains infinity"),
+    "missing": (holding(None, lambda X: X.astype(object)), "Input X contains NaN"),
+    "scalar": (1.0, "Expected 2D array, got scalar array instead"),
+    "vector": (rows()[:, 0], "Expected 2D array, got 1D array instead"),
+    "cube": (rows()[..., np.newaxis], "Found array with dim 3"),
+    "no-rows": (rows()[:0], "Found array with 0 sample"),
+    "no-rows-sparse": (sparse.csr_array((0, 3)), "Found array with 0 sample"),
+    "no-columns": (rows()[:, :0], "Found array with 0 feature"),
+    "too-few": (rows()[1:], "inconsistent numbers of samples"),
+    "too-many": (np.vstack([rows(), rows()]), "inconsistent numbers of samples"),
+    "strings": (np.full((12, 3), "a"), "could not convert string to float"),
+    "objects": (
+        np.full((12, 3), "a", dtype=object),
+        "could not convert string to float",
+    ),
+    "complex": (rows() + 1j, "Complex data not supported"),
+}
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("case", BAD_ROWS)
+def test_rows(estimator, method, fitted, case, engine):
+    X, words = BAD_ROWS[case]
+    y = targets(estimator)
+    if case.startswith("no-rows"):
+        y = y[:0]
+    assert_refused_like_sgd(estimator, method, fitted, X, y, words)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters"),
+    [
+        (ScInOLClassifier, {"loss": "hinge"}),
+        (ScInOLRegressor, {"loss": "huber"}),
+        *(
+            (estimator, parameters)
+            for estimator in SGD
+            for parameters in (
+                {"center": False},
+                {"algorithm": "scinol1"},
+                {"average": True},
+                {"average": 1000, "center": False},
+                {"fit_intercept": False, "center": False},
+                {"warm_start": True, "max_iter": 3, "tol": None},
+            )
+        ),
+    ],
+    ids=str,
+)
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("n_copies", [1, 50])
+def test_not_finite(estimator, parameters, method, fitted, n_copies, engine):
+    """Wherever it stands, in rows that do not count and in columns of zeros too."""
+    y = np.tile(targets(estimator), n_copies)
+    for value in (np.nan, np.inf):
+        for row, column in ((0, 0), (5, 2), (11, 1)):
+            X = np.tile(rows(), (n_copies, 1))
+            X[:, 2] = 0.0
+            X[row, column] = value
+            for weight in (1.0, 0.0):
+                sample_weight = np.ones(len(y))
+                sample_weight[row] = weight
+                made = make(estimator, fitted, **parameters)
+                words = "Input X contains"
+                assert_refused(made, method, X, y, words, sample_weight=sample_weight)
+
+
+@all_estimators
+@online_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_extreme_values(estimator, method, fitted, container, algorithm, engine):
+    """Either too large, in scikit-learn's words, or harmless."""
+    y = targets(estimator)
+    for value in (5e-324, 1e-200, 1e100, 1e155, 1e200, 1e300, -1.7e308):
+        X = rows()
+        X[3, 0] = value
+        made = make(estimator, fitted, algorithm=algorithm)
+        before = state(made)
+        try:
+            learn(made, method, container(X), y)
+        except ValueError as refusal:
+            assert "Input X contains infinity or a value too large" in str(refusal)
+            assert state(made) == before
+            assert abs(value) > 1e100
+        else:
+            assert np.isfinite(made.coef_).all()
+            assert np.isfinite(made.intercept_).all()
+            assert np.isfinite(made.cumulative_loss_)
+            assert np.isfinite(made.predict(container(X))).all()
+
+
+@all_estimators
+@all_methods
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("n_features", [2, 4])
+def test_other_number_of_features(estimator, method, container, n_features, engine):
+    X = container(np.ones((12, n_features)))
+    words = f"X has {n_features} features, but .* is expecting 3 features as input"
+    if method == "fit":  # begins anew, unless it is warm
+        warm = make(estimator, True, warm_start=True)
+        assert_refused(warm, method, X, targets(estimator), words)
+    else:
+        assert_refused_like_sgd(estimator, method, True, X, targets(estimator), words)
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+def test_center_sparse(estimator, method, fitted, engine):
+    made = make(estimator, fitted, center=True)
+    X = sparse.csr_array(rows())
+    words = "Cannot center sparse matrices"
+    assert_refused(made, method, X, targets(estimator), words)
+
+
+@all_estimators
+@online_methods
+def test_frames(estimator, method, engine):
+    pandas = pytest.importorskip("pandas")
+    y = targets(estimator)
+    frame = pandas.DataFrame(rows(), columns=["a", "b", "c"])
+    made = learn(estimator(), "partial_fit", frame, y)
+    counterpart = learn(SGD[estimator](), "partial_fit", frame, y)
+    for other in (
+        frame[["c", "a", "b"]],
+        frame.rename(columns={"b": "d"}),
+        frame[["a", "b"]],
+        frame.assign(d=0.0),
+    ):
+        refusal = assert_refused(made, method, other, y, MISMATCH)
+        with pytest.raises(ValueError, match=MISMATCH) as refusal_of_sgd:
+            learn(counterpart, "partial_fit", other, y)
+        assert str(refusal) == str(refusal_of_sgd.value)
+    with pytest.raises(ValueError, match=MISMATCH):
+        made.predict(frame[["c", "a", "b"]])
+
+    strings = frame.assign(b="x")
+    words = "could not convert string to float"
+    assert_refused(made, method, strings, y, words)
+    missing = frame.where(frame < 1.0)
+    assert_refused(made, method, missing, y, "Input X contains NaN")
+
+
+@all_estimators
+@online_methods
+def test_polars_frames(estimator, method, engine):
+    polars = pytest.importorskip("polars")
+    y = targets(estimator)
+    frame = polars.DataFrame(rows(), schema=["a", "b", "c"])
+    made = learn(estimator(), "partial_fit", frame, y)
+    for other in (
+        frame[["c", "a", "b"]],
+        frame.rename({"b": "d"}),
+        frame[["a", "b"]],
+    ):
+        assert_refused(made, method, other, y, MISMATCH)
+
+
+# Targets.
+
+
+BAD_TARGETS = {
+    "nan": (np.array([0.0] * 11 + [np.nan]), "Input y contains NaN"),
+    "infinity": (np.array([0.0] * 11 + [np.inf]), "Input y contains infinity"),
+    "object-nan": (np.array([0.0] * 11 + [np.nan], dtype=object), "contains NaN"),
+    "none": (None, "requires y to be passed, but the target y is None"),
+    "too-few": (np.arange(11) % 3, "inconsistent numbers of samples"),
+    "too-many": (np.arange(13) % 3, "inconsistent numbers of samples"),
+    "complex": (np.arange(12) % 3 + 1j, "Complex data not supported"),
+}
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("case", BAD_TARGETS)
+def test_targets(estimator, method, fitted, case, engine):
+    y, words = BAD_TARGETS[case]
+    assert_refused_like_sgd(estimator, method, fitted, rows(), y, words)
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+def test_sparse_targets(estimator, method, fitted, engine):
+    y = sparse.csr_array(targets(estimator)[:, np.newaxis])
+    words = "Sparse data was passed"
+    made = make(estimator, fitted)
+    assert_refused(made, method, rows(), y, words, (TypeError, ValueError))
+
+
+@all_methods
+@fresh_and_fitted
+def test_missing_target_in_regression(method, fitted, engine):
+    y = np.array([0.0] * 11 + [None], dtype=object)
+    made = make(ScInOLRegressor, fitted)
+    assert_refused(made, method, rows(), y, "Input y contains NaN")
+
+
+@all_methods
+@fresh_and_fitted
+def test_missing_label(method, fitted, engine):
+    """SGDClassifier does not know what to say either."""
+    y = np.array([0, 1] * 5 + [2, None], dtype=object)
+    made = make(ScInOLClassifier, fitted)
+    assert_refused(made, method, rows(), y, None, error=(TypeError, ValueError))
+
+
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("dtype", [str, object])
+def test_strings_in_regression(method, fitted, dtype, engine):
+    y = np.array(["1.5"] * 11 + ["much"], dtype=dtype)
+    words = "could not convert string to float"
+    assert_refused(make(ScInOLRegressor, fitted), method, rows(), y, words)
+
+
+@all_methods
+@fresh_and_fitted
+def test_targets_of_three_dimensions(method, fitted, engine):
+    y = np.zeros((12, 2, 2))
+    words = "Found array with dim 3"
+    assert_refused(make(ScInOLRegressor, fitted), method, rows(), y, words)
+
+
+@online_methods
+def test_other_number_of_outputs(method, engine):
+    one = make(ScInOLRegressor, True)
+    words = re.escape("y.shape == (12, 2), expected (12,)")
+    assert_refused(one, method, rows(), np.zeros((12, 2)), words)
+    two = ScInOLRegressor().partial_fit(rows(), np.zeros((12, 2)))
+    words = re.escape("y.shape == (12,), expected (12, 2)")
+    assert_refused(two, method, rows(), np.zeros(12), words)
+    words = re.escape("y.shape == (12, 3), expected (12, 2)")
+    assert_refused(two, method, rows(), np.zeros((12, 3)), words)
+
+
+@all_methods
+@fresh_and_fitted
+def test_several_labels_a_row(method, fitted, engine):
+    y = np.zeros((12, 2), dtype=int)
+    words = "y should be a 1d array, got an array of shape"
+    assert_refused_like_sgd(ScInOLClassifier, method, fitted, rows(), y, words)
+
+
+@all_methods
+@fresh_and_fitted
+def test_column_of_labels(method, fitted, engine):
+    """Usable, with scikit-learn's warning."""
+    y = targets(ScInOLClassifier)
+    made, expected = make(ScInOLClassifier, fitted), make(ScInOLClassifier, fitted)
+    for estimator in (made, expected):
+        estimator.set_params(random_state=0)
+    with pytest.warns(DataConversionWarning, match="A column-vector y was passed"):
+        learn(made, method, rows(), y[:, np.newaxis])
+    learn(expected, method, rows(), y)
+    assert state(made) == state(expected)
+
+
+@all_methods
+@fresh_and_fitted
+def test_regression_target_for_classifier(method, fitted, engine):
+    y = rows()[:, 0]
+    words = "Unknown label type: continuous. Maybe you are trying to fit a classifier"
+    refusal = assert_refused(make(ScInOLClassifier, fitted), method, rows(), y, words)
+    assert len(str(refusal)) < 250  # does not list all of them
+
+
+# Classes.
+
+
+@fresh_and_fitted
+def test_one_class(fitted, engine):
+    words = "The number of classes has to be greater than one; got 1 class"
+    y = np.ones(12)
+    assert_refused_like_sgd(ScInOLClassifier, "fit", fitted, rows(), y, words)
+
+
+@online_methods
+def test_one_class_passed(method, engine):
+    words = "The number of classes has to be greater than one; got 1 class"
+    y = np.ones(12)
+    assert_refused_like_sgd(
+        ScInOLClassifier, method, False, rows(), y, words, classes=[1]
+    )
+
+
+@online_methods
+def test_missing_classes(method, engine):
+    words = re.escape("classes must be passed on the first call to partial_fit.")
+    y = targets(ScInOLClassifier)
+    assert_refused_like_sgd(
+        ScInOLClassifier, method, False, rows(), y, words, classes=None
+    )
+
+
+@online_methods
+@pytest.mark.parametrize("classes", [[0, 1], [0, 1, 2, 3], [0, 1, 3], ["a", "b", "c"]])
+def test_changed_classes(method, classes, engine):
+    words = "is not the same as on last call to partial_fit, was: array"
+    y = targets(ScInOLClassifier)
+    assert_refused_like_sgd(
+        ScInOLClassifier, method, True, rows(), y, words, classes=classes
+    )
+
+
+@online_methods
+def test_classes_that_are_none(method, engine):
+    y = targets(ScInOLClassifier)
+    for classes, words, error in (
+        ([0.0, 0.5, 1.0], "Unknown label type", ValueError),
+        ([0, "a"], "Mix of label input types", ValueError),
+        (3, "Expected array-like", ValueError),
+    ):
+        made = ScInOLClassifier()
+        assert_refused(made, method, rows(), y, words, error, classes=classes)
+
+
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("class_weight", [None, {0: 2.0}], ids=["", "class-weight"])
+@pytest.mark.parametrize(
+    ("labels", "named"),
+    [
+        ([0, 1, 2, 7], "[7]"),
+        ([0, -1, 7, 2], "[-1, 7]"),
+        (np.array(["0", "1", "2", "0"]), "['0', '1', '2']"),
+        (np.array(["0", "1", "2", "0"], dtype=object), "['0', '1', '2']"),
+    ],
+    ids=["one", "two", "strings", "objects"],
+)
+def test_unseen_class(method, fitted, class_weight, labels, named, engine):
+    """Named in the error, whatever its type."""
+    if method == "fit" and not fitted:
+        pytest.skip("fit takes the classes from y")
+    words = re.escape(f"y contains previously unseen labels: {named}")
+    made = make(ScInOLClassifier, fitted, class_weight=class_weight, warm_start=True)
+    assert_refused(made, method, rows(), np.tile(labels, 3), words)
+
+
+@online_methods
+def test_many_unseen_classes(method, engine):
+    """A label that is not even near is found in the last rows of a long chunk, too."""
+    X, y = np.zeros((20_000, 3)), np.zeros(20_000, dtype=int)
+    y[-1] = 5
+    words = r"y contains previously unseen labels: \[5\]"
+    for fitted in (False, True):
+        assert_refused(make(ScInOLClassifier, fitted), method, X, y, words)
+
+
+@online_methods
+def test_balanced_classes(method, engine):
+    words = "class_weight 'balanced' is not supported for partial_fit."
+    made = ScInOLClassifier(class_weight="balanced")
+    y = targets(ScInOLClassifier)
+    refusal = assert_refused(made, method, rows(), y, words)
+    with pytest.raises(ValueError, match=words) as refusal_of_sgd:
+        SGDClassifier(class_weight="balanced").partial_fit(rows(), y, classes=[0, 1, 2])
+    assert str(refusal) == str(refusal_of_sgd.value)
+
+
+# Weights.
+
+
+BAD_WEIGHTS = {
+    "negative": ([1.0] * 11 + [-1.0], "Negative values in data passed"),
+    "nan": ([1.0] * 11 + [np.nan], "Input sample_weight contains NaN"),
+    "infinity": ([1.0] * 11 + [np.inf], "Input sample_weight contains infinity"),
+    "too-few": ([1.0] * 11, r"sample_weight.shape == \(11,\), expected \(12,\)!"),
+    "too-many": ([1.0] * 13, r"sample_weight.shape == \(13,\), expected \(12,\)!"),
+    "matrix": (np.ones((12, 1)), "Sample weights must be 1D array or scalar"),
+    "strings": (["a"] * 12, "could not convert string to float"),
+}
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("case", BAD_WEIGHTS)
+def test_weights(estimator, method, fitted, case, engine):
+    weight, words = BAD_WEIGHTS[case]
+    y = targets(estimator)
+    made = make(estimator, fitted)
+    refusal = assert_refused(made, method, rows(), y, words, sample_weight=weight)
+    if case in ("negative", "strings"):  # SGD takes negative weights
+        return
+    with pytest.raises(ValueError, match=words) as refusal_of_sgd:
+        SGD[estimator]().fit(rows(), y, sample_weight=weight)
+    assert str(refusal) == str(refusal_of_sgd.value)
+
+
+@all_estimators
+@fresh_and_fitted
+def test_weights_that_are_all_zero(estimator, fitted, engine):
+    words = "Sample weights must contain at least one non-zero number."
+    made, y = make(estimator, fitted), targets(estimator)
+    assert_refused(made, "fit", rows(), y, words, sample_weight=np.zeros(12))
+    assert_refused(made, "fit", rows(), y, words, sample_weight=0)
+    if is_classifier(made):
+        no_class = make(estimator, fitted, class_weight={0: 0, 1: 0, 2: 0})
+        assert_refused(no_class, "fit", rows(), y, words)
+
+
+@all_estimators
+@online_methods
+def test_zero_weights_of_a_chunk_are_no_error(estimator, method, engine):
+    made, y = make(estimator, True), targets(estimator)
+    before = state(made)
+    learn(made, method, 10.0 * rows(), y, sample_weight=np.zeros(12))
+    assert state(made) == before
+
+
+# Parameters.
+
+
+BAD_PARAMETERS = [
+    {"loss": "squared_hinge"},
+    {"loss": None},
+    {"algorithm": "scinol3"},
+    {"initial_wealth": 0.0},
+    {"initial_wealth": -1.0},
+    {"center": "yes"},
+    {"fit_intercept": "no"},
+    {"max_iter": 0},
+    {"max_iter": 1.5},
+    {"tol": -1.0},
+    {"shuffle": "no"},
+    {"random_state": "a"},
+    {"average": -1},
+    {"average": 1.5},
+    {"warm_start": "no"},
+    {"verbose": -1},
+]
+
+
+@all_estimators
+@all_methods
+@pytest.mark.parametrize("parameters", BAD_PARAMETERS, ids=str)
+def test_parameters(estimator, method, parameters, engine):
+    (name,) = parameters
+    words = f"The {name!r} parameter of {estimator.__name__} must be"
+    made = estimator(**parameters)
+    assert_refused(made, method, rows(), targets(estimator), words)
+
+
+@all_methods
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"epsilon": -1.0},
+        {"quantile": 0.0},
+        {"quantile": 1.0},
+        {"loss": "log_loss"},
+    ],
+    ids=str,
+)
+def test_parameters_of_regressors(method, parameters, engine):
+    (name,) = parameters
+    words = f"The {name!r} parameter of ScInOLRegressor must be"
+    y = targets(ScInOLRegressor)
+    assert_refused(ScInOLRegressor(**parameters), method, rows(), y, words)
+
+
+@all_methods
+@pytest.mark.parametrize(
+    "parameters", [{"class_weight": "equal"}, {"loss": "absolute_error"}], ids=str
+)
+def test_parameters_of_classifiers(method, parameters, engine):
+    (name,) = parameters
+    words = f"The {name!r} parameter of ScInOLClassifier must be"
+    y = targets(ScInOLClassifier)
+    assert_refused(ScInOLClassifier(**parameters), method, rows(), y, words)
+
+
+@all_methods
+@fresh_and_fitted
+def test_huber_without_slope(method, fitted, engine):
+    """A zero that one loss takes and the other does not."""
+    y = targets(ScInOLRegressor)
+    tube = make(ScInOLRegressor, True, loss="epsilon_insensitive", epsilon=0.0)
+    line = make(ScInOLRegressor, True, loss="absolute_error")
+    np.testing.assert_array_equal(tube.coef_, line.coef_)
+    if method == "fit" or not fitted:
+        huber = make(ScInOLRegressor, fitted).set_params(loss="huber", epsilon=0.0)
+        assert_refused(huber, method, rows(), y, "epsilon == 0.* must be > 0")
+
+
+@all_estimators
+@fresh_and_fitted
+@pytest.mark.parametrize("method", ["transform", "score", "fit"])
+def test_unknown_method(estimator, fitted, method, engine):
+    made = make(estimator, fitted)
+    before = state(made)
+    with pytest.raises(ValueError, match=f"method must be one of .*, got '{method}'"):
+        made.partial_fit_predict(rows(), targets(estimator), method=method)
+    assert state(made) == before
+
+
+@fresh_and_fitted
+@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
+def test_no_probabilities(fitted, method, engine):
+    made = make(ScInOLClassifier, fitted, loss="hinge")
+    y = targets(ScInOLClassifier)
+    before = state(made)
+    with pytest.raises(AttributeError, match=method):
+        made.partial_fit_predict(rows(), y, classes=[0, 1, 2], method=method)
+    assert state(made) == before
+
+
+# Rows to predict.
+
+
+@all_estimators
+def test_not_fitted(estimator):
+    fresh = estimator()
+    calls = [
+        lambda: fresh.predict(rows()),
+        lambda: fresh.score(rows(), targets(estimator)),
+        lambda: fresh.regret_bound(np.ones(3)),
+    ]
+    if is_classifier(fresh):
+        calls += [
+            lambda: fresh.decision_function(rows()),
+            lambda: fresh.predict_proba(rows()),
+            lambda: fresh.predict_log_proba(rows()),
+        ]
+    with pytest.raises(NotFittedError) as refusal_of_sgd:
+        SGD[estimator]().predict(rows())
+    words = str(refusal_of_sgd.value).replace(
+        SGD[estimator].__name__, estimator.__name__
+    )
+    for call in calls:
+        with pytest.raises(NotFittedError, match=re.escape(words)):
+            call()
+    assert vars(fresh) == fresh.get_params()
+    for name in ("coef_", "intercept_", "cumulative_loss_", "n_samples_seen_"):
+        with pytest.raises(AttributeError, match=f"{estimator.__name__}.* not fitted"):
+            getattr(fresh, name)
+
+
+@all_estimators
+@pytest.mark.parametrize("case", [case for case in BAD_ROWS if "too" not in case])
+def test_rows_to_predict(estimator, case):
+    X, words = BAD_ROWS[case]
+    made = make(estimator, True)
+    methods = ["predict"]
+    if is_classifier(made):
+        methods += ["decision_function", "predict_proba", "predict_log_proba"]
+    before = state(made)
+    for method in methods:
+        with pytest.raises(ValueError, match=words):
+            getattr(made, method)(X)
+    assert state(made) == before
+
+
+@all_estimators
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_other_number_of_features_to_predict(estimator, container):
+    X = container(rows()[:, :2])
+    words = f"X has 2 features, but {estimator.__name__} is expecting 3 features"
+    with pytest.raises(ValueError, match=words):
+        make(estimator, True).predict(X)

@@ -1,0 +1,269 @@
+"""Engines beyond their numbers: what is compiled when, and what is kept on disk."""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+
+import sklearn_scinol
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.learners import ALGORITHMS
+from sklearn_scinol.learners._portable import PORTABLE
+from sklearn_scinol.losses import Logistic
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("numba") is None, reason="numba is not installed"
+)
+
+PACKAGE = Path(sklearn_scinol.__file__).parent
+
+
+# What is compiled.
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """The kernels that are in use while the test runs, each once."""
+    numba_engine = get_engine("numba")
+    found = {}
+    get_kernel = numba_engine._kernel
+
+    def spy(*args, **keywords):
+        kernel = get_kernel(*args, **keywords)
+        found[id(kernel)] = kernel
+        return kernel
+
+    monkeypatch.setattr(numba_engine, "_kernel", spy)
+    with config_context(engine="numba"):
+        yield found
+
+
+def read_only(array):
+    array = array.copy(order="K")
+    array.flags.writeable = False
+    return array
+
+
+def learn(estimator, X, y, **keywords):
+    if is_classifier(estimator):
+        keywords["classes"] = np.unique(y)
+    estimator.partial_fit(X, y, **keywords)
+
+
+def memory_mapped(array, path):
+    array.tofile(path)
+    return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("estimator", "n_outputs"),
+    [
+        (ScInOLClassifier(), 1),
+        (ScInOLClassifier(), 3),
+        (ScInOLClassifier(loss="hinge"), 3),
+        (ScInOLRegressor(), 1),
+        (ScInOLRegressor(), 3),
+        (ScInOLRegressor(loss="huber", algorithm="scinol1"), 1),
+    ],
+    ids=str,
+)
+def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
+    """One variant of a kernel serves every input and every size."""
+    estimator = clone(estimator)
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(20, 3)).astype(float)
+    if is_classifier(estimator):
+        y = np.arange(20) % max(n_outputs, 2)
+    else:
+        y = rng.normal(size=(20, n_outputs) if n_outputs > 1 else 20)
+    learn(estimator, container(X), y)
+    assert len(kernels) == 1
+    (kernel,) = kernels.values()
+    signatures = kernel.signatures
+    assert len(signatures) == 1
+
+    weight = np.arange(20) % 3 / 2
+    if container is np.array:
+        same = [
+            X,
+            np.asfortranarray(X),
+            X.astype(np.float32),
+            X.astype(int),
+            read_only(X),
+            np.repeat(X, 2, axis=0)[::2],
+            np.repeat(X, 2, axis=1)[:, ::2],
+            memory_mapped(X, tmp_path / "rows"),
+        ]
+    else:
+        X = sparse.csr_array(X)
+        longer = X.copy()
+        longer.indices = longer.indices.astype(np.int64)
+        longer.indptr = longer.indptr.astype(np.int64)
+        locked = X.copy()
+        for array in (locked.data, locked.indices, locked.indptr):
+            array.flags.writeable = False
+        same = [X, X.astype(np.float32), X.tocsc(), longer, locked]
+    for rows in same:
+        learn(estimator, rows, y)
+    for targets in (read_only(y), np.repeat(y, 2, axis=0)[::2], y.astype(np.int32)):
+        learn(estimator, X, targets)
+    for weights in (
+        weight,
+        read_only(weight),
+        np.repeat(weight, 2)[::2],
+        weight.astype(np.float32),
+        memory_mapped(weight, tmp_path / "weights"),
+        2,
+    ):
+        learn(estimator, X, y, sample_weight=weights)
+    estimator.set_params(max_iter=2, tol=None, random_state=0).fit(X, y)
+    estimator.fit(X, y, sample_weight=weight)
+    # Other sizes, down to arrays that are contiguous in both senses.
+    for n_samples, n_features in ((5, 7), (1, 1)):
+        for fit_intercept in (True, False):
+            other = type(estimator)(**estimator.get_params())
+            other.set_params(fit_intercept=fit_intercept)
+            rows = container(np.ones((n_samples, n_features)))
+            keywords = {"classes": np.unique(y)} if is_classifier(estimator) else {}
+            other.partial_fit(rows, y[:n_samples], **keywords)
+
+    assert list(kernels.values()) == [kernel]
+    assert kernel.signatures == signatures
+
+
+def test_parameters_are_not_compiled_in(kernels):
+    X, y = np.ones((5, 3)), np.ones(5)
+    for epsilon in (0.1, 1, 2.0):
+        for initial_wealth in (1, 0.5):
+            parameters = {"epsilon": epsilon, "initial_wealth": initial_wealth}
+            ScInOLRegressor(loss="huber", **parameters).partial_fit(X, y)
+    (kernel,) = kernels.values()
+    assert len(kernel.signatures) == 1
+
+
+# What is kept on disk.
+
+
+LEARN = textwrap.dedent("""
+    import json, sys
+    import numpy as np
+    from sklearn_scinol import ScInOLRegressor
+    X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
+    model = ScInOLRegressor().partial_fit(X, X[:, 0])
+    from sklearn_scinol import _model
+    from sklearn_scinol.engines import _numba
+    kernel = _numba._kernel(
+        type(model._model.learner),
+        type(model._model.loss),
+        sparse=False,
+        center=True,
+        single_output=True,
+        average=False,
+    )
+    print(json.dumps({
+        "coef": model.coef_.tolist(),
+        "folder": kernel.stats.cache_path,
+        "hits": sum(kernel.stats.cache_hits.values()),
+        "misses": sum(kernel.stats.cache_misses.values()),
+    }))
+""")
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, to be changed."""
+    ignore = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=ignore)
+
+
+def learn_in_new_process(package, **environment):
+    """What a first fit of a process with this package gives, and what was cached."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(package.parent),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **environment,
+    }
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", LEARN],
+        env=environment,
+        cwd=package.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def kept(folder):
+    """The files below a folder, and when each was written."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_cache_on_disk(package, tmp_path):
+    """A second process finds the kernel; with another formula, it must not."""
+    cache = tmp_path / "cache"
+    environment = {"NUMBA_CACHE_DIR": str(cache)}
+    first = learn_in_new_process(package, **environment)
+    assert (first["hits"], first["misses"]) == (0, 1)
+    assert Path(first["folder"]).is_relative_to(cache)
+    files = kept(cache)
+    assert files
+
+    second = learn_in_new_process(package, **environment)
+    assert second == first | {"hits": 1, "misses": 0}
+    assert kept(cache) == files
+
+    formula = package / "learners" / "scinol2.py"
+    source = formula.read_text(encoding="utf-8")
+    assert source.count("s.G[i] -= gx") == 1
+    changed = source.replace("s.G[i] -= gx", "s.G[i] -= 0.5 * gx")
+    formula.write_text(changed, encoding="utf-8")
+    third = learn_in_new_process(package, **environment)
+    assert (third["hits"], third["misses"]) == (0, 1)
+    assert np.abs(np.subtract(third["coef"], first["coef"])).min() > 1e-3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the folder of caches is elsewhere")
+def test_no_place_for_a_cache(package, tmp_path):
+    """All is compiled for the process alone, without a word."""
+    file = tmp_path / "file"
+    file.touch()
+    (package / "engines" / "__pycache__").touch()  # not even as the superuser
+    nowhere = str(file / "nowhere")
+    learned = learn_in_new_process(
+        package, NUMBA_CACHE_DIR=nowhere, XDG_CACHE_HOME=nowhere, HOME=nowhere
+    )
+    assert learned["folder"] is None
+    expected = learn_in_new_process(package, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    assert learned["coef"] == expected["coef"]
+
+
+@pytest.mark.parametrize("learner", ALGORITHMS.values())
+def test_digest_covers_every_formula(learner, monkeypatch):
+    """What a formula may call is in the digest, too."""
+    numba_engine = get_engine("numba")
+    modules = []
+    monkeypatch.setattr(numba_engine, "_digest", lambda *given: modules.extend(given))
+    numba_engine._kernel.__wrapped__(
+        learner, Logistic, sparse=False, center=True, single_output=True, average=False
+    )
+    sources = {module.__name__ for module in modules}
+    for function in (*PORTABLE, learner.weight, learner.update, Logistic.gradient):
+        of_other_learner = function.__module__ in {
+            other.__module__ for other in ALGORITHMS.values() if other is not learner
+        }
+        assert function.__module__ in sources or of_other_learner

@@ -1,0 +1,577 @@
+"""Progressive validation: exact, on every kind of stream, for every kind of metric."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_classification, make_regression
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    f1_score,
+    get_scorer,
+    hinge_loss,
+    log_loss,
+    make_scorer,
+    matthews_corrcoef,
+    mean_absolute_error,
+    r2_score,
+    roc_auc_score,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol.evaluation import (
+    ProgressiveValidationDisplay,
+    progressive_validation,
+)
+
+SGD = SGDClassifier(loss="log_loss", random_state=0)
+
+
+def classification(n_classes=2, n_samples=120):
+    X, y = make_classification(
+        n_samples,
+        n_features=5,
+        n_informative=4,
+        n_redundant=0,
+        n_classes=n_classes,
+        flip_y=0.1,
+        random_state=0,
+    )
+    return X * [1e-3, 1, 1e3, 1, 1] + [0, 5, 0, 0, 0], y
+
+
+def regression(n_samples=120):
+    return make_regression(n_samples, n_features=4, noise=5, random_state=0)
+
+
+def chunks(*arrays, size=7):
+    for start in range(0, arrays[0].shape[0], size):
+        yield tuple(array[start : start + size] for array in arrays)
+
+
+def row_by_row(estimator, X, y, method, **first_call):
+    """Predict each row, then learn it; not the first, as nothing is learned before."""
+    answers = []
+    for row in range(len(y)):
+        try:
+            answers.append(getattr(estimator, method)(X[row : row + 1]))
+        except NotFittedError:
+            assert row == 0
+        estimator.partial_fit(X[row : row + 1], y[row : row + 1], **first_call)
+        first_call = {}
+    return np.concatenate(answers)
+
+
+def validate(estimator, stream, metrics, **keywords):
+    return progressive_validation(
+        estimator, stream, metrics=metrics, progress=False, **keywords
+    )
+
+
+# Each row is predicted from all rows before it.
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_own_classifier_predicts_row_by_row(n_classes, size, engine):
+    X, y = classification(n_classes)
+    classes = np.arange(n_classes)
+    model = ScInOLClassifier()
+    # What it would have said of the first row, which it has not seen: all is as likely.
+    before = np.full((1, n_classes), 1 / n_classes)
+    after = row_by_row(model, X, y, "predict_proba", classes=classes)
+    probabilities = np.vstack([before, after])
+
+    metrics = ["neg_log_loss", "accuracy"]
+    result = validate(
+        ScInOLClassifier(), chunks(X, y, size=size), metrics, classes=classes
+    )
+    assert result.scores["neg_log_loss"] == pytest.approx(-log_loss(y, probabilities))
+    assert result.scores["accuracy"] == pytest.approx(
+        accuracy_score(y, probabilities.argmax(axis=1))
+    )
+    assert result.n_samples[-1] == len(y)
+    assert -result.scores["neg_log_loss"] * len(y) == pytest.approx(
+        result.estimator.cumulative_loss_
+    )
+    np.testing.assert_array_equal(result.estimator.coef_, model.coef_)
+
+
+def test_own_regressor_predicts_row_by_row(engine):
+    X, y = regression()
+    predictions = np.r_[0, row_by_row(ScInOLRegressor(), X, y, "predict")]
+    metrics = ["neg_mean_absolute_error", "r2"]
+    result = validate(ScInOLRegressor(), chunks(X, y), metrics)
+    assert result.scores["neg_mean_absolute_error"] == pytest.approx(
+        -mean_absolute_error(y, predictions)
+    )
+    assert result.scores["r2"] == pytest.approx(r2_score(y, predictions))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_chunks_of_one_row_make_any_estimator_exact(n_classes):
+    X, y = classification(n_classes)
+    classes = np.arange(n_classes)
+    answers = row_by_row(clone(SGD), X, y, "predict", classes=classes)
+    result = validate(clone(SGD), chunks(X, y, size=1), "accuracy", classes=classes)
+    assert result.scores["accuracy"] == pytest.approx(accuracy_score(y[1:], answers))
+    assert result.n_samples[-1] == len(y) - 1
+
+
+def test_other_estimators_predict_chunk_by_chunk():
+    X, y = classification()
+    model = GaussianNB().partial_fit(X[:40], y[:40], classes=[0, 1])
+    expected = []
+    for rows in (slice(40, 80), slice(80, 120)):
+        expected.append(model.predict_proba(X[rows])[:, 1])
+        model.partial_fit(X[rows], y[rows])
+    result = validate(GaussianNB(), chunks(X, y, size=40), "roc_auc", classes=[0, 1])
+    assert result.scores["roc_auc"] == roc_auc_score(y[40:], np.concatenate(expected))
+
+
+def test_estimator_goes_on_from_where_it_is():
+    X, y = classification()
+    for fresh in (ScInOLClassifier(), clone(SGD)):
+        model = fresh.partial_fit(X[:60], y[:60], classes=[0, 1])
+        result = validate(model, chunks(X[60:], y[60:]), "accuracy")
+        assert result.estimator is model
+        assert result.n_samples[-1] == 60
+        assert model.t_ == 121
+
+
+def test_pipeline_transforms_before_it_predicts():
+    X, y = classification()
+    scaler, model = StandardScaler(), clone(SGD)
+    answers = []
+    for i, (rows, labels) in enumerate(chunks(X, y)):
+        scaled = scaler.partial_fit(rows).transform(rows)
+        if i > 0:
+            answers.append(model.predict(scaled))
+        model.partial_fit(scaled, labels, classes=[0, 1])
+    pipeline = make_pipeline(StandardScaler(), "passthrough", clone(SGD))
+    result = validate(pipeline, chunks(X, y), "accuracy", classes=[0, 1])
+    assert result.scores["accuracy"] == pytest.approx(
+        accuracy_score(y[7:], np.concatenate(answers))
+    )
+
+
+def test_pipeline_that_ends_in_an_own_estimator():
+    X, y = classification()
+    pipeline = make_pipeline(FunctionTransformer(np.cbrt), ScInOLClassifier())
+    in_pipeline = validate(pipeline, chunks(X, y), "neg_log_loss", classes=[0, 1])
+    alone = validate(
+        ScInOLClassifier(), chunks(np.cbrt(X), y), "neg_log_loss", classes=[0, 1]
+    )
+    assert in_pipeline.scores == alone.scores
+    assert pipeline[-1].n_samples_seen_ == len(y)
+
+
+# Streams.
+
+
+def test_sparse_chunks_and_weights():
+    X, y = classification()
+    weight = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    stream = chunks(sparse.csr_array(X), y, weight)
+    result = validate(ScInOLClassifier(), stream, "neg_log_loss", classes=[0, 1])
+    assert result.estimator.cumulative_loss_ == pytest.approx(
+        -result.scores["neg_log_loss"] * weight.sum()
+    )
+    assert result.n_samples[-1] == (weight > 0).sum()
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    X, y = classification()
+    names = np.array(["no", "yes"])[y]
+    frame = frames.DataFrame(
+        {"label": names.tolist(), **{f"x{i}": X[:, i] for i in range(5)}}
+    )
+    stream = (frame[start : start + 7] for start in range(0, len(y), 7))
+    result = validate(
+        ScInOLClassifier(),
+        stream,
+        ["accuracy", "neg_log_loss"],
+        classes=["yes", "no"],
+        target="label",
+    )
+    assert list(result.estimator.feature_names_in_) == [f"x{i}" for i in range(5)]
+    from_arrays = validate(
+        ScInOLClassifier(),
+        chunks(X, y),
+        ["accuracy", "neg_log_loss"],
+        classes=[0, 1],
+    )
+    assert result.scores == from_arrays.scores
+
+
+def test_csv_reader(tmp_path):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, y = regression()
+    file = tmp_path / "stream.csv"
+    pandas.DataFrame(X, columns=list("abcd")).assign(y=y).to_csv(file, index=False)
+    with pandas.read_csv(file, chunksize=50) as reader:
+        from_file = validate(
+            ScInOLRegressor(), reader, "neg_mean_absolute_error", target="y"
+        )
+    from_arrays = validate(ScInOLRegressor(), chunks(X, y), "neg_mean_absolute_error")
+    assert from_file.scores == pytest.approx(from_arrays.scores)
+
+
+# Metrics.
+
+
+#: From labels, probabilities and weights.
+CLASSIFICATION = {
+    "accuracy": lambda y, p, w: accuracy_score(y, p.argmax(1), sample_weight=w),
+    "balanced_accuracy": lambda y, p, w: balanced_accuracy_score(
+        y, p.argmax(1), sample_weight=w
+    ),
+    "f1_macro": lambda y, p, w: f1_score(
+        y, p.argmax(1), average="macro", sample_weight=w
+    ),
+    "matthews_corrcoef": lambda y, p, w: matthews_corrcoef(
+        y, p.argmax(1), sample_weight=w
+    ),
+    "neg_log_loss": lambda y, p, w: -log_loss(y, p, sample_weight=w),
+    "roc_auc_ovr": lambda y, p, w: roc_auc_score(
+        y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr", sample_weight=w
+    ),
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("metric", CLASSIFICATION)
+def test_classification_metric_is_that_of_all_rows_at_once(metric, n_classes, weighted):
+    X, y = classification(n_classes)
+    # The last class comes late: chunks do not hold all classes.
+    order = np.argsort(y == n_classes - 1, kind="stable")
+    order[60:] = np.random.default_rng(0).permutation(order[60:])
+    X, y = X[order], y[order]
+    weight = np.random.default_rng(0).uniform(size=len(y)) if weighted else None
+    classes = np.arange(n_classes)
+    probabilities = ScInOLClassifier().partial_fit_predict(
+        X, y, classes=classes, sample_weight=weight, method="predict_proba"
+    )
+    stream = chunks(X, y, weight) if weighted else chunks(X, y)
+    result = validate(ScInOLClassifier(), stream, metric, classes=classes)
+    expected = CLASSIFICATION[metric](y, probabilities, weight)
+    assert result.scores[metric] == pytest.approx(expected)
+
+
+def test_brier_score():
+    X, y = classification()
+    p = ScInOLClassifier().partial_fit_predict(
+        X, y, classes=[0, 1], method="predict_proba"
+    )
+    result = validate(
+        ScInOLClassifier(), chunks(X, y), "neg_brier_score", classes=[0, 1]
+    )
+    assert result.scores["neg_brier_score"] == pytest.approx(
+        -np.mean((p[:, 1] - y) ** 2)
+    )
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        "explained_variance",
+        "neg_max_error",
+        "neg_mean_squared_error",
+        "neg_median_absolute_error",
+        "neg_root_mean_squared_error",
+        "r2",
+    ],
+)
+def test_regression_metric_is_that_of_all_rows_at_once(metric):
+    X, y = regression()
+    predictions = ScInOLRegressor().partial_fit_predict(X, y)
+    scorer = get_scorer(metric)
+    result = validate(ScInOLRegressor(), chunks(X, y), metric)
+    assert result.scores[metric] == pytest.approx(
+        scorer._sign * scorer._score_func(y, predictions)
+    )
+
+
+def test_several_outputs():
+    X, y = regression()
+    Y = np.column_stack([y, X[:, 0]])
+    predictions = ScInOLRegressor().partial_fit_predict(X, Y)
+    result = validate(
+        ScInOLRegressor(), chunks(X, Y), ["neg_mean_absolute_error", "r2"]
+    )
+    assert result.scores["neg_mean_absolute_error"] == pytest.approx(
+        -mean_absolute_error(Y, predictions)
+    )
+    assert result.scores["r2"] == pytest.approx(r2_score(Y, predictions))
+
+
+def test_metrics_of_ones_own():
+    X, y = classification()
+    metrics = {
+        "accuracy, in percent": make_scorer(lambda y, p: 100 * np.mean(y == p)),
+        "F2": make_scorer(f1_score, pos_label=0),
+        "AUC": "roc_auc",
+        "hinge": make_scorer(
+            hinge_loss, response_method="decision_function", greater_is_better=False
+        ),
+    }
+    result = validate(ScInOLClassifier(), chunks(X, y), metrics, classes=[0, 1])
+    labels = ScInOLClassifier().partial_fit_predict(X, y, classes=[0, 1])
+    decision = ScInOLClassifier().partial_fit_predict(
+        X, y, classes=[0, 1], method="decision_function"
+    )
+    assert result.scores == pytest.approx(
+        {
+            "accuracy, in percent": 100 * accuracy_score(y, labels),
+            "F2": f1_score(y, labels, pos_label=0),
+            "AUC": roc_auc_score(y, decision),
+            "hinge": -hinge_loss(y, decision),
+        }
+    )
+
+
+@pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc"])
+def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
+    X, y = classification(n_samples=400)
+    curves = {}
+    for size in (1, 150, 400):
+        result = validate(
+            ScInOLClassifier(), chunks(X, y, size=size), metric, classes=[0, 1]
+        )
+        curves[size] = result.curves[metric]
+        np.testing.assert_array_equal(result.n_samples[:10], np.arange(1, 11))
+        assert result.n_samples[-1] == 400
+    np.testing.assert_allclose(curves[1], curves[400], rtol=1e-12)
+    np.testing.assert_allclose(curves[150], curves[400], rtol=1e-12)
+    some_point = result.n_samples[20]
+    part = validate(
+        ScInOLClassifier(),
+        [(X[:some_point], y[:some_point])],
+        metric,
+        classes=[0, 1],
+    )
+    assert part.scores[metric] == pytest.approx(curves[400][20])
+
+
+def test_many_rows_between_two_points():
+    X, y = classification(n_samples=200_000)
+    result = validate(
+        clone(SGD), chunks(X, y, size=50_000), "neg_log_loss", classes=[0, 1]
+    )
+    model = clone(SGD)
+    answers = []
+    for i, (rows, labels) in enumerate(chunks(X, y, size=50_000)):
+        if i > 0:
+            answers.append(model.predict_proba(rows))
+        model.partial_fit(rows, labels, classes=[0, 1])
+    assert result.scores["neg_log_loss"] == pytest.approx(
+        -log_loss(y[50_000:], np.concatenate(answers))
+    )
+
+
+def test_score_that_is_not_defined_yet_is_nan():
+    X, y = classification()
+    order = np.argsort(y, kind="stable")
+    result = validate(
+        ScInOLClassifier(), chunks(X[order], y[order]), "roc_auc", classes=[0, 1]
+    )
+    assert np.isnan(result.curves["roc_auc"][:30]).all()
+    assert np.isfinite(result.scores["roc_auc"])
+
+
+# Progress.
+
+
+def test_progress_bar_goes_to_stderr(capsys, monkeypatch):
+    tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
+
+    class EagerBar(tqdm.tqdm):
+        def __init__(self, **keywords):
+            super().__init__(**{**keywords, "delay": 0})
+
+    monkeypatch.setattr(tqdm, "tqdm", EagerBar)
+    X, y = classification()
+    progressive_validation(
+        ScInOLClassifier(), chunks(X, y), metrics="accuracy", classes=[0, 1]
+    )
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "120 rows" in captured.err
+    assert "accuracy=0." in captured.err
+
+
+def test_no_bar_without_tqdm(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    X, y = classification()
+    progressive_validation(
+        ScInOLClassifier(), chunks(X, y), metrics="accuracy", classes=[0, 1]
+    )
+    assert capsys.readouterr().err == ""
+
+
+# Bad input.
+
+
+def test_empty_stream():
+    with pytest.raises(ValueError, match="The stream is empty"):
+        validate(ScInOLRegressor(), [], "r2")
+
+
+def test_stream_that_ends_before_anything_is_scored():
+    X, y = regression()
+    with pytest.raises(ValueError, match="No row of the stream was scored"):
+        validate(SGDRegressor(), [(X, y)], "r2")
+
+
+@pytest.mark.parametrize("chunk", [np.ones((2, 2)), (np.ones((2, 2)),), "text"])
+def test_chunk_that_is_none(chunk):
+    with pytest.raises(ValueError, match="The stream must consist of"):
+        validate(ScInOLRegressor(), [chunk], "r2")
+
+
+def test_target_and_frames():
+    with pytest.raises(ValueError, match="must consist of frames; got tuple"):
+        validate(ScInOLRegressor(), [regression()], "r2", target="y")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"a": [1.0], "b": [2.0]})
+    with pytest.raises(ValueError, match=r"'y' is none of the columns .*'a', 'b'"):
+        validate(ScInOLRegressor(), [frame], "r2", target="y")
+    with pytest.raises(ValueError, match="with target= naming a column"):
+        validate(ScInOLRegressor(), [frame], "r2")
+
+
+def test_missing_classes():
+    for model in (ScInOLClassifier(), make_pipeline(StandardScaler(), clone(SGD))):
+        with pytest.raises(ValueError, match="classes must be passed"):
+            validate(model, [classification()], "accuracy")
+
+
+def test_other_classes_than_before():
+    X, y = classification()
+    model = ScInOLClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        validate(model, [(X, y)], "accuracy", classes=[0, 1, 2])
+
+
+def test_unseen_class():
+    X, y = classification(3)
+    with pytest.raises(ValueError, match="previously unseen labels"):
+        validate(ScInOLClassifier(), [(X, y)], "accuracy", classes=[0, 1])
+
+
+@pytest.mark.parametrize(
+    "metrics, words",
+    [
+        ("acuracy", "not a valid scoring value|No valid scoring"),
+        ([], "At least one metric"),
+        ({"error": mean_absolute_error}, "made by sklearn.metrics.make_scorer"),
+    ],
+)
+def test_bad_metrics(metrics, words):
+    with pytest.raises(ValueError, match=words):
+        validate(ScInOLRegressor(), [regression()], metrics)
+
+
+def test_metric_that_the_estimator_has_no_answers_for():
+    with pytest.raises(AttributeError, match="needs predict_proba, which"):
+        validate(
+            ScInOLClassifier(loss="hinge"),
+            [classification()],
+            "neg_log_loss",
+            classes=[0, 1],
+        )
+
+
+def test_metrics_that_do_not_go_together():
+    metrics = {
+        "hinge": make_scorer(hinge_loss, response_method="decision_function"),
+        "log loss": "neg_log_loss",
+    }
+    with pytest.raises(ValueError, match="need different kinds of predictions"):
+        validate(ScInOLClassifier(), [classification()], metrics, classes=[0, 1])
+    # Any number of them for those that predict chunk by chunk.
+    X, y = classification()
+    assert validate(clone(SGD), chunks(X, y), metrics, classes=[0, 1]).scores
+
+
+def test_estimator_without_partial_fit():
+    for model in (
+        LogisticRegression(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ):
+        with pytest.raises(TypeError, match="LogisticRegression does not have"):
+            validate(model, [classification()], "accuracy", classes=[0, 1])
+
+
+# Display.
+
+
+@pytest.fixture
+def pyplot():
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_display_from_result(pyplot):
+    X, y = classification()
+    result = validate(
+        ScInOLClassifier(), chunks(X, y), ["accuracy", "neg_log_loss"], classes=[0, 1]
+    )
+    display = ProgressiveValidationDisplay.from_result(result)
+    np.testing.assert_array_equal(display.line_.get_xdata(), result.n_samples)
+    np.testing.assert_array_equal(display.line_.get_ydata(), result.curves["accuracy"])
+    assert display.line_.get_label() == "ScInOLClassifier"
+    assert display.ax_.get_ylabel() == "Accuracy"
+    assert display.figure_ is display.ax_.figure
+
+    second = ProgressiveValidationDisplay.from_result(
+        result, metric="accuracy", name="again", ax=display.ax_, color="red"
+    )
+    assert second.ax_ is display.ax_
+    assert second.line_.get_color() == "red"
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["ScInOLClassifier", "again"]
+
+    with pytest.raises(ValueError, match="no metric 'r2', only"):
+        ProgressiveValidationDisplay.from_result(result, metric="r2")
+
+
+@pytest.mark.parametrize(
+    "metric, negate_score, label",
+    [
+        ("neg_log_loss", True, "Log loss"),
+        ("neg_log_loss", False, "Negative log loss"),
+        ("accuracy", True, "Negative accuracy"),
+    ],
+)
+def test_display_from_estimator(pyplot, metric, negate_score, label):
+    X, y = classification()
+    display = ProgressiveValidationDisplay.from_estimator(
+        ScInOLClassifier(),
+        chunks(X, y),
+        metrics=metric,
+        classes=[0, 1],
+        negate_score=negate_score,
+    )
+    assert display.ax_.get_ylabel() == label
+    sign = -1 if negate_score else 1
+    np.testing.assert_array_equal(display.line_.get_ydata(), sign * display.scores)
+
+
+def test_display_of_bare_data(pyplot):
+    display = ProgressiveValidationDisplay(n_samples=[1, 2], scores=[0.5, 1.0]).plot()
+    assert display.ax_.get_legend() is None
+    assert display.ax_.get_ylabel() == "Score"

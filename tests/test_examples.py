@@ -1,0 +1,256 @@
+"""The demonstration: bundled data, a user's own file, and all that can be wrong."""
+
+import gzip
+import importlib
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+@pytest.fixture
+def example(monkeypatch):
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    module = importlib.import_module("plot_no_tuning")
+    # Bars appear after a while, which would make what is printed a matter of time.
+    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+    yield module
+    plt.close("all")
+
+
+@pytest.fixture
+def run(example, tmp_path, capsys):
+    """Call the example with a CSV file of some text; its status, stdout and stderr."""
+    pytest.importorskip("pandas", reason="pandas is not installed")
+
+    def run(text, *options, target="y", name="data.csv"):
+        file = tmp_path / name
+        open_file = gzip.open if name.endswith(".gz") else open
+        with open_file(file, "wb") as stream:
+            stream.write(text if isinstance(text, bytes) else text.encode())
+        status = example.main(
+            [
+                *("--data", str(file), "--target", target),
+                *("--output-dir", str(tmp_path / "figures")),
+                *("--jobs", "1", "--rates", "0.1"),
+                *options,
+            ]
+        )
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def csv(n_rows=60, seed=0):
+    """Columns of numbers, text and missing values; a class and an amount to predict."""
+    random = np.random.default_rng(seed)
+    lines = ["length,colour,note,y,amount"]
+    for row in range(n_rows):
+        length = random.normal(500, 100)
+        colour = random.choice(["red", "green", "pale, blue", ""])
+        label = "yes" if length + 100 * (colour == "red") > 550 else "no"
+        amount = length / 10 + random.normal()
+        shown = "" if row == 7 else f"{length:.3f}"
+        lines.append(f'{shown},"{colour}",note {row},{label},{amount:.3f}')
+    return "\n".join(lines) + "\n"
+
+
+# What it prints and draws.
+
+
+def test_bundled_data(example, tmp_path, capsys, monkeypatch):
+    data_sets = {data_set.name: data_set for data_set in example.bundled_data_sets()}
+    assert list(data_sets) == ["breast cancer", "digits", "wine", "diabetes"]
+    small = [data_sets["wine"], data_sets["diabetes"]]
+    monkeypatch.setattr(example, "bundled_data_sets", lambda: small)
+    figures = tmp_path / "figures"
+    status = example.main(
+        ["--rates", "0.1", "--jobs", "1", "--output-dir", str(figures)]
+    )
+    assert status == 0
+    out = capsys.readouterr().out
+    for name in ("wine", "diabetes"):
+        assert name in out
+    for method in ("ScInOL1", "ScInOL2", "SGD, raw", "SGD, standardised"):
+        assert out.count(f"{method}  ") >= 2
+    assert "units that are powers of two, by nothing, to the last bit." in out
+    assert sorted(path.name for path in figures.iterdir()) == [
+        "no_tuning.png",
+        "no_tuning_random_units.png",
+    ]
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
+def test_classes(run, name):
+    status, out, err = run(csv(), "--chunk-size", "30", name=name)
+    assert (status, err) == (0, "")
+    # length, amount, three of four colours, all notes but one
+    assert "60 rows, 64 features after encoding; target 'y', 2 classes." in out
+
+
+def test_amounts(run):
+    status, out, err = run(csv(), target="amount")
+    assert (status, err) == (0, "")
+    assert "target 'amount', regression." in out
+
+
+def test_too_many_texts_are_left_out(run):
+    status, out, err = run(csv(n_rows=300))
+    assert (status, err) == (0, "")
+    assert "5 features after encoding" in out
+    assert "Left out, too many different texts: note." in out
+
+
+def test_separator(run):
+    status, _, err = run("a\ty\n1\tx\n2\tz\n3\tx\n", "--separator", r"\t")
+    assert (status, err) == (0, "")
+
+
+def test_whole_numbers(run):
+    text = "a,y\n" + "".join(f"{row},{row % 3}\n" for row in range(30))
+    assert "3 classes" in run(text)[1]
+    assert "regression" in run(text, "--task", "regression")[1]
+
+
+def test_named_classes_may_come_late(run):
+    text = csv().replace("yes", "no") + "500,red,last,yes,50\n"
+    status, out, err = run(text, "--chunk-size", "10", "--classes", "no", "yes")
+    assert (status, err) == (0, "")
+    assert "2 classes" in out
+
+
+def test_sgd_that_overflows_is_not_the_end(run):
+    text = "a,y\n" + "".join(f"{(-1) ** row}e200,{row}\n" for row in range(30))
+    status, out, err = run(text)
+    assert (status, err) == (0, "")
+    assert "inf" in out
+
+
+# The stream of rows.
+
+
+def test_encoding(example, tmp_path):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    file = tmp_path / "data.csv"
+    file.write_text("a,b,y\n1,u,0.5\n,v,1.5\n3,,2.5\n,w,3.5\n7,u,4.5\n")
+    stream = example.open_csv(file, "y", chunk_size=3)
+    X, y = (np.concatenate(arrays) for arrays in zip(*stream(), strict=True))
+    # The mean of the first chunk for what is missing; v, nothing and w, but not u.
+    expected = [[1, 0, 0, 0], [2, 1, 0, 0], [3, 0, 1, 0], [2, 0, 0, 1], [7, 0, 0, 0]]
+    np.testing.assert_array_equal(X, expected)
+    np.testing.assert_array_equal(y, [0.5, 1.5, 2.5, 3.5, 4.5])
+    assert (stream.n_rows, stream.n_features) == (5, 4)
+
+
+def test_blocks(example):
+    X = np.arange(500.0)[:, np.newaxis]
+    (data_set, *_) = example.bundled_data_sets()
+    data_set.read = example.Rows(X, X[:, 0])
+    blocks = list(data_set.blocks(units=2.0))
+    np.testing.assert_array_equal(np.concatenate([block for block, _ in blocks]), 2 * X)
+    np.testing.assert_array_equal(np.concatenate([y for _, y in blocks]), X[:, 0])
+    n_before = 0
+    for _, y in blocks:
+        assert len(y) <= max(1, n_before / 20)
+        n_before += len(y)
+
+
+# What may be wrong: one sentence, status 2.
+
+LATE = csv() + "500,red,last,maybe,50\n"
+
+
+@pytest.mark.parametrize(
+    "text, options, words",
+    [
+        ("", [], "is empty."),
+        ("a,y\n", [], "has no rows."),
+        ("a,y\n1,2\n", [], "has one row only."),
+        ("y\n1\n2\n", [], "has no column besides the target."),
+        ("a,b\n1,2\n", [], "There is no column 'y' in .* are a, b."),
+        ("a,y\nu,1\nu,2\n", [], "no column from which anything could be learned."),
+        ("a,y\n1,u\n2,u\n", [], "The target 'y' is 'u' in all rows."),
+        ("a,y\n1,u\n2,\n", [], "The target 'y' is missing in row 2."),
+        ("a,y\n1,2,3\n4,5,6\n", [], "has rows longer than its header."),
+        ("a,y\n1,2\n4,5,6\n", [], "cannot be read as CSV: .* in line 3"),
+        ("a,y\nü,2\n".encode("latin-1"), [], "is not text in UTF-8."),
+        ("a,y\n1,2\ninf,5\n", [], "column 'a' must hold finite numbers, but row 2"),
+        (
+            csv(),
+            ["--task", "regression"],
+            "target 'y' must hold .* row 1 has '(no|yes)'",
+        ),
+        (
+            "a,y\n" + "1,0.5\n" * 10 + "1,high\n",
+            ["--chunk-size", "3"],
+            "regression target 'y' must hold finite numbers, but row 11 has 'high'.",
+        ),
+        (
+            "a,y\n" + "1,0.5\n" * 10 + "?,0.7\n",
+            ["--chunk-size", "3"],
+            "The column 'a' must hold finite numbers, but row 11 has",
+        ),
+        (LATE, ["--chunk-size", "20"], "class 'maybe' of 'y' first shows up in row 61"),
+        (LATE, ["--classes", "no", "yes"], "class 'maybe' of 'y' first shows up"),
+    ],
+)
+def test_bad_file(run, text, options, words):
+    status, out, err = run(text, *options)
+    assert (status, out) == (2, "")
+    assert err.endswith(".\n")
+    assert err.count("\n") == 1
+    assert re.search(words, err)
+
+
+def test_broken_archive(run, example, tmp_path, capsys):
+    file = tmp_path / "broken.csv.gz"
+    file.write_bytes(b"no archive")
+    options = ["--target", "y", "--output-dir", str(tmp_path)]
+    assert example.main(["--data", str(file), *options]) == 2
+    assert "cannot be read as CSV" in capsys.readouterr().err
+
+
+def test_missing_file(example, tmp_path, capsys):
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    missing = str(tmp_path / "missing.csv")
+    options = ["--output-dir", str(tmp_path)]
+    assert example.main(["--data", missing, "--target", "y", *options]) == 2
+    assert capsys.readouterr().err == f"There is no file {missing}.\n"
+
+
+def test_folder_that_cannot_be_written(example, tmp_path, capsys):
+    occupied = tmp_path / "file"
+    occupied.touch()
+    assert example.main(["--output-dir", str(occupied)]) == 2
+    assert str(occupied) in capsys.readouterr().err
+
+
+def test_without_pandas(example, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("csv_stream.find_spec", lambda name: None)
+    options = ["--data", "data.csv", "--target", "y", "--output-dir", str(tmp_path)]
+    assert example.main(options) == 2
+    assert "needs pandas" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--data", "data.csv"],
+        ["--chunk-size", "0"],
+        ["--rates", "-1"],
+        ["--separator", "ab"],
+    ],
+)
+def test_bad_options(example, options, capsys):
+    with pytest.raises(SystemExit) as exit:
+        example.main(options)
+    assert exit.value.code == 2
+    assert "error:" in capsys.readouterr().err

@@ -1,0 +1,392 @@
+"""What holds for every learner, whatever the stream."""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from registry import CASES, LAYOUTS
+from scipy import sparse
+from sklearn.base import clone
+
+from sklearn_scinol import ScInOLRegressor, _model, config_context
+
+cases = pytest.mark.parametrize("case", CASES, ids=str)
+layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+SCALE_INVARIANT = {"scinol1", "scinol2"}
+scale_invariant_cases = pytest.mark.parametrize(
+    "case", [case for case in CASES if case.algorithm in SCALE_INVARIANT], ids=str
+)
+
+
+def learned(estimator):
+    """All that was learned: not the parameters, not what counts calls and epochs."""
+    left_out = {*estimator.get_params(), "n_iter_", "loss_curve_"}
+    return {name: vars(estimator)[name] for name in vars(estimator).keys() - left_out}
+
+
+def assert_identical(actual, expected):
+    """Equal to the last bit, whatever the memory layout."""
+    assert type(actual) is type(expected)
+    if isinstance(expected, np.ndarray):
+        assert actual.dtype == expected.dtype
+        assert actual.shape == expected.shape
+        assert actual.tobytes() == expected.tobytes()
+    elif isinstance(expected, dict):
+        assert actual.keys() == expected.keys()
+        for name in expected:
+            assert_identical(actual[name], expected[name])
+    elif isinstance(expected, tuple):
+        for one, other in zip(actual, expected, strict=True):
+            assert_identical(one, other)
+    elif hasattr(expected, "__dict__"):
+        assert_identical(vars(actual), vars(expected))
+    else:
+        assert actual == expected
+
+
+def assert_close(actual, expected, tolerance):
+    """Equal relative to the largest of the numbers that are compared."""
+    largest = np.abs(expected).max(initial=0.0)
+    assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * largest)
+
+
+def assert_close_models(case, actual, expected, tolerance):
+    assert_close(actual.coef_, expected.coef_, tolerance)
+    assert_close(actual.intercept_, expected.intercept_, tolerance)
+    assert_close(actual.cumulative_loss_, expected.cumulative_loss_, tolerance)
+    coef = np.ones(expected.coef_.shape)
+    assert_close(actual.regret_bound(coef), expected.regret_bound(coef), tolerance)
+    assert actual.t_ == expected.t_
+
+
+def weights(n_samples, seed=1):
+    return np.random.default_rng(seed).choice([0.0, 0.1, 1.0, 5.0], size=n_samples)
+
+
+@cases
+@layouts
+@pytest.mark.parametrize("split", ["rows", "random", "blocks"])
+def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
+    X, y = case.data()
+    c = weights(len(y))
+    whole = case.make(center=layout.center)
+    charged = case.charged(whole, layout.container(X), y, sample_weight=c)
+
+    ends = np.arange(1, len(y))
+    if split == "random":
+        ends = np.sort(np.random.default_rng(2).choice(ends, size=5, replace=False))
+    elif split == "blocks":  # those into which one call is split inside
+        monkeypatch.setattr(_model, "BLOCK_ROWS", 7)
+        ends = []
+    parts = case.make(center=layout.center)
+    of_parts = [
+        case.charged(parts, layout.container(X[rows]), y[rows], sample_weight=c[rows])
+        for rows in np.split(np.arange(len(y)), ends)
+    ]
+    assert_identical(np.concatenate(of_parts), charged)
+    assert_identical(learned(parts), learned(whole))
+
+
+@cases
+@layouts
+def test_fit_is_partial_fit(case, layout, engine):
+    X, y = case.data()
+    X, c = layout.container(X), weights(len(y))
+    streamed = case.make(center=layout.center)
+    case.partial_fit(streamed, X, y, sample_weight=c)
+    fitted = case.make(center=layout.center, max_iter=1, tol=None, shuffle=False)
+    assert_identical(learned(fitted.fit(X, y, sample_weight=c)), learned(streamed))
+    assert fitted.loss_curve_ == streamed.loss_curve_
+
+    # A second epoch is a second call.
+    case.partial_fit(streamed, X, y, sample_weight=c)
+    fitted.set_params(max_iter=2).fit(X, y, sample_weight=c)
+    assert_identical(learned(fitted), learned(streamed))
+    assert fitted.loss_curve_ == streamed.loss_curve_
+
+
+@cases
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+def test_dense_and_sparse(case, index_dtype, engine):
+    X, y = case.data()
+    c = weights(len(y))
+    X_sparse = sparse.csr_array(X)
+    X_sparse.indices = X_sparse.indices.astype(index_dtype)
+    X_sparse.indptr = X_sparse.indptr.astype(index_dtype)
+
+    from_dense, from_sparse = case.make(), case.make()
+    charged = case.charged(from_dense, X, y, sample_weight=c)
+    assert_close(
+        case.charged(from_sparse, X_sparse, y, sample_weight=c), charged, 1e-12
+    )
+    assert_close_models(case, from_sparse, from_dense, 1e-12)
+    new, _ = case.data(seed=3)
+    assert_close(
+        case.decision(from_sparse, sparse.csr_array(new)),
+        case.decision(from_dense, new),
+        1e-12,
+    )
+
+
+@cases
+@pytest.mark.parametrize("center", ["auto", True, False])
+def test_dense_chunks_then_sparse_ones(case, center, engine):
+    X, y = case.data()
+    half = len(y) // 2
+    whole = case.make(center=center)
+    case.partial_fit(whole, X, y)
+    mixed = case.make(center=center)
+    case.partial_fit(mixed, X[:half], y[:half])
+    rest = sparse.csr_array(X[half:])
+    if center is True:
+        with pytest.raises(ValueError, match="center"):
+            case.partial_fit(mixed, rest, y[half:])
+    else:
+        case.partial_fit(mixed, rest, y[half:])
+        assert_close_models(case, mixed, whole, 1e-12)
+
+
+@cases
+def test_sparse_chunks_then_dense_ones(case, engine):
+    X, y = case.data()
+    half = len(y) // 2
+    whole, mixed = case.make(center="auto"), case.make(center="auto")
+    case.partial_fit(whole, sparse.csr_array(X), y)
+    case.partial_fit(mixed, sparse.csr_array(X[:half]), y[:half])
+    case.partial_fit(mixed, X[half:], y[half:])
+    assert_close_models(case, mixed, whole, 1e-12)
+
+
+@cases
+@layouts
+def test_engines(case, layout):
+    pytest.importorskip("numba", reason="numba is not installed")
+    X, y = case.data()
+    X, c, half = layout.container(X), weights(len(y)), len(y) // 2
+    with config_context(engine="numpy"):
+        in_numpy = case.make(center=layout.center)
+        charged = case.charged(in_numpy, X, y, sample_weight=c)
+        by_turns = case.make(center=layout.center)
+        case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
+    with config_context(engine="numba"):
+        compiled = case.make(center=layout.center)
+        assert_close(case.charged(compiled, X, y, sample_weight=c), charged, 1e-12)
+        case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
+    assert_close_models(case, compiled, in_numpy, 1e-12)
+    assert_close_models(case, by_turns, in_numpy, 1e-12)
+
+
+@cases
+@layouts
+def test_prediction_is_what_is_charged(case, layout, engine):
+    X, y = case.data(30)
+    X[::7] *= 10.0 ** np.random.default_rng(4).integers(9, size=X[::7].shape)
+    estimator = case.make(center=layout.center)
+    case.partial_fit(estimator, layout.container(X[:1]), y[:1])
+    for r in range(1, len(y)):
+        x, label = layout.container(X[r : r + 1]), y[r : r + 1]
+        decision = case.decision(estimator, x)
+        answer = estimator.predict(x)
+        before = copy.deepcopy(estimator)
+        assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
+        assert_allclose(before.partial_fit_predict(x, label), answer, rtol=1e-10)
+        assert_identical(learned(before), learned(estimator))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.classifies], ids=str)
+@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
+def test_probabilities_before_learning(case, method, engine):
+    if not hasattr(case.make(), method):
+        pytest.skip("the loss has no probabilities")
+    X, y = case.data()
+    estimator = case.make()
+    case.partial_fit(estimator, X[:-1], y[:-1])
+    expected = getattr(estimator, method)(X[-1:])
+    charged = estimator.partial_fit_predict(X[-1:], y[-1:], method=method)
+    assert_allclose(charged, expected, rtol=1e-12)
+
+
+@scale_invariant_cases
+@layouts
+def test_powers_of_two(case, layout, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    exponents[:2] = -300, 300
+    units = 2.0**exponents
+
+    plain, scaled = case.make(center=layout.center), case.make(center=layout.center)
+    assert_identical(
+        case.charged(scaled, layout.container(X * units), y, sample_weight=c),
+        case.charged(plain, layout.container(X), y, sample_weight=c),
+    )
+    assert_identical(
+        case.decision(scaled, layout.container(new * units)),
+        case.decision(plain, layout.container(new)),
+    )
+    assert_identical(scaled.coef_ * units, plain.coef_)
+    assert_identical(scaled.intercept_, plain.intercept_)
+    assert scaled.cumulative_loss_ == plain.cumulative_loss_
+    coef = np.random.default_rng(5).normal(size=plain.coef_.shape)
+    assert scaled.regret_bound(coef / units) == plain.regret_bound(coef)
+
+
+@scale_invariant_cases
+@layouts
+def test_any_units(case, layout, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    units = 10.0 ** np.random.default_rng(4).uniform(-20.0, 20.0, size=X.shape[1])
+    plain, scaled = case.make(center=layout.center), case.make(center=layout.center)
+    assert_close(
+        case.charged(scaled, layout.container(X * units), y),
+        case.charged(plain, layout.container(X), y),
+        1e-9,
+    )
+    assert_close(
+        case.decision(scaled, layout.container(new * units)),
+        case.decision(plain, layout.container(new)),
+        1e-9,
+    )
+
+
+@cases
+@layouts
+def test_permuted_features(case, layout, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    order = np.random.default_rng(4).permutation(X.shape[1])
+    plain, permuted = case.make(center=layout.center), case.make(center=layout.center)
+    assert_close(
+        case.charged(permuted, layout.container(X[:, order]), y),
+        case.charged(plain, layout.container(X), y),
+        1e-9,
+    )
+    assert_close(
+        case.decision(permuted, layout.container(new[:, order])),
+        case.decision(plain, layout.container(new)),
+        1e-9,
+    )
+    assert_close(permuted.coef_, plain.coef_[..., order], 1e-9)
+
+
+@cases
+@layouts
+def test_column_that_tells_nothing(case, layout, engine):
+    """A column of zeros; with centring, a column of any constant."""
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    constant = 0.1 if layout.center else 0.0
+    plain, wider = case.make(center=layout.center), case.make(center=layout.center)
+    assert_close(
+        case.charged(
+            wider,
+            layout.container(np.insert(X, 2, constant, axis=1)),
+            y,
+            sample_weight=c,
+        ),
+        case.charged(plain, layout.container(X), y, sample_weight=c),
+        1e-9,
+    )
+    assert_close(
+        case.decision(wider, layout.container(np.insert(new, 2, constant, axis=1))),
+        case.decision(plain, layout.container(new)),
+        1e-9,
+    )
+    assert_array_equal(wider.coef_[..., 2], 0.0)
+    assert_close(np.delete(wider.coef_, 2, axis=-1), plain.coef_, 1e-9)
+
+
+@cases
+def test_shifted_features(case, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    shift = 10.0 * np.random.default_rng(4).normal(size=X.shape[1]) * X.std(axis=0)
+    plain, shifted = case.make(center=True), case.make(center=True)
+    assert_close(case.charged(shifted, X + shift, y), case.charged(plain, X, y), 1e-9)
+    assert_close(case.decision(shifted, new + shift), case.decision(plain, new), 1e-9)
+    assert_close(shifted.coef_, plain.coef_, 1e-9)
+
+
+@cases
+@layouts
+def test_rows_of_weight_zero(case, layout, engine):
+    X, y = case.data()
+    rng = np.random.default_rng(4)
+    c = rng.exponential(size=len(y))
+    counts = rng.random(len(y)) < 0.6
+    c[~counts] = 0.0
+    X[~counts] *= 1e6
+
+    all_rows, some_rows = (
+        case.make(center=layout.center),
+        case.make(center=layout.center),
+    )
+    case.partial_fit(all_rows, layout.container(X), y, sample_weight=c)
+    case.partial_fit(
+        some_rows, layout.container(X[counts]), y[counts], sample_weight=c[counts]
+    )
+    assert_identical(learned(all_rows), learned(some_rows))
+    case.partial_fit(
+        all_rows, layout.container(1e9 * X), y, sample_weight=np.zeros(len(y))
+    )
+    assert_identical(learned(all_rows), learned(some_rows))
+
+
+def with_pickle(estimator):
+    return pickle.loads(pickle.dumps(estimator))
+
+
+def with_joblib(estimator):
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+@cases
+@layouts
+@pytest.mark.parametrize("copied", [with_pickle, with_joblib, copy.deepcopy])
+def test_copies_go_on(case, layout, copied, engine):
+    X, y = case.data()
+    X, half = layout.container(X), len(y) // 2
+    original = case.make(center=layout.center)
+    case.partial_fit(original, X[:half], y[:half])
+    revived = copied(original)
+    assert_identical(learned(revived), learned(original))
+    assert_identical(
+        case.charged(revived, X[half:], y[half:]),
+        case.charged(original, X[half:], y[half:]),
+    )
+    assert_identical(learned(revived), learned(original))
+
+
+@cases
+@layouts
+def test_clone_fits_the_same(case, layout, engine):
+    X, y = case.data()
+    X = layout.container(X)
+    original = case.make(center=layout.center, max_iter=3, tol=None, random_state=0)
+    original.fit(X, y)
+    refitted = clone(original).fit(X, y)
+    assert_identical(learned(refitted), learned(original))
+    assert_identical(learned(original.fit(X, y)), learned(refitted))
+    assert refitted.loss_curve_ == original.loss_curve_
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_wealth_stays_finite(algorithm, engine):
+    """Always wrong in the same direction, so that wealth grows as fast as it can."""
+    estimator = ScInOLRegressor(algorithm=algorithm, center=False)
+    predictions = estimator.partial_fit_predict(
+        np.ones((3000, 2)), np.full(3000, 1e200)
+    )
+    assert np.isfinite(predictions).all()
+    assert np.isfinite(estimator.coef_).all()
+    assert np.isfinite(estimator.cumulative_loss_)

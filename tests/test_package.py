@@ -1,0 +1,89 @@
+"""What is imported when, what may import what, and the public names."""
+
+import ast
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import sklearn_scinol
+
+PACKAGE = Path(sklearn_scinol.__file__).parent
+OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "tqdm"}
+FIRST_FIT = """
+from sklearn_scinol import ScInOLRegressor, config_context
+with config_context(engine="{engine}"):
+    ScInOLRegressor().partial_fit([[1.0]], [2.0])
+"""
+
+
+def loaded(code):
+    """The optional dependencies that a new process has imported after `code`."""
+    code += f"\nimport sys; print(*({OPTIONAL} & sys.modules.keys()))"
+    process = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return set(process.stdout.split())
+
+
+@pytest.mark.parametrize("module", ["sklearn_scinol", "sklearn_scinol.evaluation"])
+def test_import_leaves_optional_dependencies_alone(module):
+    # Those that scikit-learn imports by itself do not count.
+    assert loaded(f"import {module}") <= loaded("import sklearn.base")
+
+
+def test_first_compiled_fit_imports_numba():
+    pytest.importorskip("numba")
+    assert "numba" in loaded(FIRST_FIT.format(engine="numba"))
+
+
+def test_engine_numpy_leaves_numba_alone():
+    assert "numba" not in loaded(FIRST_FIT.format(engine="numpy"))
+
+
+def test_engine_auto_is_numba_where_it_is_installed():
+    is_loaded = "numba" in loaded(FIRST_FIT.format(engine="auto"))
+    assert is_loaded == (find_spec("numba") is not None)
+
+
+def test_public_names():
+    assert {
+        "ScInOLClassifier",
+        "ScInOLRegressor",
+        "config_context",
+        "get_config",
+        "set_config",
+    } <= set(sklearn_scinol.__all__)
+    for name in sklearn_scinol.__all__:
+        assert getattr(sklearn_scinol, name).__doc__
+
+
+def imports(path):
+    """The modules that a file imports: absolute names, and relative ones with dots."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_only_the_compiled_engine_imports_numba():
+    importing = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(name.split(".")[0] == "numba" for name in imports(path))
+    }
+    assert importing == {"engines/_numba.py"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [PACKAGE / "losses.py", *sorted(PACKAGE.glob("learners/*.py"))],
+    ids=lambda path: path.stem,
+)
+def test_formulas_import_nothing_of_the_layers_above(path):
+    for name in imports(path):
+        assert name.split(".")[0] not in {"numba", "sklearn", "sklearn_scinol"}
+        assert not name.startswith("..")

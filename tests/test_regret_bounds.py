@@ -1,0 +1,199 @@
+"""No stream and no comparator make the regret larger than `regret_bound`.
+
+Of all comparators the hardest minimises its own loss plus the bound: if even that sum
+is no less than the learner's loss, no comparator violates the bound. It is looked for
+with scipy, starting from the best model in hindsight, itself found with scipy.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from registry import CASES, LAYOUTS, Layout
+from scipy.optimize import approx_fprime, minimize
+
+# Averaging changes what is predicted, not what the algorithm is charged for.
+cases = pytest.mark.parametrize(
+    "case", [case for case in CASES if not case.average], ids=str
+)
+WEALTHS = [1e-3, 1.0, 1e3]
+
+
+class Stream(NamedTuple):
+    layout: Layout
+    X: np.ndarray
+    decision: np.ndarray  # of which the targets are made, (n, n_outputs)
+    sample_weight: np.ndarray
+
+
+@st.composite
+def streams(draw, n_outputs):
+    """Rows of few features, from tame to wild."""
+    n, d = draw(st.integers(1, 30)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = draw(
+        st.sampled_from([rng.standard_normal, rng.standard_cauchy, lambda size: 1.0])
+    )(size=(n, d)) * np.ones((n, d))
+    X *= rng.choice([-1.0, 1.0], size=X.shape)
+    decision = X @ rng.standard_normal((d, n_outputs))
+
+    sparsity = draw(st.sampled_from([0.0, 0.5, 0.95]))
+    X[rng.random(X.shape) < sparsity] = 0.0
+    growth = np.array([draw(st.sampled_from([1.0, 1.3, 1e3, 0.1])) for _ in range(d)])
+    X *= growth ** np.arange(n)[:, np.newaxis]
+
+    decision += draw(st.sampled_from([0.0, 1.0])) * rng.standard_cauchy(decision.shape)
+    decision *= 10.0 ** draw(st.integers(-2, 3))
+    flips = draw(st.sampled_from(["none", "some", "half-way", "alternate"]))
+    if flips == "some":
+        decision *= rng.choice([-1.0, 1.0], size=decision.shape, p=[0.2, 0.8])
+    elif flips == "half-way":
+        decision[n // 2 :] *= -1.0
+    elif flips == "alternate":
+        decision[::2] *= -1.0
+
+    sample_weight = np.ones(n)
+    if draw(st.booleans()):
+        sample_weight = rng.choice([0.0, 1e-3, 1.0, 1e3], size=n)
+    return Stream(draw(st.sampled_from(LAYOUTS)), X, decision, sample_weight)
+
+
+def make_target(case, decision):
+    if not case.classifies:
+        return decision if case.n_outputs > 1 else decision[:, 0]
+    if case.n_outputs > 1:
+        return decision.argmax(axis=1)
+    return (decision[:, 0] > 0).astype(int)
+
+
+class Comparators:
+    """The losses of fixed models on a stream and the bounds on the regret to them.
+
+    A model is the flat array of its weights, outputs by features and intercept, each
+    times the largest value of its feature.
+    """
+
+    def __init__(self, case, estimator, X, y, sample_weight):
+        self.estimator = estimator
+        self.loss = case.reference_loss()
+        self.targets = case.reference_targets(y)
+        self.sample_weight = sample_weight
+        if estimator.center:
+            X = centred(X, sample_weight)
+        Z = np.column_stack([X, np.ones(len(X))])
+        largest = np.abs(Z).max(axis=0)
+        self.units = np.where(largest > 0, largest, 1.0)
+        self.Z = Z / self.units
+        self.shape = (case.n_outputs, Z.shape[1])
+
+    def total_loss(self, model):
+        """Value and gradient."""
+        P = (self.Z @ model.reshape(self.shape).T).tolist()
+        rows = list(zip(self.targets, P, strict=True))
+        values = np.array([self.loss.value(y, p) for y, p in rows])
+        gradients = np.array([self.loss.gradient(y, p) for y, p in rows])
+        weighted = self.sample_weight[:, np.newaxis] * gradients
+        return self.sample_weight @ values, (weighted.T @ self.Z).ravel()
+
+    def bound(self, model):
+        u = model.reshape(self.shape) / self.units
+        return self.estimator.regret_bound(u[:, :-1], u[:, -1])
+
+    def loss_and_bound(self, model):
+        """Value and gradient of the sum."""
+        value, gradient = self.total_loss(model)
+        bound_gradient = approx_fprime(model, self.bound)
+        return value + self.bound(model), gradient + bound_gradient
+
+    def check(self, model):
+        loss, bound = self.total_loss(model)[0], self.bound(model)
+        of_learner = self.estimator.cumulative_loss_
+        rounding = 1e-9 * (loss + abs(bound) + of_learner)
+        assert of_learner - loss <= bound + rounding
+
+    def check_hardest(self):
+        rng = np.random.default_rng(0)
+        size = self.shape[0] * self.shape[1]
+        self.check(np.zeros(size))
+        for scale in 1e-3, 1.0, 1e3:
+            self.check(scale * rng.standard_normal(size))
+        best = self.minimum(self.total_loss, np.zeros(size), maxiter=20)
+        self.check(best)
+        self.check(self.minimum(self.loss_and_bound, best, maxiter=5))
+
+    @staticmethod
+    def minimum(function, start, maxiter):
+        options = {"maxiter": maxiter}
+        return minimize(function, start, jac=True, options=options).x
+
+
+def centred(X, sample_weight):
+    """Rows minus the weighted mean of the rows up to and including them."""
+    Z = np.zeros_like(X)
+    mean, total = np.zeros(X.shape[1]), 0.0
+    for r, c in enumerate(sample_weight):
+        if c > 0.0:
+            total += c
+            mean += (X[r] - mean) * (c / total)
+            Z[r] = X[r] - mean
+    return Z
+
+
+@cases
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_bound_holds(case, engine, data):
+    stream = data.draw(streams(case.n_outputs))
+    wealth = data.draw(st.sampled_from(WEALTHS))
+    y = make_target(case, stream.decision)
+    estimator = case.make(center=stream.layout.center, initial_wealth=wealth)
+    case.partial_fit(
+        estimator,
+        stream.layout.container(stream.X),
+        y,
+        sample_weight=stream.sample_weight,
+    )
+    Comparators(case, estimator, stream.X, y, stream.sample_weight).check_hardest()
+
+
+@cases
+@pytest.mark.parametrize("growth, wealth", [(1.0, 1.0), (1.5, 1e-3), (1.5, 1e3)])
+def test_bound_holds_against_an_adversary(case, growth, wealth, engine):
+    """Targets made to contradict each prediction."""
+    n = 40
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 2)) * growth ** np.arange(n)[:, np.newaxis]
+    y = make_target(case, np.zeros((n, case.n_outputs)))
+    estimator = case.make(initial_wealth=wealth)
+    case.partial_fit(estimator, X[:1], y[:1])
+    for r in range(1, n):
+        decision = case.decision(estimator, X[r : r + 1])
+        away = np.where(decision > 0, -1.0, 1.0) * 10.0 ** (r % 4)
+        y[r] = make_target(case, -decision if case.classifies else away)[0]
+        case.partial_fit(estimator, X[r : r + 1], y[r : r + 1])
+    Comparators(case, estimator, X, y, np.ones(n)).check_hardest()
+
+
+@cases
+def test_bound_holds_on_a_long_stream(case, engine):
+    """So long that a learner with linear regret would break the bound."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 1.0], size=(1000, 1))
+    coef = np.linspace(3.0, -3.0, case.n_outputs)
+    y = make_target(case, X * coef)
+    estimator = case.make()
+    case.partial_fit(estimator, X, y)
+    comparators = Comparators(case, estimator, X, y, np.ones(len(y)))
+    model = np.column_stack([coef, np.zeros_like(coef)]).ravel()
+    for scale in 0.0, 0.1, 0.3, 1.0, 3.0, 10.0:
+        comparators.check(scale * model)
+
+
+@cases
+def test_bound_before_the_first_trial(case, engine):
+    estimator = case.make()
+    X, y = case.data(5)
+    case.partial_fit(estimator, X, y, sample_weight=np.zeros(5))
+    assert estimator.regret_bound(np.ones(estimator.coef_.shape), 1.0) == 0.0

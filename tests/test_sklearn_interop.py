@@ -1,0 +1,619 @@
+"""The estimators inside scikit-learn's machinery."""
+
+import copy
+import io
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingRegressor
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import make_scorer, mean_absolute_error
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multioutput import (
+    ClassifierChain,
+    MultiOutputClassifier,
+    MultiOutputRegressor,
+)
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.utils import get_tags
+
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+
+all_estimators = pytest.mark.parametrize(
+    "estimator", [ScInOLClassifier, ScInOLRegressor]
+)
+FEW_EPOCHS = {"max_iter": 3, "tol": None, "random_state": 0}
+
+
+def data(estimator):
+    load = load_wine if is_classifier(estimator()) else load_diabetes
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[:150]
+    return X[order], y[order]
+
+
+def fitted(estimator, **parameters):
+    return estimator(**(FEW_EPOCHS | parameters)).fit(*data(estimator))
+
+
+def partial_fit(estimator, X, y, **keywords):
+    if is_classifier(estimator):
+        keywords["classes"] = [0, 1, 2]
+    return estimator.partial_fit(X, y, **keywords)
+
+
+def score(estimator, X):
+    name = "decision_function" if is_classifier(estimator) else "predict"
+    return getattr(estimator, name)(X)
+
+
+# What an estimator is to scikit-learn.
+
+
+@all_estimators
+def test_tags(estimator):
+    tags = get_tags(estimator())
+    assert tags.input_tags.sparse
+    assert not tags.input_tags.allow_nan
+    assert tags.target_tags.required
+    assert is_classifier(estimator()) != is_regressor(estimator())
+    if is_classifier(estimator()):
+        assert tags.classifier_tags.multi_class
+        assert not tags.target_tags.multi_output
+    else:
+        assert tags.target_tags.multi_output
+        assert not tags.target_tags.single_output or tags.target_tags.multi_output
+
+
+@all_estimators
+def test_clone(estimator):
+    original = fitted(estimator, initial_wealth=2.0, center=False)
+    copied = clone(original)
+    assert copied.get_params() == original.get_params()
+    assert vars(copied) == copied.get_params()
+
+
+@all_estimators
+def test_parameters(estimator):
+    made = estimator(algorithm="scinol1")
+    assert repr(made) == f"{estimator.__name__}(algorithm='scinol1')"
+    made.set_params(algorithm="scinol2", center=False)
+    assert made.get_params()["center"] is False
+    with pytest.raises(ValueError, match="Invalid parameter 'learning_rate'"):
+        made.set_params(learning_rate=0.1)
+
+
+@all_estimators
+def test_html(estimator):
+    for made, state in ((estimator(), "Not fitted"), (fitted(estimator), "Fitted")):
+        html = made._repr_html_()
+        assert estimator.__name__ in html
+        assert state in html
+        assert "text/html" in made._repr_mimebundle_()
+        # No link to a page that scikit-learn does not have.
+        assert f"{estimator.__name__}.html" not in html
+
+
+@all_estimators
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda model: pickle.loads(pickle.dumps(model)),
+        lambda model: joblib.load(dumped(model)),
+        copy.deepcopy,
+    ],
+    ids=["pickle", "joblib", "deepcopy"],
+)
+def test_copies(estimator, copied, engine):
+    """They predict the same, go on the same, and are independent."""
+    X, y = data(estimator)
+    original = fitted(estimator)
+    other = copied(original)
+    before = score(original, X)
+    assert_array_equal(score(other, X), before)
+    other.partial_fit(X, y)
+    assert_array_equal(score(original, X), before)
+    original.partial_fit(X, y)
+    assert_array_equal(score(original, X), score(other, X))
+
+
+def dumped(model):
+    file = io.BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return file
+
+
+def test_memory_mapped_model(tmp_path, engine):
+    """As joblib hands large models to workers: read-only, and still of use."""
+    original = fitted(ScInOLClassifier)
+    joblib.dump(original, tmp_path / "model")
+    shared = joblib.load(tmp_path / "model", mmap_mode="r")
+    X, y = data(ScInOLClassifier)
+    assert_array_equal(shared.predict_proba(X), original.predict_proba(X))
+    clone(shared).fit(X, y)
+
+
+@all_estimators
+def test_set_output_changes_nothing(estimator):
+    pytest.importorskip("pandas")
+    X, _ = data(estimator)
+    model = fitted(estimator)
+    assert not hasattr(model, "set_output")
+    before = model.predict(X)
+    with sklearn.config_context(transform_output="pandas"):
+        assert_array_equal(model.predict(X), before)
+        assert isinstance(model.predict(X), np.ndarray)
+
+
+# Pipelines and searches.
+
+
+@all_estimators
+def test_pipeline(estimator, engine):
+    X, y = data(estimator)
+    model = make_pipeline(StandardScaler(), estimator(**FEW_EPOCHS)).fit(X, y)
+    alone = estimator(**FEW_EPOCHS).fit(StandardScaler().fit_transform(X), y)
+    assert_array_equal(
+        model.predict(X), alone.predict(StandardScaler().fit_transform(X))
+    )
+    # Online centring and scale invariance make the scaler superfluous.
+    raw = estimator(**FEW_EPOCHS).fit(X, y)
+    assert_allclose(score(raw, X), score(model[-1], model[:-1].transform(X)), rtol=1e-6)
+
+
+def test_text(engine):
+    texts = ["good news", "bad news", "very good", "very bad", "no news"] * 20
+    y = ["+", "-", "+", "-", "-"] * 20
+    model = make_pipeline(HashingVectorizer(), ScInOLClassifier(**FEW_EPOCHS))
+    model.fit(texts, y)
+    assert model.score(texts, y) == 1.0
+    assert model[-1].n_features_in_ == 2**20
+
+
+def test_columns(engine):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "kind": list("abab")})
+    encoder = make_column_transformer(
+        (OneHotEncoder(), ["kind"]), remainder="passthrough"
+    )
+    model = make_pipeline(encoder, ScInOLRegressor(**FEW_EPOCHS))
+    assert model.fit(frame, [1.0, 3.0, 3.0, 5.0]).predict(frame).shape == (4,)
+
+
+@all_estimators
+def test_grid_search(estimator, engine):
+    X, y = data(estimator)
+    grid = {"algorithm": ["scinol1", "scinol2"], "center": ["auto", False]}
+    search = GridSearchCV(estimator(**FEW_EPOCHS), grid, cv=3).fit(X, y)
+    assert search.best_params_.keys() == grid.keys()
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.predict(X).shape == y.shape
+
+
+@all_estimators
+def test_grid_search_in_processes(estimator):
+    X, y = data(estimator)
+    grid = {"initial_wealth": [0.5, 1.0]}
+    one, two = (
+        GridSearchCV(estimator(**FEW_EPOCHS), grid, cv=3, n_jobs=n_jobs).fit(X, y)
+        for n_jobs in (1, 2)
+    )
+    for name in ("mean_test_score", "params"):
+        assert_array_equal(one.cv_results_[name], two.cv_results_[name])
+
+
+@all_estimators
+def test_cross_validation(estimator, engine):
+    X, y = data(estimator)
+    model = estimator(random_state=0)
+    least = 0.9 if is_classifier(model) else 0.3
+    assert cross_val_score(model, X, y).mean() > least
+    scoring = ["accuracy", "neg_log_loss", "roc_auc_ovr"]
+    if not is_classifier(model):
+        scoring = ["r2", "neg_mean_absolute_error"]
+    scores = cross_validate(model, X, y, scoring=scoring, return_train_score=True)
+    assert all(np.isfinite(values).all() for values in scores.values())
+    method = "predict_proba" if is_classifier(model) else "predict"
+    answers = cross_val_predict(model, X, y, method=method)
+    assert np.isfinite(answers).all()
+
+
+@all_estimators
+def test_learning_curve(estimator, engine):
+    """One pass over growing parts, learned incrementally."""
+    X, y = data(estimator)
+    sizes, train, test = learning_curve(
+        estimator(),
+        X,
+        y,
+        train_sizes=[20, 50, 100],
+        cv=3,
+        exploit_incremental_learning=True,
+        shuffle=True,
+        random_state=0,
+    )
+    assert_array_equal(sizes, [20, 50, 100])
+    assert train.shape == test.shape == (3, 3)
+    assert np.isfinite(train).all()
+    assert np.isfinite(test).all()
+
+
+@all_estimators
+def test_permutation_importance(estimator):
+    X, y = data(estimator)
+    result = permutation_importance(
+        fitted(estimator), X, y, n_repeats=2, random_state=0
+    )
+    assert result.importances_mean.shape == (X.shape[1],)
+
+
+# Estimators made of estimators.
+
+
+def test_calibration_of_a_stream(engine):
+    X, y = load_breast_cancer(return_X_y=True)
+    streamed = ScInOLClassifier(loss="hinge")
+    streamed.partial_fit(X[:300], y[:300], classes=[0, 1])
+    before = pickle.dumps(streamed)
+    calibrated = CalibratedClassifierCV(FrozenEstimator(streamed)).fit(X[300:], y[300:])
+    probabilities = calibrated.predict_proba(X)
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+    assert calibrated.score(X, y) > 0.9
+    assert pickle.dumps(streamed) == before
+
+
+def test_calibration_of_each_fold(engine):
+    X, y = data(ScInOLClassifier)
+    calibrated = CalibratedClassifierCV(ScInOLClassifier(**FEW_EPOCHS), cv=3).fit(X, y)
+    assert calibrated.score(X, y) > 0.9
+
+
+def test_several_labels(engine):
+    X, y = data(ScInOLClassifier)
+    Y = np.column_stack([y, y == 1, y > 0])
+    classes = [[0, 1, 2], [0, 1], [0, 1]]
+    model = MultiOutputClassifier(ScInOLClassifier())
+    for rows in (slice(75), slice(75, None)):
+        model.partial_fit(X[rows], Y[rows], classes=classes)
+    assert model.predict(X).shape == Y.shape
+    for k in range(3):
+        alone = ScInOLClassifier().partial_fit(X, Y[:, k], classes=classes[k])
+        assert_array_equal(model.estimators_[k].coef_, alone.coef_)
+    chain = ClassifierChain(ScInOLClassifier(**FEW_EPOCHS)).fit(X, Y[:, 1:])
+    assert chain.predict(X).shape == (150, 2)
+
+
+def test_several_targets(engine):
+    X, y = data(ScInOLRegressor)
+    Y = np.column_stack([y, -y])
+    model = MultiOutputRegressor(ScInOLRegressor())
+    together = ScInOLRegressor()
+    for rows in (slice(75), slice(75, None)):
+        model.partial_fit(X[rows], Y[rows])
+        together.partial_fit(X[rows], Y[rows])
+    assert_allclose(model.predict(X), together.predict(X), rtol=1e-9)
+
+
+def test_one_versus_rest(engine):
+    X, y = data(ScInOLClassifier)
+    model = OneVsRestClassifier(ScInOLClassifier(loss="hinge"))
+    for rows in (slice(75), slice(75, None)):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    own = ScInOLClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1, 2])
+    assert_allclose(model.decision_function(X), own.decision_function(X), rtol=1e-9)
+
+
+def test_one_versus_one(engine):
+    X, y = data(ScInOLClassifier)
+    model = OneVsOneClassifier(ScInOLClassifier())
+    for rows in (slice(75), slice(75, None)):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+    assert model.score(X, y) > 0.9
+
+
+@all_estimators
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_select_from_model(estimator, container, engine):
+    X, y = data(estimator)
+    X = container(X / X.std(axis=0))
+    selector = SelectFromModel(estimator(**FEW_EPOCHS)).fit(X, y)
+    assert 0 < selector.transform(X).shape[1] < X.shape[1]
+    prefit = SelectFromModel(estimator(**FEW_EPOCHS).fit(X, y), prefit=True).fit(X, y)
+    assert_array_equal(selector.get_support(), prefit.get_support())
+    online = SelectFromModel(estimator())
+    partial_fit_online = {"classes": [0, 1, 2]} if is_classifier(estimator()) else {}
+    online.partial_fit(X[:75], y[:75], **partial_fit_online)
+    online.partial_fit(X[75:], y[75:], **partial_fit_online)
+    alone = partial_fit(estimator(), X, y)
+    assert_array_equal(online.estimator_.coef_, alone.coef_)
+
+
+@all_estimators
+def test_recursive_elimination(estimator):
+    X, y = data(estimator)
+    eliminated = RFE(estimator(**FEW_EPOCHS), n_features_to_select=4, step=3).fit(X, y)
+    assert eliminated.support_.sum() == 4
+
+
+def test_ensembles(engine):
+    X, y = data(ScInOLClassifier)
+    model = ScInOLClassifier(**FEW_EPOCHS)
+    bag = BaggingClassifier(model, n_estimators=3, random_state=0).fit(X, y)
+    assert bag.score(X, y) > 0.9
+    stack = StackingClassifier([("a", model)], final_estimator=model, cv=3).fit(X, y)
+    assert stack.score(X, y) > 0.9
+
+    X, y = data(ScInOLRegressor)
+    model = ScInOLRegressor(**FEW_EPOCHS)
+    vote = VotingRegressor([("a", model), ("b", model)]).fit(X, y)
+    assert_allclose(vote.predict(X), model.fit(X, y).predict(X))
+    transformed = TransformedTargetRegressor(
+        model, func=np.log1p, inverse_func=np.expm1
+    )
+    assert transformed.fit(X, y).score(X, y) > 0.2
+
+
+# Metadata routing.
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@all_estimators
+def test_weights_through_a_pipeline(estimator, routing):
+    X, y = data(estimator)
+    weight = np.random.default_rng(1).exponential(size=150)
+    model = estimator(**FEW_EPOCHS).set_fit_request(sample_weight=True)
+    scaler = StandardScaler().set_fit_request(sample_weight=False)
+    pipeline = Pipeline([("scale", scaler), ("learn", model)])
+    pipeline.fit(X, y, sample_weight=weight)
+    X_scaled = StandardScaler().fit_transform(X)
+    alone = estimator(**FEW_EPOCHS).fit(X_scaled, y, sample_weight=weight)
+    assert_array_equal(pipeline[-1].coef_, alone.coef_)
+
+
+@all_estimators
+def test_weights_through_a_search(estimator, routing):
+    X, y = data(estimator)
+    weight = np.random.default_rng(1).exponential(size=150)
+    model = estimator(**FEW_EPOCHS).set_fit_request(sample_weight=True)
+    model.set_score_request(sample_weight=True)
+    grid = {"algorithm": ["scinol2"]}
+    search = GridSearchCV(model, grid, cv=3).fit(X, y, sample_weight=weight)
+    unweighted = GridSearchCV(model, grid, cv=3).fit(X, y)
+    alone = estimator(**FEW_EPOCHS).fit(X, y, sample_weight=weight)
+    assert_array_equal(search.best_estimator_.coef_, alone.coef_)
+    assert search.best_score_ != unweighted.best_score_
+
+    scorer = make_scorer(mean_absolute_error).set_score_request(sample_weight=True)
+    if not is_classifier(model):
+        scores = cross_validate(
+            model, X, y, params={"sample_weight": weight}, scoring=scorer
+        )
+        assert np.isfinite(scores["test_score"]).all()
+
+
+def test_weights_and_classes_of_partial_fit(routing):
+    X, y = data(ScInOLClassifier)
+    Y = np.column_stack([y == 0, y == 1])
+    weight = np.random.default_rng(1).exponential(size=150)
+    requested = ScInOLClassifier().set_partial_fit_request(
+        sample_weight=True, classes=True
+    )
+    model = MultiOutputClassifier(requested)
+    model.partial_fit(X, Y, classes=[[0, 1]] * 2, sample_weight=weight)
+    for k in range(2):
+        alone = ScInOLClassifier()
+        alone.partial_fit(X, Y[:, k], classes=[0, 1], sample_weight=weight)
+        assert_array_equal(model.estimators_[k].coef_, alone.coef_)
+
+
+@all_estimators
+def test_requests(estimator, routing):
+    made = estimator()
+    requests = made.get_metadata_routing()
+    assert requests.fit.requests == {"sample_weight": None}
+    assert requests.score.requests == {"sample_weight": None}
+    expected = {"sample_weight": None}
+    if is_classifier(made):
+        expected["classes"] = None
+    assert requests.partial_fit.requests == expected
+    X, y = data(estimator)
+    with pytest.raises(ValueError, match="sample_weight"):
+        GridSearchCV(made, {}, cv=3).fit(X, y, sample_weight=np.ones(150))
+
+
+# Callbacks of scikit-learn 1.9.
+
+
+class Recorder:
+    """Keeps what it is told: events, tasks, and what the model of an epoch predicts."""
+
+    def __init__(self, stop_after=None):
+        self.stop_after = stop_after
+        self.events = []
+        self.inputs = []
+        self.models = []
+
+    def setup(self, estimator, context):
+        self.events.append("setup")
+
+    def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None):
+        self.events.append(("begin", context.task_name, context.task_id))
+        self.inputs.append((X, y, metadata))
+        self.max_subtasks = (context.parent or context).max_subtasks
+
+    def on_fit_task_end(
+        self,
+        estimator,
+        context,
+        *,
+        X=None,
+        y=None,
+        metadata=None,
+        fitted_estimator=None,
+    ):
+        self.events.append(("end", context.task_name, context.task_id))
+        self.inputs.append((X, y, metadata))
+        self.models.append(fitted_estimator)
+        return context.parent is not None and context.task_id + 1 == self.stop_after
+
+    def teardown(self, estimator, context):
+        self.events.append("teardown")
+
+
+def epochs(n):
+    """The events of a fit of `n` epochs."""
+    steps = [
+        (event, "epoch", epoch) for epoch in range(n) for event in ("begin", "end")
+    ]
+    return ["setup", ("begin", "fit", 0), *steps, ("end", "fit", 0), "teardown"]
+
+
+def named_data(estimator):
+    """With labels that are not the numbers 0, 1, ... in which classes are counted."""
+    X, y = data(estimator)
+    if is_classifier(estimator()):
+        y = np.array(["barolo", "grignolino", "barbera"])[y]
+    return X, y
+
+
+@all_estimators
+def test_callbacks(estimator, engine):
+    """Each epoch is a task, after which the callback has a model that is of use."""
+    pytest.importorskip("sklearn.callback")
+    X, y = named_data(estimator)
+    recorder = Recorder()
+    model = estimator(**FEW_EPOCHS).set_callbacks(recorder).fit(X, y)
+    assert recorder.events == epochs(3)
+    assert recorder.max_subtasks == 3
+    for n_epochs, of_epoch in enumerate(recorder.models[:3], start=1):
+        expected = estimator(**FEW_EPOCHS).set_params(max_iter=n_epochs).fit(X, y)
+        assert_array_equal(score(of_epoch, X), score(expected, X))
+        assert of_epoch.score(X, y) == expected.score(X, y)
+        assert of_epoch.n_iter_ == n_epochs
+        assert of_epoch.loss_curve_ == expected.loss_curve_
+        of_epoch.partial_fit(X, y)  # independent of the one that is being fitted
+    assert_array_equal(score(model, X), score(estimator(**FEW_EPOCHS).fit(X, y), X))
+    names = {"_callback_fit_ctx", "_skl_callbacks_to_teardown"}
+    assert not names & vars(model).keys()
+
+
+@all_estimators
+def test_callbacks_see_the_data_as_given(estimator, engine):
+    pytest.importorskip("sklearn.callback")
+    X, y = named_data(estimator)
+    weight = np.random.default_rng(1).exponential(size=150)
+    recorder = Recorder()
+    model = estimator(**FEW_EPOCHS).set_callbacks(recorder)
+    if is_classifier(model):
+        model.set_params(class_weight="balanced")
+    model.fit(X, y, sample_weight=weight)
+    assert len(recorder.inputs) == 8
+    for X_told, y_told, metadata in recorder.inputs:
+        assert_array_equal(X_told, X)
+        assert_array_equal(y_told, y)
+        assert_array_equal(metadata["sample_weight"], weight)
+
+
+@all_estimators
+def test_callback_that_stops(estimator):
+    pytest.importorskip("sklearn.callback")
+    X, y = data(estimator)
+    recorder = Recorder(stop_after=2)
+    # Stopped, not out of epochs: no warning, though `tol` was not reached.
+    parameters = {"max_iter": 4, "tol": 0.0, "random_state": 0}
+    model = estimator(**parameters).set_callbacks(recorder).fit(X, y)
+    assert recorder.events == epochs(2)
+    assert model.n_iter_ == len(model.loss_curve_) == 2
+    parameters = {"max_iter": 2, "tol": None, "random_state": 0}
+    assert_array_equal(model.coef_, estimator(**parameters).fit(X, y).coef_)
+
+
+@all_estimators
+def test_callbacks_end_when_a_fit_fails(estimator):
+    pytest.importorskip("sklearn.callback")
+    X, y = data(estimator)
+    recorder = Recorder()
+    model = estimator(**FEW_EPOCHS).set_callbacks(recorder)
+    before = vars(model).copy()
+    broken = X.copy()
+    broken[-1, -1] = np.nan
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        model.fit(broken, y)
+    assert recorder.events.count("setup") == recorder.events.count("teardown")
+    assert vars(model) == before
+    recorder.events.clear()
+    model.fit(X, y)
+    assert recorder.events == epochs(3)
+
+
+@all_estimators
+def test_callbacks_of_a_search(estimator):
+    callback = pytest.importorskip("sklearn.callback")
+    X, y = data(estimator)
+    recorder = Recorder()
+    model = estimator(**FEW_EPOCHS).set_callbacks(recorder)
+    search = GridSearchCV(model, {"algorithm": ["scinol1", "scinol2"]}, cv=2)
+    if not isinstance(search, callback.CallbackSupportMixin):
+        pytest.skip("searches have no callbacks")
+    search.fit(X, y)
+    assert search.best_estimator_.n_iter_ == 3
+
+
+@all_estimators
+def test_progress_bar(estimator, capsys):
+    callback = pytest.importorskip("sklearn.callback")
+    pytest.importorskip("rich")
+    X, y = data(estimator)
+    model = estimator(**FEW_EPOCHS).set_callbacks(callback.ProgressBar()).fit(X, y)
+    assert model.n_iter_ == 3
+    output = capsys.readouterr().out
+    assert estimator.__name__ in output
+    assert "100%" in output
+
+
+@all_estimators
+def test_scoring_monitor(estimator):
+    """A curve of scores, one an epoch."""
+    callback = pytest.importorskip("sklearn.callback")
+    X, y = named_data(estimator)
+    scoring = "accuracy" if is_classifier(estimator()) else "r2"
+    monitor = callback.ScoringMonitor(scoring=scoring)
+    model = estimator(**FEW_EPOCHS).set_callbacks(monitor).fit(X, y)
+    of_epochs = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
+    assert [row["task_id"] for row in of_epochs] == [0, 1, 2]
+    assert of_epochs[-1][scoring] == pytest.approx(model.score(X, y))
+
+
+@all_estimators
+def test_no_callbacks_in_partial_fit(estimator):
+    pytest.importorskip("sklearn.callback")
+    X, y = data(estimator)
+    recorder = Recorder()
+    partial_fit(estimator().set_callbacks(recorder), X, y)
+    assert recorder.events == []
