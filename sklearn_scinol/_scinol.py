@@ -11,6 +11,13 @@ __all__ = ["ScInOLClassifier", "ScInOLRegressor"]
 
 _NAMES = ("scinol1", "scinol2")
 
+# Measured by examples/benchmarks/epochs.py on 24 real data sets. With this tolerance
+# `fit` stopped after 12 epochs (median; the most was 77), where the held-out loss was
+# 6 % above the lowest of all epochs (median). A tenfold one stopped after 5 epochs at
+# 8 %, a tenth of it after 16 at 6 % and, on small data, deep in overfitting.
+DEFAULT_MAX_ITER = 100
+DEFAULT_TOL = 1e-3
+
 
 class _ScInOL:
     """What the two estimators have in common beyond being online."""
@@ -172,8 +179,8 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
         initial_wealth=1.0,
         center="auto",
         fit_intercept=True,
-        max_iter=100,
-        tol=1e-3,
+        max_iter=DEFAULT_MAX_ITER,
+        tol=DEFAULT_TOL,
         shuffle=True,
         random_state=None,
         average=False,
@@ -339,8 +346,8 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
-        max_iter=100,
-        tol=1e-3,
+        max_iter=DEFAULT_MAX_ITER,
+        tol=DEFAULT_TOL,
         shuffle=True,
         random_state=None,
         average=False,
