@@ -193,7 +193,7 @@ def read_frames(path, options):
     try:
         with pd.read_csv(path, **options) as reader:
             for frame in reader:
-                if not isinstance(frame.index, pd.RangeIndex):
+                if len(frame) and not isinstance(frame.index, pd.RangeIndex):
                     raise InputError(f"{path} has rows longer than its header.")
                 yield frame
     except pd.errors.EmptyDataError:

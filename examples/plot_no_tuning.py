@@ -192,7 +192,8 @@ def evaluate(estimator, data_set, units=1.0):
                 progress=False,
             )
     except ValueError as error:
-        if "overflow" not in str(error) and "infinity" not in str(error):
+        # The data are finite numbers, SGD's weights or predictions no longer.
+        if not any(word in str(error) for word in ("overflow", "infinity", "NaN")):
             raise
         return DIVERGED
     scores = result.scores
@@ -279,7 +280,8 @@ def best(outcomes):
 
 
 def table(data_sets, outcomes, rates):
-    columns = "{:<15}{:<18}{:>9}{:>14}{:>8}{:>10}{:>9}".format
+    width = max(13, *(len(data_set.name) for data_set in data_sets)) + 2
+    columns = f"{{:<{width}}}{{:<18}}{{:>9}}{{:>14}}{{:>8}}{{:>10}}{{:>9}}".format
     header = columns(
         "data set", "method", "loss", "random units", "error", "settings", "seconds"
     )
@@ -297,7 +299,7 @@ def table(data_sets, outcomes, rates):
             error = best(raw).error
             lines.append(
                 columns(
-                    data_set.name[:14] if i == 0 else "",
+                    data_set.name if i == 0 else "",
                     method.name,
                     f"{best(raw).loss:.4g}",
                     f"{best(random).loss:.4g}",
@@ -363,6 +365,7 @@ def draw(data_sets, outcomes, rates, choice, title):
         n_rows,
         n_columns,
         figsize=(5 * n_columns + 1, 3.4 * n_rows + 0.4),
+        layout="constrained",
         squeeze=False,
     )
     for ax in axes.flat[len(data_sets) :]:
@@ -370,7 +373,6 @@ def draw(data_sets, outcomes, rates, choice, title):
     for ax, data_set in zip(axes.flat, data_sets, strict=False):
         draw_panel(ax, data_set, outcomes, rates, choice)
     figure.suptitle(title)
-    figure.tight_layout()
     figure.legend(
         *axes[0, 0].get_legend_handles_labels(),
         loc="upper center",
@@ -424,7 +426,7 @@ def draw_curve(ax, rates, losses, label, colour, marker, style="-"):
     losses = np.minimum(losses, 1e3 * top)
     ax.plot(rates, losses, color=colour, marker=marker, linestyle=style, label=label)
     beyond = [rate for rate, loss in zip(rates, losses, strict=True) if loss > top]
-    if marker:
+    if marker and beyond:
         at_edge = np.full(len(beyond), top)
         ax.plot(beyond, at_edge, color=colour, marker="^", linestyle="", clip_on=False)
 

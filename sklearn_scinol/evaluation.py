@@ -97,7 +97,7 @@ def progressive_validation(
 
     How closely a prediction follows the row before depends on the estimator:
 
-    - One with `partial_fit_predict`, such as all of this package, predicts each row
+    - One with `partial_fit_predict`, as all of this package have it, predicts each row
       from the model that has learned all rows before it. The size of the chunks
       changes nothing.
     - Any other with `partial_fit` predicts a whole chunk, then learns it. Chunks of
@@ -533,7 +533,11 @@ def _is_fitted(estimator):
 
 
 def _make_scorers(metrics, classes):
-    """The scorers by name, told of the classes."""
+    """The scorers by name, told of the classes.
+
+    What else is asked of them here they keep in private attributes, which have been the
+    same since scikit-learn 1.4: `_score_func`, `_kwargs`, `_sign`, `_response_method`.
+    """
     if isinstance(metrics, str):
         metrics = [metrics]
     if not isinstance(metrics, dict):
@@ -768,8 +772,8 @@ class _RunningScores:
         """Final scores, number of rows at each point, and the curves."""
         if self.n_added == 0:
             raise ValueError(
-                "No row of the stream was scored: the estimator was not fitted, so "
-                "that it could only learn the first chunk, and no other followed."
+                "No row of the stream was scored: all have weight 0, or there was only "
+                "the first chunk, which an estimator that is not fitted has to learn."
             )
         self._score_waiting()
         scores = self._values()

@@ -259,6 +259,8 @@ def test_polars_frames(estimator, method, engine):
     polars = pytest.importorskip("polars")
     y = targets(estimator)
     frame = polars.DataFrame(rows(), schema=["a", "b", "c"])
+    if not hasattr(SGD[estimator]().fit(frame, y), "feature_names_in_"):
+        pytest.skip("this scikit-learn does not see the names of this polars")
     made = learn(estimator(), "partial_fit", frame, y)
     for other in (
         frame[["c", "a", "b"]],
@@ -323,7 +325,7 @@ def test_missing_label(method, fitted, engine):
 @pytest.mark.parametrize("dtype", [str, object])
 def test_strings_in_regression(method, fitted, dtype, engine):
     y = np.array(["1.5"] * 11 + ["much"], dtype=dtype)
-    words = "could not convert string to float"
+    words = "could not convert string to float|not compatible with arrays of bytes/str"
     assert_refused(make(ScInOLRegressor, fitted), method, rows(), y, words)
 
 

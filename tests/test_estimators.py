@@ -40,13 +40,20 @@ OTHER_PARAMETERS = {
 }
 
 
-@parametrize_with_checks(
-    [
-        *(estimator() for estimator in ESTIMATORS),
-        ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
-        ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
-    ],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS,
+def with_checks(*estimators):
+    """Parametrize with scikit-learn's checks of the estimators."""
+    checks = parametrize_with_checks(
+        estimators, expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS
+    )
+    names, cases = checks.args
+    # A generator in older versions of scikit-learn, which pytest no longer likes.
+    return pytest.mark.parametrize(names, list(cases), **checks.kwargs)
+
+
+@with_checks(
+    *(estimator() for estimator in ESTIMATORS),
+    ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
+    ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
 )
 def test_scikit_learn_checks(estimator, check, engine):
     check(estimator)
@@ -446,11 +453,11 @@ def test_partial_fit_predict_answers_in_the_shape_of_the_method(
     assert answers.dtype == same.dtype
     # The first row is predicted by a model that has learned nothing.
     nothing = {
-        "predict_proba": 1 / n_classes,
+        "predict_proba": pytest.approx(1 / n_classes),
         "decision_function": 0.0,
         "predict": "no",
     }
-    assert (np.unique(answers[0]) == nothing[method]).all()
+    assert all(answer == nothing[method] for answer in np.ravel(answers[0]))
 
 
 @classifiers
@@ -625,9 +632,9 @@ def test_average(estimator, algorithm, container, start, engine):
         x = container(X[t - 1 : t])
         partial_fit(plain, x, y[t - 1 : t])
         partial_fit(averaged, x, y[t - 1 : t])
-        assert averaged.cumulative_loss_ == plain.cumulative_loss_
+        assert_allclose(averaged.cumulative_loss_, plain.cumulative_loss_, rtol=1e-12)
         if t < start:
-            assert_array_equal(averaged.coef_, plain.coef_)
+            assert_allclose(averaged.coef_, plain.coef_, rtol=1e-12)
         else:
             models.append(plain.coef_)
             mean = np.mean(models, axis=0)
@@ -654,7 +661,7 @@ def test_ways_to_ask_for_averaging(estimator, engine):
 
     assert_same_model(fit(True), fit(1))
     assert_same_model(fit(False), fit(0))
-    assert_same_model(fit(1000), fit(0))
+    assert_allclose(fit(1000).coef_, fit(0).coef_, rtol=1e-12)  # not yet
     assert np.any(fit(True).coef_ != fit(False).coef_)
 
 

@@ -432,6 +432,8 @@ def test_stream_that_ends_before_anything_is_scored():
     X, y = regression()
     with pytest.raises(ValueError, match="No row of the stream was scored"):
         validate(SGDRegressor(), [(X, y)], "r2")
+    with pytest.raises(ValueError, match="all have weight 0"):
+        validate(ScInOLRegressor(), [(X, y, np.zeros(len(y)))], "r2")
 
 
 @pytest.mark.parametrize("chunk", [np.ones((2, 2)), (np.ones((2, 2)),), "text"])

@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,6 +21,7 @@ with config_context(engine="{engine}"):
 """
 
 
+@cache
 def loaded(code):
     """The optional dependencies that a new process has imported after `code`."""
     code += f"\nimport sys; print(*({OPTIONAL} & sys.modules.keys()))"
@@ -48,16 +51,30 @@ def test_engine_auto_is_numba_where_it_is_installed():
     assert is_loaded == (find_spec("numba") is not None)
 
 
-def test_public_names():
-    assert {
-        "ScInOLClassifier",
-        "ScInOLRegressor",
-        "config_context",
-        "get_config",
-        "set_config",
-    } <= set(sklearn_scinol.__all__)
-    for name in sklearn_scinol.__all__:
-        assert getattr(sklearn_scinol, name).__doc__
+@pytest.mark.parametrize(
+    ("module", "names"),
+    [
+        (
+            "sklearn_scinol",
+            {
+                "ScInOLClassifier",
+                "ScInOLRegressor",
+                "config_context",
+                "get_config",
+                "set_config",
+            },
+        ),
+        (
+            "sklearn_scinol.evaluation",
+            {"ProgressiveValidationDisplay", "progressive_validation"},
+        ),
+    ],
+)
+def test_public_names(module, names):
+    module = import_module(module)
+    assert names <= set(module.__all__)
+    for name in module.__all__:
+        assert getattr(module, name).__doc__
 
 
 def imports(path):

@@ -535,7 +535,7 @@ def test_callbacks_see_the_data_as_given(estimator, engine):
     model.fit(X, y, sample_weight=weight)
     assert len(recorder.inputs) == 8
     for X_told, y_told, metadata in recorder.inputs:
-        assert_array_equal(X_told, X)
+        assert X_told is X
         assert_array_equal(y_told, y)
         assert_array_equal(metadata["sample_weight"], weight)
 
@@ -601,7 +601,9 @@ def test_progress_bar(estimator, capsys):
 def test_scoring_monitor(estimator):
     """A curve of scores, one an epoch."""
     callback = pytest.importorskip("sklearn.callback")
+    pandas = pytest.importorskip("pandas")
     X, y = named_data(estimator)
+    X = pandas.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
     scoring = "accuracy" if is_classifier(estimator()) else "r2"
     monitor = callback.ScoringMonitor(scoring=scoring)
     model = estimator(**FEW_EPOCHS).set_callbacks(monitor).fit(X, y)
