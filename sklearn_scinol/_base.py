@@ -399,7 +399,7 @@ def _without_duplicates(X):
 
 
 def _check_discrete(labels):
-    """Refuse continuous targets; unlike scikit-learn's check, allow a list of classes."""
+    """Refuse continuous targets; unlike scikit-learn's check, allow many classes."""
     if type_of_target(labels).startswith("continuous"):
         check_classification_targets(labels)
 
@@ -746,7 +746,7 @@ class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
         return decision if self._output_shape else decision[:, 0]
 
     def _validate_target(self, y, reset, classes):
-        # Once more: so far y may be sparse, or have been objects, unseen NaN among them.
+        # Once more: so far y may be sparse, or was objects, with NaN unseen among them.
         y = check_array(y, ensure_2d=False, input_name="y")
         if reset:
             self._output_shape = y.shape[1:]

@@ -204,29 +204,33 @@ class LinearModel:
         return Z @ w.T + b
 
     def _predict(self, Z):
+        """Rows within reach share their weights; entries beyond have their own."""
         lipschitz, s, t = self.loss.lipschitz, self.state(), self.t + 1
-        entries = sparse.coo_array(Z) if sparse.issparse(Z) else None
-        if entries is not None and entries.nnz < self.n_features:
+        is_sparse = sparse.issparse(Z)
+        if is_sparse:
+            entries = sparse.coo_array(Z)
+            row, column, z = entries.row, entries.col, entries.data
+        if is_sparse and z.size < self.n_features:
             # Cheaper than the weights of all features, most of which are not needed.
             p = np.tile(self._intercepts(), (Z.shape[0], 1))
-            row, column, z = entries.row, entries.col, entries.data
-            shared = 0.0
         else:
             w, b = self._weights()
-            p = Z @ w.T + b
             features = (slice(None), slice(self.n_features))
             reach = self.learner.reach(s, features, t).min(axis=0) / lipschitz
-            if entries is None:
-                row, column = np.nonzero(np.abs(Z) > reach)
-                z = Z[row, column]
+            if is_sparse:
+                beyond = np.abs(z) > reach[column]
+                row, column, z = row[beyond], column[beyond], z[beyond]
+                within = Z.copy()
+                within.data[beyond] = 0.0
             else:
-                beyond = np.abs(entries.data) > reach[entries.col]
-                row, column = entries.row[beyond], entries.col[beyond]
-                z = entries.data[beyond]
-            shared = w[:, column]
+                beyond = np.abs(Z) > reach
+                row, column = np.nonzero(beyond)
+                z = Z[beyond]
+                within = np.where(beyond, 0.0, Z) if z.size else Z
+            p = within @ w.T + b
         if z.size:
             own = self.learner.weight(s, (slice(None), column), lipschitz * z, t)
-            for k, more in enumerate((own - shared) * z):
+            for k, more in enumerate(own * z):
                 p[:, k] += np.bincount(row, more, minlength=p.shape[0])
         return p
 

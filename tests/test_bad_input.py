@@ -154,7 +154,7 @@ def test_rows(estimator, method, fitted, case, engine):
             )
         ),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 @all_methods
 @fresh_and_fitted

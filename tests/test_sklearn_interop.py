@@ -144,14 +144,18 @@ def dumped(model):
     return file
 
 
-def test_memory_mapped_model(tmp_path, engine):
-    """As joblib hands large models to workers: read-only, and still of use."""
-    original = fitted(ScInOLClassifier)
+@all_estimators
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_memory_mapped_model(estimator, container, tmp_path, engine):
+    """As joblib hands large models to its workers: read-only; it can still go on."""
+    X, y = data(estimator)
+    X = container(X)
+    original = partial_fit(estimator(), X, y)
     joblib.dump(original, tmp_path / "model")
     shared = joblib.load(tmp_path / "model", mmap_mode="r")
-    X, y = data(ScInOLClassifier)
-    assert_array_equal(shared.predict_proba(X), original.predict_proba(X))
-    clone(shared).fit(X, y)
+    assert_array_equal(score(shared, X), score(original, X))
+    shared.partial_fit(X, y)
+    assert_array_equal(score(shared, X), score(original.partial_fit(X, y), X))
 
 
 @all_estimators

@@ -32,6 +32,10 @@ OPTIONS = {
 }
 
 
+# Entries between the buffers of a row and any other array.
+MARGIN = 128
+
+
 @overload(_portable.larger, jit_options=OPTIONS)
 def _larger(a, b):
     return lambda a, b: b if b > a else a
@@ -117,13 +121,32 @@ def _digest(*modules):
 
 
 @inlined
+def scratch(n_outputs, m):
+    """Uninitialised array at some distance from all others.
+
+    Beside another one, loops that check for overlap would take their slow version.
+    """
+    return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
+
+
+@inlined
 def score(weight, learner, s, k, x, m, scale, t, w):
     """Prediction of output `k` from `m` coordinates; their weights go to `w`."""
+    for j in range(m):
+        w[k, j] = weight(learner, s, (k, j), scale * x[j], t)
+    return dot(w, k, x, m)
+
+
+@inlined
+def dot(w, k, x, m):
+    """Sum of products, in a loop that stores nothing.
+
+    A loop that stores is compiled twice, for arrays that may overlap and for those that
+    do not, and sums in another order in each.
+    """
     p = 0.0
     for j in range(m):
-        w_j = weight(learner, s, (k, j), scale * x[j], t)
-        w[k, j] = w_j
-        p += w_j * x[j]
+        p += w[k, j] * x[j]
     return p
 
 
@@ -140,19 +163,18 @@ def separate_derivatives(gradient, loss, y, predictions, r, g):
 
 @inlined
 def average_row(
-    weight, learner, s, fields, x, m, t, start, record, predictions, r, averaged
+    weight, learner, s, fields, x, m, t, start, record, sums, predictions, r, averaged
 ):
     """Predictions of the averaged weights; their sums are brought up to date."""
     n_averaged = t - 1.0 - start
     for k in range(predictions.shape[1]):
         total, last = fields[-2, k], fields[-1, k]
-        p = 0.0
         for j in range(m):
             at_rest = weight(learner, s, (k, j), 0.0, t)
-            w_sum = averaging.sum_before(total, last, j, at_rest, t)
-            p += w_sum * x[j]
+            sums[k, j] = averaging.sum_before(total, last, j, at_rest, t)
             if record:
-                averaging.record_sum(total, last, j, w_sum, t)
+                averaging.record_sum(total, last, j, sums[k, j], t)
+        p = dot(sums, k, x, m)
         averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
 
 
@@ -215,8 +237,10 @@ def _dense_kernel(
         n, d = X.shape
         n_outputs = 1 if single_output else fields.shape[1]
         m = d + fit_intercept
-        x = np.ones(m)
-        w = np.empty((n_outputs, m))
+        x = scratch(1, m)[0]
+        x[-1] = 1.0  # where there is no intercept, a row goes over it
+        w = scratch(n_outputs, m)
+        sums = scratch(n_outputs if average else 0, m)
         g = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
@@ -235,7 +259,6 @@ def _dense_kernel(
                     recorded = 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
-            p = 0.0
             for j in range(d):
                 value = X[r, j]
                 if center:
@@ -243,13 +266,10 @@ def _dense_kernel(
                     mean[j] += recorded * deviation
                     value = (1.0 - share) * deviation
                 x[j] = value
-                w_j = weight(learner, s, (0, j), scale * value, t)
-                w[0, j] = w_j
-                p += w_j * value
+                w[0, j] = weight(learner, s, (0, j), scale * value, t)
             if fit_intercept:
                 w[0, d] = weight(learner, s, (0, d), scale, t)
-                p += w[0, d]
-            predictions[r, 0] = p
+            predictions[r, 0] = dot(w, 0, x, m)
             for k in range(1, n_outputs):
                 predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
             if average:
@@ -263,6 +283,7 @@ def _dense_kernel(
                     t,
                     averaging_starts,
                     learns,
+                    sums,
                     predictions,
                     r,
                     averaged,
@@ -316,8 +337,9 @@ def _sparse_kernel(
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
-        x = np.empty(fields.shape[2])
-        w = np.empty((n_outputs, x.size))
+        x = scratch(1, fields.shape[2])[0]
+        w = scratch(n_outputs, x.size)
+        sums = scratch(n_outputs if average else 0, x.size)
         g = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
@@ -347,6 +369,7 @@ def _sparse_kernel(
                     t,
                     averaging_starts,
                     learns,
+                    sums,
                     predictions,
                     r,
                     averaged,
