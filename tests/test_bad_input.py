@@ -419,7 +419,7 @@ def test_changed_classes(method, classes, engine):
 
 
 @online_methods
-def test_classes_that_are_none(method, engine):
+def test_classes_that_are_no_classes(method, engine):
     y = targets(ScInOLClassifier)
     for classes, words, error in (
         ([0.0, 0.5, 1.0], "Unknown label type", ValueError),
@@ -453,8 +453,8 @@ def test_unseen_class(method, fitted, class_weight, labels, named, engine):
 
 
 @online_methods
-def test_many_unseen_classes(method, engine):
-    """A label that is not even near is found in the last rows of a long chunk, too."""
+def test_unseen_class_at_the_end(method, engine):
+    """Of a chunk that is learned in several blocks."""
     X, y = np.zeros((20_000, 3)), np.zeros(20_000, dtype=int)
     y[-1] = 5
     words = r"y contains previously unseen labels: \[5\]"

@@ -1,8 +1,6 @@
 """Which engine runs: the configuration of each thread."""
 
 import importlib.util
-import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -168,33 +166,3 @@ def test_numba_that_is_not_installed(estimator, method, without_numba):
         getattr(fresh, method)(X, targets, **keywords)
     assert "\n" not in str(refusal.value)
     assert vars(fresh) == fresh.get_params()
-
-
-def in_new_process(code):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
-def test_import_leaves_optional_dependencies_alone():
-    """Numba comes with the first fit, the others with what needs them."""
-    optional = {"numba", "pandas", "polars", "matplotlib", "tqdm"}
-    code = (
-        "import sys, sklearn; before = set(sys.modules); import sklearn_scinol;"
-        "print(*(name for name in set(sys.modules) - before if '.' not in name))"
-    )
-    assert not optional & set(in_new_process(code))
-
-
-def test_numpy_engine_never_imports_numba():
-    code = (
-        "import sys, sklearn_scinol as s; s.set_config(engine='numpy');"
-        "s.ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0]).predict([[3.0]]);"
-        "print('numba' in sys.modules)"
-    )
-    assert in_new_process(code) == ["False"]

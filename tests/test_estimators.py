@@ -216,7 +216,6 @@ def test_coefficients_are_the_model(estimator, engine):
     for center in (True, False):
         fitted = estimator(center=center).fit(X, y)
         score = fitted.decision_function if is_classifier(fitted) else fitted.predict
-        linear = X[:30] @ np.ravel(fitted.coef_) + fitted.intercept_
         X_within = X[:30] / 2 + X.mean(axis=0) / 2
         linear = X_within @ np.ravel(fitted.coef_) + fitted.intercept_
         assert_allclose(score(X_within), linear, rtol=1e-9, atol=1e-12)
@@ -245,7 +244,7 @@ def test_center_auto(estimator, engine):
 
 @all_estimators
 def test_learns(estimator, engine):
-    """On raw features in units a thousandfold apart, noise that allows a good model."""
+    """From raw features, in units a thousandfold apart."""
     X, y = data(estimator)
     assert estimator(random_state=0).fit(X, y).score(X, y) > 0.9
 

@@ -79,10 +79,7 @@ def test_tags(estimator):
     assert is_classifier(estimator()) != is_regressor(estimator())
     if is_classifier(estimator()):
         assert tags.classifier_tags.multi_class
-        assert not tags.target_tags.multi_output
-    else:
-        assert tags.target_tags.multi_output
-        assert not tags.target_tags.single_output or tags.target_tags.multi_output
+    assert tags.target_tags.multi_output == is_regressor(estimator())
 
 
 @all_estimators
