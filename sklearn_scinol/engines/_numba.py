@@ -124,7 +124,9 @@ def _digest(*modules):
 def scratch(n_outputs, m):
     """Uninitialised array at some distance from all others.
 
-    Beside another one, loops that check for overlap would take their slow version.
+    A loop that stores is compiled twice: for arrays that may overlap, also because
+    they are neighbours, and for those that do not. The second is faster and sums in
+    another order, so which one runs must not depend on where arrays happen to lie.
     """
     return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
 
@@ -132,21 +134,11 @@ def scratch(n_outputs, m):
 @inlined
 def score(weight, learner, s, k, x, m, scale, t, w):
     """Prediction of output `k` from `m` coordinates; their weights go to `w`."""
-    for j in range(m):
-        w[k, j] = weight(learner, s, (k, j), scale * x[j], t)
-    return dot(w, k, x, m)
-
-
-@inlined
-def dot(w, k, x, m):
-    """Sum of products, in a loop that stores nothing.
-
-    A loop that stores is compiled twice, for arrays that may overlap and for those that
-    do not, and sums in another order in each.
-    """
     p = 0.0
     for j in range(m):
-        p += w[k, j] * x[j]
+        w_j = weight(learner, s, (k, j), scale * x[j], t)
+        w[k, j] = w_j
+        p += w_j * x[j]
     return p
 
 
@@ -171,10 +163,12 @@ def average_row(
         total, last = fields[-2, k], fields[-1, k]
         for j in range(m):
             at_rest = weight(learner, s, (k, j), 0.0, t)
-            sums[k, j] = averaging.sum_before(total, last, j, at_rest, t)
+            sums[j] = averaging.sum_before(total, last, j, at_rest, t)
             if record:
-                averaging.record_sum(total, last, j, sums[k, j], t)
-        p = dot(sums, k, x, m)
+                averaging.record_sum(total, last, j, sums[j], t)
+        p = 0.0
+        for j in range(m):  # on its own: `total` and `last` are neighbours
+            p += sums[j] * x[j]
         averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
 
 
@@ -240,7 +234,9 @@ def _dense_kernel(
         x = scratch(1, m)[0]
         x[-1] = 1.0  # where there is no intercept, a row goes over it
         w = scratch(n_outputs, m)
-        sums = scratch(n_outputs if average else 0, m)
+        sums = scratch(1, m if average else 0)[0]
+        mu = scratch(1, mean.size)[0]
+        mu[:] = mean
         g = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
@@ -259,17 +255,21 @@ def _dense_kernel(
                     recorded = 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
+            p = 0.0
             for j in range(d):
                 value = X[r, j]
                 if center:
-                    deviation = value - mean[j]
-                    mean[j] += recorded * deviation
+                    deviation = value - mu[j]
+                    mu[j] += recorded * deviation
                     value = (1.0 - share) * deviation
                 x[j] = value
-                w[0, j] = weight(learner, s, (0, j), scale * value, t)
+                w_j = weight(learner, s, (0, j), scale * value, t)
+                w[0, j] = w_j
+                p += w_j * value
             if fit_intercept:
                 w[0, d] = weight(learner, s, (0, d), scale, t)
-            predictions[r, 0] = dot(w, 0, x, m)
+                p += w[0, d]
+            predictions[r, 0] = p
             for k in range(1, n_outputs):
                 predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
             if average:
@@ -297,6 +297,7 @@ def _dense_kernel(
                 for j in range(m):
                     if first[j] == 0.0:
                         first[j] = np.abs(scale * x[j])
+        mean[:] = mu
         return t, weight_sum
 
     return learn_dense
@@ -339,7 +340,7 @@ def _sparse_kernel(
         n_outputs = 1 if single_output else fields.shape[1]
         x = scratch(1, fields.shape[2])[0]
         w = scratch(n_outputs, x.size)
-        sums = scratch(n_outputs if average else 0, x.size)
+        sums = scratch(1, x.size if average else 0)[0]
         g = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
