@@ -27,6 +27,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -541,7 +542,8 @@ def main(argv=None):
         return 2
 
     print(table(data_sets, outcomes, rates))
-    print(*conclusions(data_sets, outcomes, rates), sep="\n")
+    for sentence in conclusions(data_sets, outcomes, rates):
+        print(fill(sentence, width=83))
 
     for choice, name, title in (
         ("raw", "no_tuning.png", "One pass over data in raw units"),
