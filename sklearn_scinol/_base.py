@@ -127,6 +127,8 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         ValueError
             If the data or the weights are not usable. The estimator is then as it was.
         """
+        # Callbacks score models on the data as the user has it: with labels, and names.
+        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with _unchanged_on_error(self) as before:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             X, y, sample_weight = self._validate(X, y, sample_weight, reset=not go_on)
@@ -138,7 +140,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
                 before["_model"] = deepcopy(self._model)
             else:
                 self._start(X)
-            converged = self._run_epochs(X, y, sample_weight)
+            converged = self._run_epochs(X, y, sample_weight, given)
         if self.tol is not None and not converged:
             warn(
                 "Maximum number of iteration reached before convergence. Consider "
@@ -149,12 +151,12 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         return self
 
     @with_callbacks
-    def _run_epochs(self, X, y, sample_weight):
+    def _run_epochs(self, X, y, sample_weight, given):
         """Learn epoch after epoch; return whether that ended before `max_iter`."""
         n = X.shape[0]
         random_state = check_random_state(self.random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
-        tell = {"estimator": self, "X": X, "y": y}
+        tell = {"estimator": self, **given}
         context.call_on_fit_task_begin(**tell)
         self.loss_curve_ = []
         best_loss = np.inf

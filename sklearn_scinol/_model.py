@@ -119,7 +119,10 @@ class LinearModel:
         for rows in self._blocks(X, order):
             block = self._rows(X, rows)
             y = targets(rows)
-            c = np.ones(len(y)) if sample_weight is None else sample_weight[rows]
+            if sample_weight is None:
+                c = np.ones(len(y))
+            else:
+                c = np.require(sample_weight[rows], np.float64, ["C", "W"])
             predictions = np.empty((len(y), self.n_outputs))
             averaged = np.empty_like(predictions) if self.average else None
             engine.learn(self, block, y, c, predictions, averaged)
@@ -136,8 +139,11 @@ class LinearModel:
         self.cumulative_loss = float(running[-1])
 
     def _arrange(self, for_sparse_rows):
-        arrange = np.asfortranarray if for_sparse_rows else np.ascontiguousarray
-        self.fields = arrange(self.fields)
+        """Make the state what engines take; joblib maps large ones, to be read only."""
+        order = "F" if for_sparse_rows else "C"
+        self.fields = np.require(self.fields, requirements=[order, "W", "E"])
+        self.first = np.require(self.first, requirements=["W", "E"])
+        self.mean = np.require(self.mean, requirements=["W", "E"])
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
