@@ -81,7 +81,8 @@ def test_bundled_data(example, tmp_path, capsys, monkeypatch):
         assert name in out
     for method in ("ScInOL1", "ScInOL2", "SGD, raw", "SGD, standardised"):
         assert out.count(f"{method}  ") >= 2
-    assert "units that are powers of two, by nothing, to the last bit." in out
+    sentences = " ".join(out.split())
+    assert "units that are powers of two, by nothing, to the last bit." in sentences
     assert sorted(path.name for path in figures.iterdir()) == [
         "no_tuning.png",
         "no_tuning_random_units.png",
