@@ -63,12 +63,15 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         average=averaged is not None,
     )
     if sparse:
-        longest = np.diff(X.indptr).max(initial=0) + model.fit_intercept
-        fields = np.empty((*model.fields.shape[:2], longest))
+        m = np.diff(X.indptr).max(initial=0) + model.fit_intercept
+        fields = np.empty((*model.fields.shape[:2], m))
         rows = (X.data, X.indices, X.indptr, model.fields.T)
     else:
+        m = model.n_coordinates
         fields = model.fields
-        rows = (X, model.mean)
+        mean = _scratch(1, model.mean.size)[0]
+        mean[:] = model.mean
+        rows = (X, mean)
     model.t, model.weight_sum = kernel(
         model.learner,
         model.loss,
@@ -84,8 +87,23 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         predictions,
         predictions if averaged is None else averaged,
         model.fit_intercept,
+        _scratch(1, m)[0],
+        _scratch(model.n_outputs, m),
+        _scratch(1, m)[0],
         *rows,
     )
+    if not sparse:
+        model.mean[:] = mean
+
+
+def _scratch(n_outputs, m):
+    """Uninitialised array at some distance from all others.
+
+    A loop that stores is compiled twice: for arrays that may overlap, also because
+    they are neighbours, and for those that do not. The second is faster and sums in
+    another order, so which one runs must not depend on where arrays happen to lie.
+    """
+    return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
 
 
 @cache
@@ -120,18 +138,7 @@ def _digest(*modules):
     return hashlib.sha256(sources.encode()).hexdigest()
 
 
-@inlined
-def scratch(n_outputs, m):
-    """Uninitialised array at some distance from all others.
-
-    A loop that stores is compiled twice: for arrays that may overlap, also because
-    they are neighbours, and for those that do not. The second is faster and sums in
-    another order, so which one runs must not depend on where arrays happen to lie.
-    """
-    return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
-
-
-@inlined
+@jitable
 def score(weight, learner, s, k, x, m, scale, t, w):
     """Prediction of output `k` from `m` coordinates; their weights go to `w`."""
     p = 0.0
@@ -142,18 +149,18 @@ def score(weight, learner, s, k, x, m, scale, t, w):
     return p
 
 
-@inlined
+@jitable
 def joint_derivatives(gradient, loss, y, predictions, r, g):
     g[:] = gradient(loss, y[r], predictions[r])
 
 
-@inlined
+@jitable
 def separate_derivatives(gradient, loss, y, predictions, r, g):
     for k in range(g.size):
         g[k] = gradient(loss, y[r, k], predictions[r, k])
 
 
-@inlined
+@jitable
 def average_row(
     weight, learner, s, fields, x, m, t, start, record, sums, predictions, r, averaged
 ):
@@ -224,6 +231,9 @@ def _dense_kernel(
         predictions,
         averaged,
         fit_intercept,
+        x,
+        w,
+        sums,
         X,
         mean,
     ):
@@ -231,12 +241,7 @@ def _dense_kernel(
         n, d = X.shape
         n_outputs = 1 if single_output else fields.shape[1]
         m = d + fit_intercept
-        x = scratch(1, m)[0]
         x[-1] = 1.0  # where there is no intercept, a row goes over it
-        w = scratch(n_outputs, m)
-        sums = scratch(1, m if average else 0)[0]
-        mu = scratch(1, mean.size)[0]
-        mu[:] = mean
         g = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
@@ -259,8 +264,8 @@ def _dense_kernel(
             for j in range(d):
                 value = X[r, j]
                 if center:
-                    deviation = value - mu[j]
-                    mu[j] += recorded * deviation
+                    deviation = value - mean[j]
+                    mean[j] += recorded * deviation
                     value = (1.0 - share) * deviation
                 x[j] = value
                 w_j = weight(learner, s, (0, j), scale * value, t)
@@ -297,7 +302,6 @@ def _dense_kernel(
                 for j in range(m):
                     if first[j] == 0.0:
                         first[j] = np.abs(scale * x[j])
-        mean[:] = mu
         return t, weight_sum
 
     return learn_dense
@@ -331,6 +335,9 @@ def _sparse_kernel(
         predictions,
         averaged,
         fit_intercept,
+        x,
+        w,
+        sums,
         data,
         indices,
         indptr,
@@ -338,9 +345,6 @@ def _sparse_kernel(
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
-        x = scratch(1, fields.shape[2])[0]
-        w = scratch(n_outputs, x.size)
-        sums = scratch(1, x.size if average else 0)[0]
         g = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
