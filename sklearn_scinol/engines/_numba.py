@@ -72,7 +72,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         mean = _scratch(1, model.mean.size)[0]
         mean[:] = model.mean
         rows = (X, mean)
-    model.t, model.weight_sum = kernel(
+    t, model.weight_sum = kernel(
         model.learner,
         model.loss,
         model.loss.lipschitz,
@@ -92,6 +92,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         _scratch(1, m)[0],
         *rows,
     )
+    model.t = int(t)
     if not sparse:
         model.mean[:] = mean
 
