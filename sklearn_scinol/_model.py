@@ -38,7 +38,11 @@ class LinearModel:
     fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
         The learner's state. In C order for dense rows (each field contiguous), in
         Fortran order for sparse ones (one record a coordinate). With averaging, two
-        fields more: the sum of the weights, and the trial up to which it goes.
+        fields more: the sum of the weights, and the clock up to which it goes.
+    shared : ndarray of shape (n_shared, n_outputs)
+        What the learner keeps for all coordinates of an output, if anything.
+    clock : ndarray of shape (n_outputs,)
+        See :mod:`.learners.averaging`.
     first : ndarray of shape (n_coordinates,)
         First non-zero value ``|x|`` as the learner saw it, where it asks for that.
     mean : ndarray of shape (n_features,)
@@ -63,10 +67,13 @@ class LinearModel:
         self.average = average
         initial = [*learner.initial_state()]
         if average:
-            initial += [0.0, self.averaging_starts]
+            initial += [0.0, 0.0]
         shape = (len(initial), n_outputs, self.n_coordinates)
         self.fields = np.empty(shape)
         self.fields[:] = np.reshape(initial, (-1, 1, 1))
+        shared = [*learner.initial_shared()] if self.learns_by_row else []
+        self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
+        self.clock = np.zeros(n_outputs)
         self.first = np.zeros(self.n_coordinates)
         self.mean = np.zeros(n_features if center else 0)
         self.weight_sum = 0.0
@@ -91,6 +98,20 @@ class LinearModel:
         """Named arrays of the learner in `fields`, by default the model's own."""
         fields = self.fields if fields is None else fields
         return self.learner.State(*fields[: len(self.learner.State._fields)])
+
+    @property
+    def learns_by_row(self):
+        """Whether the learner keeps numbers that all coordinates share."""
+        return hasattr(self.learner, "Shared")
+
+    def shared_state(self):
+        """Named arrays of what the learner keeps for all coordinates of an output."""
+        return self.learner.Shared(*self.shared) if self.learns_by_row else None
+
+    @property
+    def lipschitz(self):
+        """The loss's Lipschitz constant, which goes into the rows; else 1."""
+        return self.loss.lipschitz if self.learner.bounded_gradients else 1.0
 
     def learn(self, X, targets, sample_weight=None, order=None):
         """Learn from rows in order.
@@ -143,6 +164,8 @@ class LinearModel:
         order = "F" if for_sparse_rows else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
         self.first = np.require(self.first, requirements=["W", "E"])
+        self.shared = np.require(self.shared, requirements=["W", "E"])
+        self.clock = np.require(self.clock, requirements=["W", "E"])
         self.mean = np.require(self.mean, requirements=["W", "E"])
 
     def _blocks(self, X, order=None):
@@ -210,8 +233,20 @@ class LinearModel:
         return Z @ w.T + b
 
     def _predict(self, Z):
+        if not hasattr(self.learner, "reach"):
+            return self._predict_shared(Z)
+        return self._predict_reached(Z)
+
+    def _predict_shared(self, Z):
+        """All rows share their weights, up to a factor."""
+        w, b = self._vectors()
+        squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
+        q = np.reshape(squares.sum(axis=1), (-1, 1)) + self.fit_intercept
+        return (Z @ w.T + b) * self._factor(self.lipschitz**2 * q)
+
+    def _predict_reached(self, Z):
         """Rows within reach share their weights; entries beyond have their own."""
-        lipschitz, s, t = self.loss.lipschitz, self.state(), self.t + 1
+        lipschitz, s, t = self.lipschitz, self.state(), self.t + 1
         is_sparse = sparse.issparse(Z)
         if is_sparse:
             entries = sparse.coo_array(Z)
@@ -220,7 +255,7 @@ class LinearModel:
             # Cheaper than the weights of all features, most of which are not needed.
             p = np.tile(self._intercepts(), (Z.shape[0], 1))
         else:
-            w, b = self._weights()
+            w, b = self._vectors()
             features = (slice(None), slice(self.n_features))
             reach = self.learner.reach(s, features, t).min(axis=0) / lipschitz
             if is_sparse:
@@ -244,27 +279,36 @@ class LinearModel:
         # The mean of the rows includes the row itself, at weight 1.
         return self.weight_sum / (self.weight_sum + 1.0)
 
+    def _factor(self, q):
+        """What the vectors are multiplied by, for rows of squared norm `q`."""
+        if not self.learns_by_row:
+            return 1.0
+        return self.learner.factor(self.shared_state(), ..., q, self.t + 1)
+
     def _weights(self):
         """Weights of the features of rows within reach, and the intercepts."""
-        features = slice(self.n_features)
         if self.averages:
             w, b = np.split(self._averaged_weights(), [self.n_features], axis=1)
             return w, b.sum(axis=1)
-        i = (slice(None), features)
+        w, b = self._vectors()
+        factor = self._factor(0.0) * np.ones(self.n_outputs)
+        return factor[:, np.newaxis] * w, factor * b
+
+    def _vectors(self):
+        """The same before they are multiplied by the factor."""
+        i = (slice(None), slice(self.n_features))
         return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
 
     def _intercepts(self):
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         i = (slice(None), self.n_features)
-        x = self.loss.lipschitz
-        return self.learner.weight(self.state(), i, x, self.t + 1)
+        return self.learner.weight(self.state(), i, self.lipschitz, self.t + 1)
 
     def _averaged_weights(self):
         total, last = self.fields[-2:]
-        t = self.t + 1
-        at_rest = self.learner.weight(self.state(), ..., 0.0, t)
-        w_sum = sum_before(total, last, ..., at_rest, t)
+        at_rest = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
+        w_sum = sum_before(total, last, ..., at_rest, self.clock[:, np.newaxis])
         return w_sum / (self.t - self.averaging_starts)
 
     def coefficients(self):
@@ -295,5 +339,8 @@ class LinearModel:
         bound : float
         """
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
-        bounds = self.learner.regret_bound(self.state(), u, self.t, self.first)
+        with np.errstate(all="ignore"):
+            bounds = self.learner.regret_bound(
+                self.state(), self.shared_state(), u, self.t, self.first
+            )
         return float(bounds.sum())

@@ -4,19 +4,13 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
 from .learners import ALGORITHMS
+from .losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 
 __all__ = ["ScInOLClassifier", "ScInOLRegressor"]
 
 _NAMES = ("scinol1", "scinol2")
-
-# Measured by examples/benchmarks/epochs.py on 24 real data sets. With this tolerance
-# `fit` stopped after 12 epochs (median; the most was 77), where the held-out loss was
-# 6 % above the lowest of all epochs (median). A tenfold one stopped after 5 epochs at
-# 8 %, a tenth of it after 16 at 6 % and, on small data, deep in overfitting.
-DEFAULT_MAX_ITER = 100
-DEFAULT_TOL = 1e-3
 
 
 class _ScInOL:
@@ -70,9 +64,13 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3
-        :meth:`fit` stops after an epoch whose mean loss (of predictions made before
-        each update) is not below the best so far by `tol` times that of the first
-        epoch, so that units of the loss do not matter. None runs all epochs.
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=1
+        Number of epochs without improvement before :meth:`fit` stops.
 
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
@@ -135,8 +133,14 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
 
     Notes
     -----
+    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
+    part in them; :meth:`decision_function` does what the algorithm would.
+
     With sample weights the algorithm sees the loss times the weight: rows of weight 0
     change nothing. :meth:`decision_function` predicts a row of weight 1.
+
+    :meth:`regret_bound` is that of Theorems 3.1 and 3.2, and of G.1 and G.2 for more
+    than two classes.
 
     References
     ----------
@@ -169,6 +173,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
     _parameter_constraints: dict = {
         **OnlineClassifier._parameter_constraints,
         **_ScInOL._own_constraints,
+        "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
     }
 
     def __init__(
@@ -181,6 +186,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        n_iter_no_change=1,
         shuffle=True,
         random_state=None,
         average=False,
@@ -195,6 +201,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
         self.average = average
@@ -251,9 +258,13 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3
-        :meth:`fit` stops after an epoch whose mean loss (of predictions made before
-        each update) is not below the best so far by `tol` times that of the first
-        epoch, so that units of the loss do not matter. None runs all epochs.
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=1
+        Number of epochs without improvement before :meth:`fit` stops.
 
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
@@ -309,8 +320,14 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
 
     Notes
     -----
+    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
+    part in them; :meth:`predict` does what the algorithm would.
+
     With sample weights the algorithm sees the loss times the weight: rows of weight 0
     change nothing. :meth:`predict` predicts a row of weight 1.
+
+    :meth:`regret_bound` is that of Theorems 3.1 and 3.2, and of G.1 and G.2 for several
+    outputs.
 
     References
     ----------
@@ -334,6 +351,7 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
     _parameter_constraints: dict = {
         **OnlineRegressor._parameter_constraints,
         **_ScInOL._own_constraints,
+        "loss": [StrOptions(with_bounded_slope(REGRESSION))],
     }
 
     def __init__(
@@ -348,6 +366,7 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        n_iter_no_change=1,
         shuffle=True,
         random_state=None,
         average=False,
@@ -363,6 +382,7 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
         self.average = average

@@ -1,49 +1,92 @@
 """Slow references in plain Python, written straight from the papers' pseudo-code.
 
-One row and one coordinate at a time, on lists of floats; sums are plain sums over the
+One row and one coordinate at a time, on lists of numbers; sums are plain sums over the
 recorded trials. Nothing here is shared with the package. The equations are those of
 
 M. Kempka, W. Kotłowski, M. K. Warmuth: Adaptive Scale-Invariant Online Algorithms for
 Learning Linear Models, ICML 2019: Algorithms 1 and 2 (one output), 3 and 4 (several
 outputs, Appendix G), Theorems 3.1, 3.2, G.1 and G.2.
+
+N. Campolongo, F. Orabona: Temporal Variability in Implicit Online Learning, NeurIPS
+2020: Algorithms 1 and 2, Theorem 5.2, and the gradient descent that they compare with.
+Here the steps are solved by bisection in decimal numbers of `DIGITS` digits, so that
+what is compared with them shows its own rounding errors only.
 """
 
 import copy
+import decimal
 import math
+from decimal import Decimal
+
+DIGITS = 50
+INFINITY = Decimal("Infinity")
 
 
-class Logistic:
+class Loss:
+    """Of one output. `value` and `gradient` take floats, or decimals."""
+
+    lipschitz = 1.0
+
+    def subdifferential(self, y, p):
+        """The interval of all subgradients: one number, unless `p` is at a kink."""
+        g = self.gradient(y, p)
+        return g, g
+
+    def minimisers(self, y):
+        """The interval where the loss is smallest, in decimals."""
+        return y, y
+
+
+class Logistic(Loss):
     """ln(1 + exp(-yp)), y = +1 or -1."""
 
-    lipschitz = 1.0
-
     def value(self, y, p):
         margin = y * p
-        return math.log1p(math.exp(-abs(margin))) + max(0.0, -margin)
+        return log1p(exp(-abs(margin))) + max(0, -margin)
 
     def gradient(self, y, p):
-        margin = y * p
-        if margin > 0.0:
-            return -y * math.exp(-margin) / (1.0 + math.exp(-margin))
-        return -y / (1.0 + math.exp(margin))
+        odds = exp(-abs(p))
+        return -y / (1 + odds) if y * p <= 0 else -y * odds / (1 + odds)
+
+    def minimisers(self, y):
+        return y * INFINITY, y * INFINITY
 
 
-class Hinge:
+class Hinge(Loss):
     """max(0, 1 - yp), y = +1 or -1."""
 
-    lipschitz = 1.0
-
     def value(self, y, p):
-        return max(0.0, 1.0 - y * p)
+        return max(0, 1 - y * p)
 
     def gradient(self, y, p):
-        return -y if y * p <= 1.0 else 0.0
+        return -y if y * p <= 1 else 0
+
+    def subdifferential(self, y, p):
+        if y * p == 1:
+            return min(-y, 0), max(-y, 0)
+        return super().subdifferential(y, p)
+
+    def minimisers(self, y):
+        return (y, INFINITY) if y > 0 else (-INFINITY, y)
 
 
-class AbsoluteError:
+class SquaredHinge(Loss):
+    """max(0, 1 - yp)^2 / 2, y = +1 or -1."""
+
+    lipschitz = math.inf
+
+    def value(self, y, p):
+        return (1 - y * p) ** 2 / 2 if y * p < 1 else 0
+
+    def gradient(self, y, p):
+        return -y * max(0, 1 - y * p)
+
+    def minimisers(self, y):
+        return (y, INFINITY) if y > 0 else (-INFINITY, y)
+
+
+class AbsoluteError(Loss):
     """|p - y|."""
-
-    lipschitz = 1.0
 
     def value(self, y, p):
         return abs(p - y)
@@ -51,54 +94,85 @@ class AbsoluteError:
     def gradient(self, y, p):
         return sign(p - y)
 
+    def subdifferential(self, y, p):
+        return (1 if p > y else -1), (-1 if p < y else 1)
 
-class Huber:
+
+class SquaredError(Loss):
+    """(p - y)^2 / 2."""
+
+    lipschitz = math.inf
+
+    def value(self, y, p):
+        return (p - y) ** 2 / 2
+
+    def gradient(self, y, p):
+        return p - y
+
+
+class Huber(Loss):
     """(p - y)^2 / 2 as far as |p - y| <= epsilon, from there on with slope epsilon."""
 
     def __init__(self, epsilon=0.1):
         self.epsilon = self.lipschitz = epsilon
 
     def value(self, y, p):
-        residual = abs(p - y)
-        if residual <= self.epsilon:
-            return residual**2 / 2.0
-        return self.epsilon * residual - self.epsilon**2 / 2.0
+        residual, epsilon = abs(p - y), type(p)(self.epsilon)
+        if residual <= epsilon:
+            return residual**2 / 2
+        return epsilon * residual - epsilon**2 / 2
 
     def gradient(self, y, p):
-        if abs(p - y) <= self.epsilon:
+        epsilon = type(p)(self.epsilon)
+        if abs(p - y) <= epsilon:
             return p - y
-        return self.epsilon * sign(p - y)
+        return epsilon * sign(p - y)
 
 
-class EpsilonInsensitive:
+class EpsilonInsensitive(Loss):
     """max(0, |p - y| - epsilon)."""
-
-    lipschitz = 1.0
 
     def __init__(self, epsilon=0.1):
         self.epsilon = epsilon
 
     def value(self, y, p):
-        return max(0.0, abs(p - y) - self.epsilon)
+        return max(0, abs(p - y) - type(p)(self.epsilon))
 
     def gradient(self, y, p):
-        return sign(p - y) if abs(p - y) > self.epsilon else 0.0
+        return sign(p - y) if abs(p - y) > type(p)(self.epsilon) else 0
+
+    def subdifferential(self, y, p):
+        low, high = self.minimisers(y)
+        return (
+            (-1 if p <= low else 0 if p <= high else 1),
+            (1 if p >= high else 0 if p >= low else -1),
+        )
+
+    def minimisers(self, y):
+        return y - Decimal(self.epsilon), y + Decimal(self.epsilon)
 
 
-class Quantile:
+class Quantile(Loss):
     """quantile * (y - p) below the target, (1 - quantile) * (p - y) above it."""
 
     def __init__(self, quantile=0.5):
         self.quantile = quantile
-        self.lipschitz = max(quantile, 1.0 - quantile)
+        self.lipschitz = max(quantile, 1 - quantile)
 
     def value(self, y, p):
-        return self.quantile * (y - p) if p < y else (1.0 - self.quantile) * (p - y)
+        quantile = type(p)(self.quantile)
+        return quantile * (y - p) if p < y else (1 - quantile) * (p - y)
 
     def gradient(self, y, p):
+        quantile = type(p)(self.quantile)
         if p == y:
-            return 0.0
-        return -self.quantile if p < y else 1.0 - self.quantile
+            return 0
+        return -quantile if p < y else 1 - quantile
+
+    def subdifferential(self, y, p):
+        if p == y:
+            return -type(p)(self.quantile), 1 - type(p)(self.quantile)
+        return super().subdifferential(y, p)
 
 
 class Separate:
@@ -126,34 +200,94 @@ class CrossEntropy:
 
     def gradient(self, y, p):
         largest = max(p)
-        total = sum(math.exp(p_k - largest) for p_k in p)
-        return [
-            math.exp(p_k - largest) / total - (1.0 if k == y else 0.0)
-            for k, p_k in enumerate(p)
-        ]
+        total = sum(exp(p_k - largest) for p_k in p)
+        return [exp(p_k - largest) / total - (k == y) for k, p_k in enumerate(p)]
 
 
 #: By the names that the estimators give them.
 LOSSES = {
     "log_loss": Logistic,
     "hinge": Hinge,
+    "squared_hinge": SquaredHinge,
     "absolute_error": AbsoluteError,
+    "squared_error": SquaredError,
     "huber": Huber,
     "epsilon_insensitive": EpsilonInsensitive,
     "quantile": Quantile,
 }
 
 
-class ScInOL1:
-    """Algorithms 1 and 3."""
+class ScInOL:
+    """What ScInOL1 and ScInOL2 share.
 
-    def __init__(self, n_coordinates, n_outputs, epsilon):
-        self.epsilon = epsilon
+    The paper takes a loss with Lipschitz constant 1. A row of weight c under a loss
+    with Lipschitz constant L is the row L * c * x under a loss whose gradient is g / L;
+    the prediction is that of the row itself.
+    """
+
+    def __init__(self, n_coordinates, n_outputs, loss, *, initial_wealth=1.0):
+        self.loss = loss
+        self.epsilon = initial_wealth
         self.t = 0
         self.M = [0.0] * n_coordinates
         self.G = matrix(n_coordinates, n_outputs, 0.0)
         self.S2 = matrix(n_coordinates, n_outputs, 0.0)
-        self.beta = matrix(n_coordinates, n_outputs, epsilon)
+
+    def predict(self, x, sample_weight):
+        """The prediction of the row, were it the next one; nothing is stored."""
+        algorithm = copy.deepcopy(self)
+        algorithm.receive(self.scaled(x, sample_weight))
+        return dot(algorithm.weights(), x)
+
+    def learn(self, x, y, sample_weight):
+        """Learn from a row, return its prediction."""
+        scaled = self.scaled(x, sample_weight)
+        self.receive(scaled)
+        p = dot(self.weights(), x)
+        self.update(scaled, self.scaled_gradient(y, p))
+        return p
+
+    def scaled(self, x, sample_weight):
+        return [self.loss.lipschitz * sample_weight * x_i for x_i in x]
+
+    def scaled_gradient(self, y, p):
+        return [g_k / self.loss.lipschitz for g_k in self.loss.gradient(y, p)]
+
+    def weights(self):
+        return [
+            [self.weight(i, k) for k in range(len(row))] for i, row in enumerate(self.G)
+        ]
+
+    def regret_bound(self, u, trials):
+        """Theorems 3.1, 3.2, G.1, G.2 from the recorded trials."""
+        rows = [self.scaled(x, c) for x, c, _, _, _ in trials]
+        gradients = [self.scaled_gradient(y, p) for _, _, y, p, _ in trials]
+        total = 0.0
+        for i in range(len(u)):
+            x = [row[i] for row in rows]
+            nonzero = [abs(x_t) for x_t in x if x_t != 0.0]
+            if not nonzero:
+                continue
+            for k in range(len(u[i])):
+                squares = sum(
+                    (g[k] * x_t) ** 2 for g, x_t in zip(gradients, x, strict=True)
+                )
+                total += self.bound(
+                    u[i][k],
+                    math.sqrt(squares + max(nonzero) ** 2),
+                    nonzero[0],
+                    len(trials),
+                    self.epsilon,
+                )
+        return total
+
+
+class ScInOL1(ScInOL):
+    """Algorithms 1 and 3."""
+
+    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
+        super().__init__(n_coordinates, n_outputs, loss, **parameters)
+        self.beta = matrix(n_coordinates, n_outputs, self.epsilon)
 
     def receive(self, x):
         self.t += 1
@@ -176,7 +310,7 @@ class ScInOL1:
             self.beta[i][k] * sign(theta) / (2.0 * root) * math.expm1(abs(theta) / 2.0)
         )
 
-    def learn(self, x, g):
+    def update(self, x, g):
         for i, x_i in enumerate(x):
             for k, g_k in enumerate(g):
                 self.G[i][k] -= g_k * x_i
@@ -191,14 +325,12 @@ class ScInOL1:
         ) + epsilon * (1.0 + math.log(n_trials))
 
 
-class ScInOL2:
+class ScInOL2(ScInOL):
     """Algorithms 2 and 4."""
 
-    def __init__(self, n_coordinates, n_outputs, epsilon):
-        self.M = [0.0] * n_coordinates
-        self.G = matrix(n_coordinates, n_outputs, 0.0)
-        self.S2 = matrix(n_coordinates, n_outputs, 0.0)
-        self.eta = matrix(n_coordinates, n_outputs, epsilon)
+    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
+        super().__init__(n_coordinates, n_outputs, loss, **parameters)
+        self.eta = matrix(n_coordinates, n_outputs, self.epsilon)
 
     def receive(self, x):
         for i, x_i in enumerate(x):
@@ -211,7 +343,7 @@ class ScInOL2:
         theta = self.G[i][k] / root
         return sign(theta) * min(abs(theta), 1.0) / (2.0 * root) * self.eta[i][k]
 
-    def learn(self, x, g):
+    def update(self, x, g):
         for i, x_i in enumerate(x):
             for k, g_k in enumerate(g):
                 w = self.weight(i, k)
@@ -230,17 +362,225 @@ class ScInOL2:
         )
 
 
-ALGORITHMS = {"scinol1": ScInOL1, "scinol2": ScInOL2}
+class MirrorDescent:
+    """Implicit updates and gradient descent: each output by itself, in a ball.
+
+    A row of weight c is a row under the loss c * l. The state is in decimals.
+    """
+
+    def __init__(self, n_coordinates, n_outputs, loss, *, beta=1.0, radius=None):
+        self.loss = loss
+        self.beta = Decimal(beta)
+        self.radius = INFINITY if radius is None else Decimal(radius)
+        self.t = 0
+        self.w = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        self.largest_norm = [Decimal(0)] * n_outputs
+        self.lambda_ = [Decimal(0)] * n_outputs
+        self.delta_sum = [Decimal(0)] * n_outputs
+
+    def predict(self, x, sample_weight):
+        """The prediction of the row, which does not depend on its weight."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            x = [Decimal(x_i) for x_i in x]
+            return [float(inner(w_k, x)) for w_k in self.w]
+
+    def learn(self, x, y, sample_weight):
+        """Learn from a row, return its prediction."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            x = [Decimal(x_i) for x_i in x]
+            p = [inner(w_k, x) for w_k in self.w]
+            self.t += 1
+            self.update(x, y, p, Decimal(sample_weight))
+            self.largest_norm = [
+                max(largest, inner(w_k, w_k).sqrt())
+                for largest, w_k in zip(self.largest_norm, self.w, strict=True)
+            ]
+        return [float(p_k) for p_k in p]
+
+    def weights(self):
+        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*self.w, strict=True)]
+
+    def regret_bound(self, u, trials):
+        """Theorem 5.2, its distances from u as large as they can have been."""
+        total = 0.0
+        for k, u_k in enumerate(zip(*u, strict=True)):
+            norm = math.hypot(*u_k)
+            if norm > float(self.radius) * (1 + 1e-12):
+                return math.inf
+            distance = norm + float(self.largest_norm[k])
+            total += distance**2 / 2 * float(self.lambda_[k])
+            total += float(self.delta_sum[k])
+        return total
+
+
+class Implicit(MirrorDescent):
+    """Algorithms 1 and 2, whose `lambda_` differ."""
+
+    def update(self, x, y, p, c):
+        for k in range(len(p)):
+            loss, y_k = self.loss.loss, Decimal(y[k])
+            lambda_k = self.before_step(k, loss, x, y_k, p[k], c)
+            self.w[k], delta = implicit_step(
+                loss, self.w[k], x, y_k, c, lambda_k, self.radius
+            )
+            self.delta_sum[k] += delta
+            self.lambda_[k] = self.after_step(lambda_k, delta)
+
+
+class IOMD(Implicit):
+    """Algorithm 1 with lambda_t = sqrt(t) / beta."""
+
+    def before_step(self, k, loss, x, y, p, c):
+        return Decimal(self.t).sqrt() / self.beta
+
+    def after_step(self, lambda_, delta):
+        return lambda_
+
+
+class AdaImplicit(Implicit):
+    """Algorithm 2.
+
+    Where a loss has no minimiser, the step of lambda = 0 is taken with the largest
+    lambda that it could lead to.
+    """
+
+    def before_step(self, k, loss, x, y, p, c):
+        if self.lambda_[k] > 0 or self.radius < INFINITY or not any(x):
+            return self.lambda_[k]
+        if loss.minimisers(y) == (y * INFINITY, y * INFINITY):
+            return c * loss.value(y, p) / self.beta**2
+        return self.lambda_[k]
+
+    def after_step(self, lambda_, delta):
+        return lambda_ + delta / self.beta**2
+
+
+def implicit_step(loss, w, x, y, c, lambda_, radius):
+    """The minimiser of c l(<w', x>) + lambda / 2 ||w' - w||^2 in the ball, and delta.
+
+    Of several minimisers the one that is nearest to w.
+    """
+    if not any(x):
+        return w, Decimal(0)
+    if lambda_ == 0:
+        new = nearest_minimiser(loss, w, x, y, radius)
+    else:
+        tau = subgradient(loss, w, x, y, c, lambda_, radius)
+        new = projected(
+            [w_i - tau / lambda_ * x_i for w_i, x_i in zip(w, x, strict=True)], radius
+        )
+    fall = loss.value(y, inner(w, x)) - loss.value(y, inner(new, x))
+    change = [new_i - w_i for new_i, w_i in zip(new, w, strict=True)]
+    delta = c * fall - lambda_ / 2 * inner(change, change)
+    return new, max(Decimal(0), delta)
+
+
+def subgradient(loss, w, x, y, c, lambda_, radius):
+    """The tau that is a subgradient of c l at the prediction of w - tau / lambda x.
+
+    That point is brought back to the ball first. It is the larger tau that has the
+    smaller prediction and subgradients, and tau = 0 has those of w.
+    """
+    norm2, p, q = inner(w, w), inner(w, x), inner(x, x)
+    low, high = loss.subdifferential(y, p)
+    if low <= 0 <= high:
+        return Decimal(0)
+    low, high = min(c * low, Decimal(0)), max(c * high, Decimal(0))
+    while high - low > Decimal("1e-40") * max(-low, high):
+        tau = (low + high) / 2
+        new_p = p - tau / lambda_ * q
+        square = norm2 - 2 * tau / lambda_ * p + (tau / lambda_) ** 2 * q
+        if square > radius**2:
+            new_p *= radius / square.sqrt()
+        smallest, largest = loss.subdifferential(y, new_p)
+        if c * smallest > tau:
+            low = tau
+        elif c * largest < tau:
+            high = tau
+        else:
+            return tau
+    return (low + high) / 2
+
+
+def nearest_minimiser(loss, w, x, y, radius):
+    """Of all w' in the ball with the smallest loss the nearest one."""
+    p, q = inner(w, x), inner(x, x)
+    low, high = loss.minimisers(y)
+    reach = radius * q.sqrt()
+    new_p = min(max(p, low), high)
+    new_p = min(max(new_p, -reach), reach)
+    new = [w_i + (new_p - p) / q * x_i for w_i, x_i in zip(w, x, strict=True)]
+    if inner(new, new) <= radius**2:
+        return new
+    along = [new_p / q * x_i for x_i in x]
+    across = [w_i - p / q * x_i for w_i, x_i in zip(w, x, strict=True)]
+    room = max(Decimal(0), radius**2 - new_p**2 / q)
+    length = (room / inner(across, across)).sqrt() if any(across) else Decimal(0)
+    return [a_i + length * b_i for a_i, b_i in zip(along, across, strict=True)]
+
+
+def projected(w, radius):
+    """The point of the ball that is nearest to w."""
+    norm = inner(w, w).sqrt()
+    if norm <= radius:
+        return w
+    return [w_i * (radius / norm) for w_i in w]
+
+
+class GradientDescent(MirrorDescent):
+    """Steps along the gradient at the old weights, then back to the ball."""
+
+    def update(self, x, y, p, c):
+        if isinstance(self.loss, Separate):
+            y = [Decimal(y_k) for y_k in y]
+        for k, g in enumerate(self.loss.gradient(y, p)):
+            gradient = [c * g * x_i for x_i in x]
+            eta = self.step_size(k, gradient)
+            if eta is None:
+                continue
+            self.lambda_[k] = 1 / eta
+            self.delta_sum[k] += eta * inner(gradient, gradient) / 2
+            new = [
+                w_i - eta * g_i for w_i, g_i in zip(self.w[k], gradient, strict=True)
+            ]
+            self.w[k] = projected(new, self.radius)
+
+
+class OGD(GradientDescent):
+    """eta_t = beta / sqrt(t)."""
+
+    def step_size(self, k, gradient):
+        return self.beta / Decimal(self.t).sqrt()
+
+
+class AdaOGD(GradientDescent):
+    """eta_t = beta / sqrt(sum of ||g_s||^2 for s <= t); no step while the sum is 0."""
+
+    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
+        super().__init__(n_coordinates, n_outputs, loss, **parameters)
+        self.squares = [Decimal(0)] * n_outputs
+
+    def step_size(self, k, gradient):
+        self.squares[k] += inner(gradient, gradient)
+        return self.beta / self.squares[k].sqrt() if self.squares[k] else None
+
+
+ALGORITHMS = {
+    "scinol1": ScInOL1,
+    "scinol2": ScInOL2,
+    "adaimplicit": AdaImplicit,
+    "iomd": IOMD,
+    "ogd": OGD,
+    "adaogd": AdaOGD,
+}
 
 
 class Model:
     """A linear model learned row by row by one of `ALGORITHMS`.
 
-    The papers take a loss with Lipschitz constant 1. A row of weight c under a loss
-    with Lipschitz constant L is the row L * c * x under a loss whose gradient is g / L;
-    the prediction is that of the row itself. The intercept is a feature that is always
-    1. With `center`, the learner is run on the rows minus their running mean (that row
-    included). `average` is the first trial whose weights enter the average, 0 for none.
+    The intercept is a feature that is always 1. With `center`, the learner is run on
+    the rows minus their running mean (that row included). `average` is the first trial
+    whose weights enter the average, 0 for none. Other parameters are the algorithm's.
     """
 
     def __init__(
@@ -250,61 +590,52 @@ class Model:
         n_features,
         n_outputs=1,
         *,
-        initial_wealth=1.0,
         center=False,
         fit_intercept=True,
         average=0,
+        **parameters,
     ):
         self.algorithm = ALGORITHMS[algorithm](
-            n_features + fit_intercept, n_outputs, initial_wealth
+            n_features + fit_intercept, n_outputs, loss, **parameters
         )
         self.loss = loss
         self.n_features = n_features
         self.n_outputs = n_outputs
-        self.initial_wealth = initial_wealth
         self.center = center
         self.fit_intercept = fit_intercept
         self.average = average
         self.mean = [0.0] * n_features
         self.total_weight = 0.0
         # One entry a trial: the row as centred, its weight, its target, the prediction
-        # that was charged for, the gradient there, the weights after the trial.
+        # that was charged for, the weights after the trial.
         self.trials = []
 
     def learn(self, x, y, sample_weight=1.0):
         """Learn from a row of positive weight, return the prediction charged for."""
         x, sample_weight = [float(x_i) for x_i in x], float(sample_weight)
         z = self._centred(x, sample_weight)
-        scaled = [self.loss.lipschitz * sample_weight * z_i for z_i in z]
-        self.algorithm.receive(scaled)
-        p = self._dot(self._weights(self.algorithm), z)
-        g = self.loss.gradient(y, p)
-        self.algorithm.learn(scaled, [g_k / self.loss.lipschitz for g_k in g])
+        p = self.algorithm.learn(z, y, sample_weight)
 
         self.total_weight += sample_weight
         if self.center:
             share = sample_weight / self.total_weight
             for i in range(self.n_features):
                 self.mean[i] += (x[i] - self.mean[i]) * share
-        self.trials.append((z, sample_weight, y, p, g, self._weights(self.algorithm)))
+        self.trials.append((z, sample_weight, y, p, self.algorithm.weights()))
         return p
 
     def decision_function(self, x, sample_weight=1.0):
         """The prediction of the row, were it the next one; nothing is stored."""
         z = self._centred(x, sample_weight)
         if self._averaging():
-            return self._dot(self._average(), z)
-        algorithm = copy.deepcopy(self.algorithm)
-        algorithm.receive([self.loss.lipschitz * sample_weight * z_i for z_i in z])
-        return self._dot(self._weights(algorithm), z)
+            return dot(self._average(), z)
+        return self.algorithm.predict(z, float(sample_weight))
 
     @property
     def coef(self):
         """Rows of coefficients, one an output, in the units of the rows given."""
         shrink = self._shrink(1.0)
-        weights = (
-            self._average() if self._averaging() else self._weights(self.algorithm)
-        )
+        weights = self._average() if self._averaging() else self.algorithm.weights()
         return [
             [weights[i][k] * shrink for i in range(self.n_features)]
             for k in range(self.n_outputs)
@@ -321,36 +652,28 @@ class Model:
 
     @property
     def cumulative_loss(self):
-        return sum(c * self.loss.value(y, p) for _, c, y, p, _, _ in self.trials)
+        return sum(c * self.loss.value(y, p) for _, c, y, p, _ in self.trials)
+
+    @property
+    def lambda_(self):
+        """Of each output, the inverse of the step size; of implicit updates and OGD."""
+        return [float(lambda_k) for lambda_k in self.algorithm.lambda_]
+
+    @property
+    def delta_sum(self):
+        """Of each output, the part of the regret bound that does not depend on u."""
+        return [float(delta_k) for delta_k in self.algorithm.delta_sum]
 
     def comparator_loss(self, coef, intercept):
         """The loss over all trials of a fixed model, on the rows as centred."""
         u = self._comparator(coef, intercept)
-        return sum(
-            c * self.loss.value(y, self._dot(u, z)) for z, c, y, _, _, _ in self.trials
-        )
+        return sum(c * self.loss.value(y, dot(u, z)) for z, c, y, _, _ in self.trials)
 
     def regret_bound(self, coef, intercept):
-        """Theorems 3.1, 3.2, G.1, G.2 from the recorded trials."""
-        u = self._comparator(coef, intercept)
-        lipschitz = self.loss.lipschitz
-        total = 0.0
-        for i in range(self.n_features + self.fit_intercept):
-            x = [lipschitz * c * z[i] for z, c, _, _, _, _ in self.trials]
-            nonzero = [abs(x_t) for x_t in x if x_t != 0.0]
-            if not nonzero:
-                continue
-            for k in range(self.n_outputs):
-                g = [g[k] / lipschitz for _, _, _, _, g, _ in self.trials]
-                squares = sum((g_t * x_t) ** 2 for g_t, x_t in zip(g, x, strict=True))
-                total += self.algorithm.bound(
-                    u[i][k],
-                    math.sqrt(squares + max(nonzero) ** 2),
-                    nonzero[0],
-                    len(self.trials),
-                    self.initial_wealth,
-                )
-        return total
+        """The theorem's, with the parameters of the algorithm."""
+        return self.algorithm.regret_bound(
+            self._comparator(coef, intercept), self.trials
+        )
 
     def _centred(self, x, sample_weight):
         z = [float(x_i) for x_i in x]
@@ -364,12 +687,6 @@ class Model:
         if not self.center:
             return 1.0
         return self.total_weight / (self.total_weight + sample_weight)
-
-    def _weights(self, algorithm):
-        return [
-            [algorithm.weight(i, k) for k in range(self.n_outputs)]
-            for i in range(self.n_features + self.fit_intercept)
-        ]
 
     def _averaging(self):
         return 0 < self.average <= len(self.trials)
@@ -386,16 +703,30 @@ class Model:
         u = [[coef[k][i] for k in range(self.n_outputs)] for i in range(len(coef[0]))]
         return u + [list(intercept)] * self.fit_intercept
 
-    def _dot(self, weights, z):
-        return [
-            sum(w[k] * z_i for w, z_i in zip(weights, z, strict=True))
-            for k in range(self.n_outputs)
-        ]
-
 
 def matrix(n_rows, n_columns, value):
     return [[value] * n_columns for _ in range(n_rows)]
 
 
+def dot(weights, x):
+    """The predictions of all outputs, from a matrix of coordinates by outputs."""
+    return [inner(column, x) for column in zip(*weights, strict=True)]
+
+
+def inner(a, b):
+    return sum(a_i * b_i for a_i, b_i in zip(a, b, strict=True))
+
+
 def sign(a):
-    return math.copysign(1.0, a) if a != 0.0 else 0.0
+    return 1 if a > 0 else -1 if a < 0 else 0
+
+
+def exp(a):
+    return a.exp() if isinstance(a, Decimal) else math.exp(a)
+
+
+def log1p(a):
+    if not isinstance(a, Decimal):
+        return math.log1p(a)
+    # In the sum next to nothing would be left of so small a number.
+    return a - a**2 / 2 + a**3 / 3 if a < Decimal("1e-17") else (1 + a).ln()

@@ -2,6 +2,9 @@
 
 They are read off the package: a new estimator, or a new name among those that its
 parameter `loss` or `algorithm` may take, is a case from then on.
+
+`CASES` has every algorithm with every loss. What does not depend on the loss is tested
+with `REPRESENTATIVES`: each algorithm with the default loss of each estimator.
 """
 
 from inspect import isclass
@@ -13,12 +16,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 import sklearn_scinol
+from sklearn_scinol import baselines
 
 ENGINES = ("numpy", "numba")
 
 ESTIMATORS = [
     public
-    for public in map(sklearn_scinol.__dict__.get, sklearn_scinol.__all__)
+    for module in (sklearn_scinol, baselines)
+    for public in map(vars(module).get, module.__all__)
     if isclass(public) and issubclass(public, BaseEstimator)
 ]
 
@@ -30,14 +35,22 @@ LOSS_PARAMETERS = {
 }
 
 
+#: Algorithms that solve for each output by itself.
+IMPLICIT = {"adaimplicit", "iomd"}
+
+#: What a parameter of the references is called by an estimator that has it not.
+SYNONYMS = {"beta": "learning_rate"}
+
+
 class Case(NamedTuple):
-    """An estimator with a loss, an algorithm, a number of outputs and averaging."""
+    """An estimator with a loss, an algorithm, a number of outputs, and more."""
 
     estimator: type
     loss: str
     algorithm: str
-    n_outputs: int
+    n_outputs: int = 1
     average: int = 0
+    radius: float | None = None
 
     @property
     def classifies(self):
@@ -45,9 +58,38 @@ class Case(NamedTuple):
 
     def make(self, **parameters):
         """The estimator; without centring, unless that is asked for."""
-        defaults = {"center": False, "average": self.average}
+        defaults = {"center": False, "average": self.average, **self.ball}
+        if self.diverges:
+            defaults["learning_rate"] = 1e-7
         parameters = defaults | LOSS_PARAMETERS.get(self.loss, {}) | parameters
         return self.estimator(loss=self.loss, algorithm=self.algorithm, **parameters)
+
+    def has(self, parameter):
+        return parameter in self.estimator().get_params()
+
+    @property
+    def ball(self):
+        """The radius, where the estimator has such a parameter."""
+        return {"radius": self.radius} if self.has("radius") else {}
+
+    @property
+    def hyperparameters(self):
+        """Another value of the algorithm's own parameter, as the references call it."""
+        if self.has("initial_wealth"):
+            return {"initial_wealth": 0.3}
+        return {"beta": 3e-7 if self.diverges else 3.0}
+
+    @property
+    def diverges(self):
+        """Whether ordinary step sizes lead to infinity."""
+        return self.algorithm == "ogd" and self.loss.startswith("squared")
+
+    def as_estimator_calls(self, parameters):
+        """Rename parameters of the references to those of the estimator."""
+        return {
+            name if self.has(name) else SYNONYMS[name]: value
+            for name, value in parameters.items()
+        }
 
     def data(self, n_samples=40, seed=0):
         """Rows with zeros and heavy tails, in units far apart, and their targets."""
@@ -88,7 +130,8 @@ class Case(NamedTuple):
     @property
     def is_joint(self):
         """Whether the loss couples the outputs."""
-        return self.loss == "log_loss" and self.n_outputs > 1
+        joint = self.loss == "log_loss" and self.algorithm not in IMPLICIT
+        return joint and self.n_outputs > 1
 
     def reference_loss(self):
         """The plain loss, which takes lists."""
@@ -108,21 +151,39 @@ class Case(NamedTuple):
 
     def __str__(self):
         name = f"{self.estimator.__name__}-{self.loss}-{self.algorithm}"
-        return f"{name}-{self.n_outputs}" + ("-average" if self.average else "")
+        name += f"-{self.n_outputs}" + ("-average" if self.average else "")
+        return name + ("" if self.radius is None else f"-radius-{self.radius}")
+
+
+def options(estimator, parameter):
+    return sorted(estimator._parameter_constraints[parameter][0].options)
 
 
 CASES = [
     Case(estimator, loss, algorithm, n_outputs)
     for estimator in ESTIMATORS
-    for loss in sorted(estimator._parameter_constraints["loss"][0].options)
-    for algorithm in sorted(estimator._parameter_constraints["algorithm"][0].options)
+    for loss in options(estimator, "loss")
+    for algorithm in options(estimator, "algorithm")
     for n_outputs in (1, 3)
+    # Only a joint loss knows that there are several outputs.
+    if n_outputs == 1 or loss in (estimator().loss, "hinge")
 ]
+REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]
 # What is averaged does not depend on the loss: the default of the classifiers will do.
-CASES += [
-    case._replace(average=15)
+AVERAGING = [case._replace(average=15) for case in REPRESENTATIVES if case.classifies]
+# The ball is small enough to matter. The step on it depends on the loss where implicit.
+ON_BALL = [
+    case._replace(radius=0.7)
     for case in CASES
-    if case.classifies and case.loss == case.estimator().loss
+    if case.ball and (case.algorithm in IMPLICIT or case in REPRESENTATIVES)
+]
+ON_BALL += [case._replace(average=15) for case in ON_BALL if case.algorithm == "iomd"]
+CASES += AVERAGING + ON_BALL
+REPRESENTATIVES += AVERAGING
+REPRESENTATIVES += [
+    case
+    for case in ON_BALL
+    if case.algorithm in IMPLICIT and case.loss == case.estimator().loss
 ]
 
 

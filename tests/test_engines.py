@@ -16,11 +16,15 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 import sklearn_scinol
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.learners import ALGORITHMS
-from sklearn_scinol.learners._portable import PORTABLE
-from sklearn_scinol.losses import Logistic
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
@@ -76,6 +80,9 @@ def memory_mapped(array, path):
         (ScInOLRegressor(), 1),
         (ScInOLRegressor(), 3),
         (ScInOLRegressor(loss="huber", algorithm="scinol1"), 1),
+        (AdaImplicitClassifier(), 3),
+        (AdaImplicitRegressor(loss="huber", radius=1.0), 1),
+        (BaselineClassifier(), 3),
     ],
     ids=str,
 )
@@ -188,8 +195,8 @@ def package(tmp_path):
     return shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=ignore)
 
 
-def learn_in_new_process(package, **environment):
-    """What a first fit of a process with this package gives, and what was cached."""
+def run(code, package, **environment):
+    """What a new process with this package prints."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(package.parent),
@@ -197,7 +204,7 @@ def learn_in_new_process(package, **environment):
         **environment,
     }
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", LEARN],
+        [sys.executable, "-W", "error", "-c", code],
         env=environment,
         cwd=package.parent,
         capture_output=True,
@@ -205,7 +212,12 @@ def learn_in_new_process(package, **environment):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return done.stdout
+
+
+def learn_in_new_process(package, **environment):
+    """What a first fit of a process with this package gives, and what was cached."""
+    return json.loads(run(LEARN, package, **environment))
 
 
 def kept(folder):
@@ -255,18 +267,14 @@ def test_no_place_for_a_cache(package, tmp_path):
     assert_allclose(learned["coef"], expected.coef_, rtol=1e-12)
 
 
-@pytest.mark.parametrize("learner", ALGORITHMS.values())
-def test_digest_covers_every_formula(learner, monkeypatch):
-    """What a formula may call is in the digest, too."""
-    numba_engine = get_engine("numba")
-    modules = []
-    monkeypatch.setattr(numba_engine, "_digest", lambda *given: modules.extend(given))
-    numba_engine._kernel.__wrapped__(
-        learner, Logistic, sparse=False, center=True, single_output=True, average=False
-    )
-    sources = {module.__name__ for module in modules}
-    for function in (*PORTABLE, learner.weight, learner.update, Logistic.gradient):
-        of_other_learner = function.__module__ in {
-            other.__module__ for other in ALGORITHMS.values() if other is not learner
-        }
-        assert function.__module__ in sources or of_other_learner
+def test_digest_covers_every_formula(package):
+    """A change in any file that formulas are compiled from leads to another digest."""
+    formulas = [package / "_portable.py", package / "losses.py"]
+    formulas += (package / "learners").glob("*.py")
+    code = "from sklearn_scinol.engines._numba import _digest; print(_digest())"
+    digests = set()
+    for formula in [None, *formulas]:
+        if formula is not None:
+            formula.write_text(formula.read_text("utf-8") + "#\n", "utf-8")
+        digests.add(run(code, package))
+    assert len(digests) == len(formulas) + 1

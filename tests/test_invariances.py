@@ -8,17 +8,19 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, LAYOUTS
+from registry import LAYOUTS, REPRESENTATIVES
 from scipy import sparse
 from sklearn.base import clone
 
 from sklearn_scinol import ScInOLRegressor, _model, config_context
 
-cases = pytest.mark.parametrize("case", CASES, ids=str)
+cases = pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 SCALE_INVARIANT = {"scinol1", "scinol2"}
 scale_invariant_cases = pytest.mark.parametrize(
-    "case", [case for case in CASES if case.algorithm in SCALE_INVARIANT], ids=str
+    "case",
+    [case for case in REPRESENTATIVES if case.algorithm in SCALE_INVARIANT],
+    ids=str,
 )
 
 
@@ -198,7 +200,9 @@ def test_prediction_is_what_is_charged(case, layout, engine):
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in CASES if hasattr(case.make(), "predict_proba")], ids=str
+    "case",
+    [case for case in REPRESENTATIVES if hasattr(case.make(), "predict_proba")],
+    ids=str,
 )
 @pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
 def test_probabilities_before_learning(case, method, engine):

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from sklearn_scinol import losses
 from sklearn_scinol.losses import (
     CLASSIFICATION,
+    JOINT,
     REGRESSION,
     AbsoluteError,
     CrossEntropy,
@@ -14,12 +16,16 @@ from sklearn_scinol.losses import (
     Huber,
     Logistic,
     Quantile,
+    SquaredError,
+    SquaredHinge,
 )
 
 #: Losses of one output, with targets to try and where each has a kink.
 SEPARATE = {
     "logistic": (Logistic(), [-1.0, 1.0], lambda y: []),
     "hinge": (Hinge(), [-1.0, 1.0], lambda y: [y]),
+    "squared hinge": (SquaredHinge(), [-1.0, 1.0], lambda y: [y]),
+    "squared": (SquaredError(), [-2.5, 0.0, 3.0], lambda y: []),
     "absolute": (AbsoluteError(), [-2.5, 0.0, 3.0], lambda y: [y]),
     "huber": (Huber(0.7), [-2.5, 0.0, 3.0], lambda y: [y - 0.7, y + 0.7]),
     "tube": (EpsilonInsensitive(0.3), [-2.5, 0.0], lambda y: [y - 0.3, y + 0.3]),
@@ -36,9 +42,9 @@ GRID = np.linspace(-6.0, 6.0, 241)
 
 
 def test_every_loss_is_tested():
-    of_classifiers = {loss for pair in CLASSIFICATION.values() for loss in pair}
     tested = {type(loss) for loss, _, _ in SEPARATE.values()}
-    assert of_classifiers | set(REGRESSION.values()) == {*tested, CrossEntropy}
+    assert {*CLASSIFICATION.values(), *REGRESSION.values()} == tested
+    assert {*JOINT.values()} == {CrossEntropy}
 
 
 @pytest.mark.parametrize(
@@ -53,6 +59,11 @@ def test_every_loss_is_tested():
         (Hinge(), 1.0, 0.25, 0.75, -1.0),
         (Hinge(), -1.0, 0.25, 1.25, 1.0),
         (Hinge(), 1.0, 1.5, 0.0, 0.0),
+        (SquaredHinge(), 1.0, 0.25, 0.28125, -0.75),
+        (SquaredHinge(), -1.0, 1.0, 2.0, 2.0),
+        (SquaredHinge(), 1.0, 1.5, 0.0, 0.0),
+        (SquaredError(), 1.0, 3.5, 3.125, 2.5),
+        (SquaredError(), 1.0, -1.0, 2.0, -2.0),
         (AbsoluteError(), 1.0, 3.5, 2.5, 1.0),
         (AbsoluteError(), 1.0, -1.0, 2.0, -1.0),
         (AbsoluteError(), 1.0, 1.0, 0.0, 0.0),
@@ -138,6 +149,10 @@ def test_lipschitz_constant(loss, targets, kinks):
         np.abs(loss.gradient(y, np.append(GRID * 10, kinks(y)))).max() for y in targets
     )
     assert steepest <= loss.lipschitz
+    if np.isinf(loss.lipschitz):
+        further = max(np.abs(loss.gradient(y, GRID * 100)).max() for y in targets)
+        assert further > 5 * steepest
+        return
     assert steepest == pytest.approx(loss.lipschitz, rel=1e-12)
 
 
@@ -174,10 +189,11 @@ def test_loss_is_not_negative_and_no_argument_is_changed(loss, targets, kinks):
     CrossEntropy().gradient(0, joint[0])
 
 
-@pytest.mark.parametrize("loss", [Logistic(), CrossEntropy()], ids=str)
-def test_probabilities(loss):
+@pytest.mark.parametrize(
+    ("loss", "n_outputs"), [(Logistic(), 1), (Logistic(), 4), (CrossEntropy(), 4)]
+)
+def test_probabilities(loss, n_outputs):
     rng = np.random.default_rng(0)
-    n_outputs = 4 if loss.joint else 1
     for scale in (1.0, 100.0, 1e10, 1e300):
         p = scale * rng.normal(size=(30, n_outputs))
         logarithms = loss.log_probabilities(p)
@@ -199,33 +215,68 @@ def test_probabilities_are_those_of_the_loss():
     assert_allclose(-logarithms[np.arange(30), y], CrossEntropy().value(y, p))
 
 
-@pytest.fixture
-def compiled():
-    """Compiles the gradient of a loss."""
-    numba = pytest.importorskip("numba", reason="numba is not installed")
-    from sklearn_scinol.engines import _numba
-
-    def compile_gradient(loss):
-        gradient = type(loss).gradient
-        _numba._register(gradient)
-        return numba.njit(lambda loss, y, p: gradient(loss, y, p), **_numba.OPTIONS)
-
-    return compile_gradient
+def test_one_versus_rest_probabilities():
+    """Each class by itself, then divided by their sum, as in scikit-learn."""
+    p = np.random.default_rng(0).normal(size=(30, 4))
+    alone = 1.0 / (1.0 + np.exp(-p))
+    expected = alone / alone.sum(axis=1, keepdims=True)
+    assert_allclose(np.exp(Logistic().log_probabilities(p)), expected, rtol=1e-13)
 
 
 @separate
-def test_compiled_gradient(loss, targets, kinks, compiled):
-    gradient = compiled(loss)
+def test_minimiser_is_the_next_one(loss, targets, kinks):
+    for y in targets:
+        for p in [*kinks(y), *GRID]:
+            z = loss.minimiser(y, p)
+            between = np.linspace(p, np.clip(z, -10.0, 10.0), 50)
+            values = loss.value(y, between)
+            assert (np.diff(values) <= 1e-15).all()
+            assert values[-1] <= loss.value(y, GRID).min() + 1e-15
+            # No nearer point is a minimiser.
+            nearer = between[:-1][values[:-1] <= values[-1]]
+            assert_allclose(nearer, z, atol=1e-15)
+
+
+@pytest.fixture
+def compiled():
+    """The methods of losses, as compiled code calls them."""
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    from sklearn_scinol.engines._numba import OPTIONS
+
+    def compile_method(name):
+        function = getattr(losses, name)
+        if name == "proximal":
+            return numba.njit(lambda loss, y, p, s: function(loss, y, p, s), **OPTIONS)
+        return numba.njit(lambda loss, y, p: function(loss, y, p), **OPTIONS)
+
+    return compile_method
+
+
+@separate
+@pytest.mark.parametrize("method", ["value", "gradient", "minimiser"])
+def test_compiled_method(loss, targets, kinks, method, compiled):
+    function = compiled(method)
     for y in targets:
         for p in [*kinks(y), *GRID, -1e5, 1e5]:
             with np.errstate(over="ignore"):
-                expected = loss.gradient(y, p)
-            assert gradient(loss, y, float(p)) == pytest.approx(expected, rel=1e-14)
+                expected = getattr(loss, method)(y, p)
+            assert function(loss, y, float(p)) == pytest.approx(expected, rel=1e-14)
+
+
+@separate
+def test_compiled_proximal(loss, targets, kinks, compiled):
+    proximal = compiled("proximal")
+    for y in targets:
+        for p in np.array([*kinks(y), *GRID[::8], -1e5, 1e5]):
+            for s in 10.0 ** np.array([-12.0, -3.0, 0.0, 3.0, 300.0]):
+                with np.errstate(all="ignore"):
+                    expected = loss.proximal(y, p, s)
+                assert_allclose(proximal(loss, y, p, s), expected, rtol=1e-12)
 
 
 def test_compiled_gradient_of_cross_entropy(compiled):
     loss = CrossEntropy()
-    gradient = compiled(loss)
+    gradient = compiled("gradient")
     for p in 30.0 * np.random.default_rng(0).normal(size=(20, 5)):
         for y in range(5):
             expected = loss.gradient(y, p)

@@ -14,7 +14,10 @@ layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 
 def reference(case, n_features, **parameters):
     """The plain counterpart of ``case.make(**parameters)``."""
-    parameters = {"average": case.average} | parameters
+    defaults = {"average": case.average, **case.ball}
+    if case.diverges:
+        defaults["beta"] = 1e-7
+    parameters = defaults | parameters
     loss = case.reference_loss()
     return naive.Model(case.algorithm, loss, n_features, case.n_outputs, **parameters)
 
@@ -54,18 +57,15 @@ def assert_same_model(case, estimator, model):
 @cases
 @layouts
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, {"fit_intercept": False, "initial_wealth": 0.3}],
-    ids=["defaults", "without-intercept"],
-)
-def test_learning(case, layout, weighted, parameters, engine):
+@pytest.mark.parametrize("other", [False, True], ids=["defaults", "other-parameters"])
+def test_learning(case, layout, weighted, other, engine):
     X, y = case.data()
     rng = np.random.default_rng(1)
     weights = rng.exponential(size=len(y)) if weighted else np.ones(len(y))
     if weighted:
         weights[[0, 7, 8, 31]] = 0.0
-    estimator = case.make(center=layout.center, **parameters)
+    parameters = {"fit_intercept": False, **case.hyperparameters} if other else {}
+    estimator = case.make(center=layout.center, **case.as_estimator_calls(parameters))
     model = reference(case, X.shape[1], center=layout.center, **parameters)
 
     keywords = {"sample_weight": weights} if weighted else {}

@@ -57,6 +57,8 @@ def test_engine_auto_is_numba_where_it_is_installed():
         (
             "sklearn_scinol",
             {
+                "AdaImplicitClassifier",
+                "AdaImplicitRegressor",
                 "ScInOLClassifier",
                 "ScInOLRegressor",
                 "config_context",
@@ -64,6 +66,7 @@ def test_engine_auto_is_numba_where_it_is_installed():
                 "set_config",
             },
         ),
+        ("sklearn_scinol.baselines", {"BaselineClassifier", "BaselineRegressor"}),
         (
             "sklearn_scinol.evaluation",
             {"ProgressiveValidationDisplay", "progressive_validation"},
@@ -97,10 +100,14 @@ def test_only_the_compiled_engine_imports_numba():
 
 @pytest.mark.parametrize(
     "path",
-    [PACKAGE / "losses.py", *sorted(PACKAGE.glob("learners/*.py"))],
+    [
+        PACKAGE / "_portable.py",
+        PACKAGE / "losses.py",
+        *sorted(PACKAGE.glob("learners/*.py")),
+    ],
     ids=lambda path: path.stem,
 )
 def test_formulas_import_nothing_of_the_layers_above(path):
     for name in imports(path):
         assert name.split(".")[0] not in {"numba", "sklearn", "sklearn_scinol"}
-        assert not name.startswith("..")
+        assert not name.startswith("..") or name in {"..", ".._portable"}

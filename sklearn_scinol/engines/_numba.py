@@ -1,9 +1,9 @@
 """The loops over rows compiled by Numba: one coordinate at a time.
 
 The only module that imports Numba. The formulas of a learner and a loss are compiled
-from the same source that NumPy runs. A kernel closes over plain functions, not over
-compiled ones, so that Numba can keep it on disk; Numba does not see when those
-functions change, so each kernel also closes over a digest of their source.
+from the same source that NumPy runs: as methods, looked up in the class of the
+NamedTuple that a kernel is given. Numba keeps kernels on disk, but does not see when
+those methods change, so each kernel also closes over a digest of their source.
 
 What makes the loops fast, each measured: no check for division by zero
 (``error_model``); permission to reorder sums, without which they are not vectorised;
@@ -13,15 +13,21 @@ buffers for the row and put back after it.
 """
 
 import hashlib
-import inspect
 from functools import cache
+from importlib.resources import files
 
 import numba
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.core.types import BaseNamedTuple
+from numba.extending import (
+    overload,
+    overload_attribute,
+    overload_method,
+    register_jitable,
+)
 
-from .. import losses
-from ..learners import _portable, averaging
+from .. import _portable, losses
+from ..learners import averaging
 
 __all__ = ["learn"]
 
@@ -32,23 +38,63 @@ OPTIONS = {
 }
 
 
+# What is called for every row becomes part of the kernel. Otherwise references to each
+# array that goes in are counted up and down again, which takes as long as a short row.
+INLINE = {**OPTIONS, "forceinline": True}
+
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
 
 
-@overload(_portable.larger, jit_options=OPTIONS)
+@overload(_portable.larger, jit_options=INLINE)
 def _larger(a, b):
     return lambda a, b: b if b > a else a
 
 
-@overload(_portable.smaller, jit_options=OPTIONS)
+@overload(_portable.smaller, jit_options=INLINE)
 def _smaller(a, b):
     return lambda a, b: b if b < a else a
 
 
-jitable = register_jitable(**OPTIONS)
+called = register_jitable(**OPTIONS)
+jitable = register_jitable(**INLINE)
 # What the compiler should know the constants of: left to itself it keeps some calls.
 inlined = register_jitable(inline="always", **OPTIONS)
+
+for function in _portable.PORTABLE:
+    jitable(function)
+
+
+def _method(name):
+    return overload_method(BaseNamedTuple, name, jit_options=INLINE)
+
+
+def _function(function):
+    return overload(function, jit_options=INLINE, strict=False)
+
+
+# The methods of learners and losses that compiled code calls.
+_method("weight")(lambda self, s, i, x, t: self.instance_class.weight)
+_method("update")(lambda self, s, i, x, g, w, t: self.instance_class.update)
+_method("factor")(lambda self, h, k, q, t: self.instance_class.factor)
+_method("step")(lambda self, h, k, g, dot, q, t: self.instance_class.step)
+_method("implicit_step")(
+    lambda self, h, k, loss, y, c, dot, q, t: self.instance_class.implicit_step
+)
+_method("take_scale")(lambda self, h, k: self.instance_class.take_scale)
+_method("fold")(lambda self, s, i, scale: self.instance_class.fold)
+
+# Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
+_function(losses.value)(lambda loss, y, p: loss.instance_class.value)
+_function(losses.gradient)(lambda loss, y, p: loss.instance_class.gradient)
+_function(losses.minimiser)(lambda loss, y, p: loss.instance_class.minimiser)
+_function(losses.proximal)(lambda loss, y, p, s: loss.instance_class.proximal)
+
+
+@overload_attribute(BaseNamedTuple, "piecewise_linear")
+def _piecewise_linear(loss):
+    answer = loss.instance_class.piecewise_linear
+    return lambda loss: answer
 
 
 def learn(model, X, y, sample_weight, predictions, averaged):
@@ -75,9 +121,11 @@ def learn(model, X, y, sample_weight, predictions, averaged):
     t, model.weight_sum = kernel(
         model.learner,
         model.loss,
-        model.loss.lipschitz,
+        model.lipschitz,
         model.state(fields),
         fields,
+        model.shared_state(),
+        model.clock,
         model.first,
         float(model.t),
         model.weight_sum,
@@ -109,19 +157,28 @@ def _scratch(n_outputs, m):
 
 @cache
 def _kernel(learner, loss, *, sparse, center, single_output, average):
-    functions = (learner.weight, learner.update, loss.gradient)
-    for function in (*_portable.PORTABLE, *functions):
-        _register(function)
-    build = _sparse_kernel if sparse else _dense_kernel
-    kernel = build(
-        *functions,
-        derivatives=joint_derivatives if loss.joint else separate_derivatives,
+    by_row = hasattr(learner, "Shared")
+    implicit = hasattr(learner, "implicit_step")
+    folds = hasattr(learner, "fold")
+    if implicit:
+        prepare = implicit_steps
+    elif by_row:
+        prepare = joint_steps if loss.joint else separate_steps
+    else:
+        prepare = joint_derivatives if loss.joint else separate_derivatives
+    kernel = (_sparse_kernel if sparse else _dense_kernel)(
+        factor=shared_factor if by_row else unit_factor,
+        prepare=prepare,
+        take_scale=small_scale if folds else unit_scale,
+        fold=(fold_records if sparse else fold_fields) if folds else fold_nothing,
         n_fields=len(learner.State._fields) + (2 if average else 0),
         keeps_first=learner.keeps_first,
+        keeps_weights=not by_row,
+        weight_in_row=not implicit,
         center=center,
         single_output=single_output,
         average=average,
-        digest=_digest(inspect.getmodule(learner), losses, _portable, averaging),
+        digest=_digest(),
     )
     try:
         return numba.njit(kernel, nogil=True, cache=True, **OPTIONS)
@@ -130,62 +187,108 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
 
 
 @cache
-def _register(function):
-    return jitable(function)
+def _digest():
+    """Of all source that kernels are compiled from, but for this module's."""
+    package = files(__package__.rpartition(".")[0])
+    sources = [package / "_portable.py", package / "losses.py"]
+    sources += sorted(
+        (file for file in (package / "learners").iterdir() if file.suffix == ".py"),
+        key=lambda file: file.name,
+    )
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sources)).hexdigest()
 
 
-def _digest(*modules):
-    sources = "".join(map(inspect.getsource, modules))
-    return hashlib.sha256(sources.encode()).hexdigest()
-
-
-@jitable
-def score(weight, learner, s, k, x, m, scale, t, w):
-    """Prediction of output `k` from `m` coordinates; their weights go to `w`."""
-    p = 0.0
-    for j in range(m):
-        w_j = weight(learner, s, (k, j), scale * x[j], t)
-        w[k, j] = w_j
-        p += w_j * x[j]
-    return p
+# A row's prediction is its sum of weight times value, times the factor of the output.
 
 
 @jitable
-def joint_derivatives(gradient, loss, y, predictions, r, g):
-    g[:] = gradient(loss, y[r], predictions[r])
+def unit_factor(learner, h, k, q, t):
+    return 1.0
 
 
 @jitable
-def separate_derivatives(gradient, loss, y, predictions, r, g):
+def shared_factor(learner, h, k, q, t):
+    return learner.factor(h, k, q, t)
+
+
+# What `update` is told of a row, one number an output: the derivative of the loss, or
+# what the learner makes of that, or of the loss itself.
+
+
+@jitable
+def joint_derivatives(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+    g[:] = losses.gradient(loss, y[r], predictions[r])
     for k in range(g.size):
-        g[k] = gradient(loss, y[r, k], predictions[r, k])
+        g[k] /= lipschitz
+
+
+@jitable
+def separate_derivatives(
+    learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g
+):
+    for k in range(g.size):
+        g[k] = losses.gradient(loss, y[r, k], predictions[r, k]) / lipschitz
+
+
+@jitable
+def joint_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+    joint_derivatives(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+    for k in range(g.size):
+        g[k] = learner.step(h, k, g[k], lipschitz * c * dots[k], q, t)
+
+
+@jitable
+def separate_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+    separate_derivatives(
+        learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g
+    )
+    for k in range(g.size):
+        g[k] = learner.step(h, k, g[k], lipschitz * c * dots[k], q, t)
+
+
+@jitable
+def implicit_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+    for k in range(g.size):
+        g[k] = learner.implicit_step(h, k, loss, y[r, k], c, dots[k], q, t)
+
+
+@jitable
+def score(learner, s, k, x, m, scale, t, keeps_weights, w):
+    """Sum of weight times value over `m` coordinates; the weights go to `w`."""
+    dot = 0.0
+    for j in range(m):
+        w_j = learner.weight(s, (k, j), scale * x[j], t)
+        if keeps_weights:
+            w[k, j] = w_j
+        dot += w_j * x[j]
+    return dot
+
+
+@inlined
+def update_row(learner, s, x, m, scale, g, w, t):
+    for k in range(g.size):
+        g_k = g[k]
+        for j in range(m):
+            learner.update(s, (k, j), scale * x[j], g_k, w[k, j], t)
 
 
 @jitable
 def average_row(
-    weight, learner, s, fields, x, m, t, start, record, sums, predictions, r, averaged
+    learner, s, fields, clock, x, m, t, start, record, sums, predictions, r, averaged
 ):
     """Predictions of the averaged weights; their sums are brought up to date."""
     n_averaged = t - 1.0 - start
     for k in range(predictions.shape[1]):
         total, last = fields[-2, k], fields[-1, k]
         for j in range(m):
-            at_rest = weight(learner, s, (k, j), 0.0, t)
-            sums[j] = averaging.sum_before(total, last, j, at_rest, t)
+            at_rest = learner.weight(s, (k, j), 0.0, t)
+            sums[j] = averaging.sum_before(total, last, j, at_rest, clock[k])
             if record:
-                averaging.record_sum(total, last, j, sums[j], t)
+                averaging.record_sum(total, last, j, sums[j], clock[k])
         p = 0.0
         for j in range(m):  # on its own: `total` and `last` are neighbours
             p += sums[j] * x[j]
         averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
-
-
-@inlined
-def update_row(update, learner, s, x, m, scale, g, lipschitz, w, t):
-    for k in range(g.size):
-        g_k = g[k] / lipschitz
-        for j in range(m):
-            update(learner, s, (k, j), scale * x[j], g_k, w[k, j], t)
 
 
 @inlined
@@ -204,14 +307,60 @@ def store_record(source, j, target, i, n_fields, n_outputs):
             target[i, k, f] = source[f, k, j]
 
 
+# A factor that has become small goes into the state of all coordinates.
+
+
+@jitable
+def unit_scale(learner, h, k):
+    return 1.0
+
+
+@jitable
+def small_scale(learner, h, k):
+    return learner.take_scale(h, k)
+
+
+@called
+def fold_nothing(learner, s, fields, records, k, scale, clock, average, t):
+    pass
+
+
+@jitable
+def fold_coordinate(learner, s, fields, k, j, scale, clock, average, t):
+    if average:
+        i = k, j
+        w = learner.weight(s, i, 0.0, t)
+        w_sum = averaging.sum_before(fields[-2], fields[-1], i, w, clock[k])
+        averaging.record_sum(fields[-2], fields[-1], i, w_sum, 0.0)
+    learner.fold(s, (k, j), scale)
+
+
+@called
+def fold_fields(learner, s, fields, records, k, scale, clock, average, t):
+    for j in range(fields.shape[2]):
+        fold_coordinate(learner, s, fields, k, j, scale, clock, average, t)
+    clock[k] = 0.0
+
+
+@called
+def fold_records(learner, s, fields, records, k, scale, clock, average, t):
+    for i in range(records.shape[0]):
+        copy_record(records, i, fields, 0, fields.shape[0], fields.shape[1])
+        fold_coordinate(learner, s, fields, k, 0, scale, clock, average, t)
+        store_record(fields, 0, records, i, fields.shape[0], fields.shape[1])
+    clock[k] = 0.0
+
+
 def _dense_kernel(
-    weight,
-    update,
-    gradient,
     *,
-    derivatives,
+    factor,
+    prepare,
+    take_scale,
+    fold,
     n_fields,
     keeps_first,
+    keeps_weights,
+    weight_in_row,
     center,
     single_output,
     average,
@@ -223,6 +372,8 @@ def _dense_kernel(
         lipschitz,
         s,
         fields,
+        h,
+        clock,
         first,
         t,
         weight_sum,
@@ -244,13 +395,14 @@ def _dense_kernel(
         m = d + fit_intercept
         x[-1] = 1.0  # where there is no intercept, a row goes over it
         g = np.empty(n_outputs)
+        dots = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
         for r in range(n):
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
-            scale = lipschitz * (c if learns else 1.0)
+            scale = lipschitz * (c if learns and weight_in_row else 1.0)
             if center:
                 # A row of weight 0 is centred as if it counted, and not recorded.
                 if learns:
@@ -261,7 +413,7 @@ def _dense_kernel(
                     recorded = 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
-            p = 0.0
+            dot = q = 0.0
             for j in range(d):
                 value = X[r, j]
                 if center:
@@ -269,21 +421,30 @@ def _dense_kernel(
                     mean[j] += recorded * deviation
                     value = (1.0 - share) * deviation
                 x[j] = value
-                w_j = weight(learner, s, (0, j), scale * value, t)
-                w[0, j] = w_j
-                p += w_j * value
+                w_j = learner.weight(s, (0, j), scale * value, t)
+                if keeps_weights:
+                    w[0, j] = w_j
+                else:
+                    q += value * value
+                dot += w_j * value
             if fit_intercept:
-                w[0, d] = weight(learner, s, (0, d), scale, t)
-                p += w[0, d]
-            predictions[r, 0] = p
+                w_j = learner.weight(s, (0, d), scale, t)
+                if keeps_weights:
+                    w[0, d] = w_j
+                dot += w_j
+                q += 1.0
+            q *= scale * scale
+            dots[0] = dot
+            predictions[r, 0] = dot * factor(learner, h, 0, q, t)
             for k in range(1, n_outputs):
-                predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
+                dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
+                predictions[r, k] = dots[k] * factor(learner, h, k, q, t)
             if average:
                 average_row(
-                    weight,
                     learner,
                     s,
                     fields,
+                    clock,
                     x,
                     m,
                     t,
@@ -297,25 +458,34 @@ def _dense_kernel(
             if not learns:
                 t -= 1.0
                 continue
-            derivatives(gradient, loss, y, predictions, r, g)
-            update_row(update, learner, s, x, m, scale, g, lipschitz, w, t)
+            prepare(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+            update_row(learner, s, x, m, scale, g, w, t)
             if any_unseen:
                 for j in range(m):
                     if first[j] == 0.0:
                         first[j] = np.abs(scale * x[j])
+            if average and t > averaging_starts:
+                for k in range(n_outputs):
+                    clock[k] += factor(learner, h, k, 0.0, t + 1.0)
+            for k in range(n_outputs):
+                folded = take_scale(learner, h, k)
+                if folded != 1.0:
+                    fold(learner, s, fields, None, k, folded, clock, average, t)
         return t, weight_sum
 
     return learn_dense
 
 
 def _sparse_kernel(
-    weight,
-    update,
-    gradient,
     *,
-    derivatives,
+    factor,
+    prepare,
+    take_scale,
+    fold,
     n_fields,
     keeps_first,
+    keeps_weights,
+    weight_in_row,
     center,
     single_output,
     average,
@@ -327,6 +497,8 @@ def _sparse_kernel(
         lipschitz,
         s,
         fields,
+        h,
+        clock,
         first,
         t,
         weight_sum,
@@ -347,6 +519,7 @@ def _sparse_kernel(
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
         g = np.empty(n_outputs)
+        dots = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
             nnz = indptr[r + 1] - start
@@ -354,7 +527,8 @@ def _sparse_kernel(
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
-            scale = lipschitz * (c if learns else 1.0)
+            scale = lipschitz * (c if learns and weight_in_row else 1.0)
+            q = 0.0
             for j in range(nnz):
                 x[j] = data[start + j]
                 i = indices[start + j]
@@ -362,14 +536,19 @@ def _sparse_kernel(
             if fit_intercept:
                 x[nnz] = 1.0
                 copy_record(records, first.size - 1, fields, nnz, n_fields, n_outputs)
+            if not keeps_weights:
+                for j in range(m):
+                    q += x[j] * x[j]
+                q *= scale * scale
             for k in range(n_outputs):
-                predictions[r, k] = score(weight, learner, s, k, x, m, scale, t, w)
+                dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
+                predictions[r, k] = dots[k] * factor(learner, h, k, q, t)
             if average:
                 average_row(
-                    weight,
                     learner,
                     s,
                     fields,
+                    clock,
                     x,
                     m,
                     t,
@@ -388,13 +567,20 @@ def _sparse_kernel(
                     if fields[0, 0, j] == 0.0:
                         i = indices[start + j] if j < nnz else first.size - 1
                         first[i] = np.abs(scale * x[j])
-            derivatives(gradient, loss, y, predictions, r, g)
-            update_row(update, learner, s, x, m, scale, g, lipschitz, w, t)
+            prepare(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+            update_row(learner, s, x, m, scale, g, w, t)
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)
             if fit_intercept:
                 store_record(fields, nnz, records, first.size - 1, n_fields, n_outputs)
+            if average and t > averaging_starts:
+                for k in range(n_outputs):
+                    clock[k] += factor(learner, h, k, 0.0, t + 1.0)
+            for k in range(n_outputs):
+                folded = take_scale(learner, h, k)
+                if folded != 1.0:
+                    fold(learner, s, fields, records, k, folded, clock, average, t)
         return t, weight_sum
 
     return learn_sparse

@@ -34,6 +34,7 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
     x = np.ones(model.n_coordinates)
     features = x[: model.n_features]
     s = model.state()
+    folds = hasattr(model.learner, "fold")
     any_unseen = model.learner.keeps_first and not model.first.all()
     first = model.first if any_unseen else None
     for r in range(X.shape[0]):
@@ -53,11 +54,14 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
         predictions[r] = _learn_row(
             model, s, model.fields, first, x, y[r], c, averaged_r
         )
+        if folds:
+            _fold(model)
 
 
 def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
     intercept = np.arange(model.n_features, model.n_coordinates)
     ones = np.ones(intercept.size)
+    folds = hasattr(model.learner, "fold")
     for r in range(X.indptr.size - 1):
         nonzero = slice(X.indptr[r], X.indptr[r + 1])
         i = np.concatenate([X.indices[nonzero], intercept])
@@ -73,30 +77,71 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
             model.fields[:, :, i] = fields
             if first is not None:
                 model.first[i] = first
+            if folds:
+                _fold(model)
 
 
 def _learn_row(model, s, fields, first, x, y, c, averaged):
     """Predict one row, then learn from it; its state is `s`, all arrays of `fields`."""
-    learner, loss = model.learner, model.loss
+    learner, loss, h = model.learner, model.loss, model.shared_state()
     t = model.t + 1
-    scale = loss.lipschitz * (c or 1.0)
+    implicit = hasattr(learner, "implicit_step")
+    scale = 1.0 if implicit else model.lipschitz * (c or 1.0)
     scaled_x = x if scale == 1.0 else scale * x
     w = learner.weight(s, ..., scaled_x, t)
     # Not a product of BLAS: its threads cost more than they bring in so small a task.
-    p = np.add.reduce(w * x, axis=1)
+    p = dot = np.add.reduce(w * x, axis=1)
+    if h is not None:
+        q = np.add.reduce(scaled_x * scaled_x)
+        p = learner.factor(h, ..., q, t) * dot
+    n_averaged = t - 1 - model.averaging_starts
     if averaged is not None:
         total, last = fields[-2:]
-        w_sum = sum_before(total, last, ..., learner.weight(s, ..., 0.0, t), t)
-        n_averaged = t - 1 - model.averaging_starts
+        at_rest, clock = learner.weight(s, ..., 0.0, t), model.clock[:, np.newaxis]
+        w_sum = sum_before(total, last, ..., at_rest, clock)
         averaged[:] = (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0 else p
         if c > 0:
-            record_sum(total, last, ..., w_sum, t)
+            record_sum(total, last, ..., w_sum, clock)
     if c > 0:
-        g = loss.gradient(y, p)
-        if loss.lipschitz != 1.0:
-            g = g / loss.lipschitz
+        if implicit:
+            g = np.array(
+                [
+                    learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
+                    for k in range(model.n_outputs)
+                ]
+            )
+        else:
+            g = loss.gradient(y, p)
+            if model.lipschitz != 1.0:
+                g = g / model.lipschitz
+            if h is not None:
+                g = np.array(
+                    [
+                        learner.step(h, k, g[k], scale * dot[k], q, t)
+                        for k in range(model.n_outputs)
+                    ]
+                )
         learner.update(s, ..., scaled_x, g[:, np.newaxis], w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)
         model.t = t
+        if averaged is not None and n_averaged >= 0:
+            model.clock += 1.0 if h is None else learner.factor(h, ..., 0.0, t + 1)
     return p
+
+
+def _fold(model):
+    """Take factors that have become small into the state of all coordinates."""
+    learner, h = model.learner, model.shared_state()
+    s = model.state()
+    for k in range(model.n_outputs):
+        scale = learner.take_scale(h, k)
+        if scale == 1.0:
+            continue
+        if model.average:
+            total, last = model.fields[-2:]
+            at_rest = learner.weight(s, k, 0.0, model.t)
+            w_sum = sum_before(total, last, k, at_rest, model.clock[k])
+            record_sum(total, last, k, w_sum, 0.0)
+            model.clock[k] = 0.0
+        learner.fold(s, k, scale)

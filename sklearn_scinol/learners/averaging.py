@@ -1,20 +1,25 @@
-"""Running sums of weights that only change where a row touches them."""
+"""Running sums of weights that only change where a row touches them.
 
-from ._portable import larger, portable
+The weights of an output are a factor times a vector (the factor is 1 for most learners)
+and the factor may change with each trial. A clock, one an output, sums the factors
+after each trial that counts; without a factor it is the number of those trials.
+"""
+
+from .._portable import portable
 
 
 @portable
-def sum_before(total, last, i, w, t):
-    """Sum of the weights after the trials `last + 1` .. `t - 1` added to `total`.
+def sum_before(total, last, i, w, clock):
+    """Sum of the weights from the start to now, the present trial excluded.
 
-    `total` holds the sum up to trial `last`; since then no row touched coordinate `i`,
-    so all later weights equal the present one, `w`.
+    `total` holds the sum up to when the clock was at `last`; since then no row touched
+    coordinate `i`, whose vector is `w` all that time.
     """
-    return total[i] + larger(t - 1.0 - last[i], 0.0) * w
+    return total[i] + (clock - last[i]) * w
 
 
 @portable
-def record_sum(total, last, i, value, t):
-    """Store what :func:`sum_before` gave for trial `t`."""
+def record_sum(total, last, i, value, clock):
+    """Store what :func:`sum_before` gave."""
     total[i] = value
-    last[i] = larger(last[i], t - 1.0)
+    last[i] = clock

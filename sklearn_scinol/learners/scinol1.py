@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._portable import LARGEST_WEALTH, TINY, larger, portable, smaller, squared_scale
+from .._portable import LARGEST_WEALTH, TINY, larger, portable, smaller, squared_scale
 
 __all__ = ["ScInOL1"]
 
@@ -45,6 +45,7 @@ class ScInOL1(NamedTuple):
 
     State = State
     keeps_first = False
+    bounded_gradients = True
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -69,7 +70,7 @@ class ScInOL1(NamedTuple):
         h = np.sqrt(squared_scale(s, i, 0.0))
         return smaller(s.M[i], h * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
 
-    def regret_bound(self, s, u, t, first):
+    def regret_bound(self, s, h, u, t, first):
         """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate."""
         h = np.sqrt(squared_scale(s, ..., 0.0))
         a = 2 * np.abs(u) * h

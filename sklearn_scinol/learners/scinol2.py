@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._portable import LARGEST_WEALTH, TINY, larger, smaller, squared_scale
+from .._portable import LARGEST_WEALTH, TINY, larger, smaller, squared_scale
 
 __all__ = ["ScInOL2"]
 
@@ -42,6 +42,7 @@ class ScInOL2(NamedTuple):
 
     State = State
     keeps_first = True
+    bounded_gradients = True
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -66,7 +67,7 @@ class ScInOL2(NamedTuple):
         """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
         return s.M[i]
 
-    def regret_bound(self, s, u, t, first):
+    def regret_bound(self, s, h, u, t, first):
         """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
         h = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * h

@@ -3,6 +3,8 @@
 Formulas are run twice: by NumPy on whole rows, and by Numba, from the same source, on
 one coordinate at a time. Most of NumPy's functions mean the right thing in both; the
 few that do not, or that are slow on a scalar, have a stand-in here.
+
+Functions of scalars alone may branch and loop: NumPy runs them as they are.
 """
 
 import numpy as np

@@ -1,0 +1,543 @@
+r"""
+========================================
+Implicit updates, which cannot overshoot
+========================================
+
+Gradient descent steps along the slope of the loss, and with a step that is too large it
+lands beyond the minimum. An implicit update goes to the minimum of the loss itself plus
+a penalty on the way there, and cannot overshoot.
+:class:`~sklearn_scinol.AdaImplicitRegressor` and
+:class:`~sklearn_scinol.AdaImplicitClassifier` make such updates, with a penalty that
+grows with the losses suffered.
+
+This example repeats the two experiments of N. Campolongo and F. Orabona, "Temporal
+variability in implicit online learning" (NeurIPS 2020), with these algorithms, each of
+which has a scale of its steps, :math:`\beta`:
+
+- OGD: online gradient descent with steps :math:`\beta / \sqrt t`;
+- AdaOGD: the same with steps :math:`\beta / \sqrt{\sum_{s \le t} \|g_s\|^2}`;
+- Implicit: implicit updates with the penalty :math:`\sqrt t / (2 \beta) \|w - w_t\|^2`;
+- AdaImplicit: implicit updates with the adaptive penalty.
+
+The first figure shows the cumulative loss on a target that drifts slowly. The second
+shows the mean loss of one pass over real data against :math:`\beta`: what matters is
+how wide the valley is and what lies beside it, since nobody can try 41 values on a
+stream. The data come with scikit-learn, or from a folder of files in CSV or LIBSVM
+format::
+
+    python plot_implicit_updates.py --data-dir FOLDER
+"""
+
+import argparse
+import csv
+import re
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from textwrap import fill
+
+import matplotlib.pyplot as plt
+import numpy as np
+from csv_stream import MAX_NUMERIC_CLASSES, InputError, open_csv
+from joblib import Parallel, delayed
+from plot_no_tuning import show_progress
+from scipy import sparse
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_svmlight_file,
+    load_wine,
+)
+from sklearn.preprocessing import maxabs_scale
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+BETAS = 2.0 ** np.arange(-20, 21)
+
+# %%
+# Algorithms
+# ----------
+
+
+@dataclass
+class Algorithm:
+    """An algorithm and how it is drawn; `key` is what the estimators call it."""
+
+    name: str
+    key: str
+    colour: str
+    style: str = "-"
+
+    def estimator(self, beta, regression, **options):
+        if self.key in ("ogd", "adaogd"):
+            baseline = BaselineRegressor if regression else BaselineClassifier
+            return baseline(self.key, learning_rate=beta, **options)
+        implicit = AdaImplicitRegressor if regression else AdaImplicitClassifier
+        return implicit(algorithm=self.key, beta=beta, **options)
+
+
+ALGORITHMS = [
+    Algorithm("OGD", "ogd", "#d95f02"),
+    Algorithm("AdaOGD", "adaogd", "#5e60a8"),
+    Algorithm("Implicit", "iomd", "#6fc7a7", "--"),
+    Algorithm("AdaImplicit", "adaimplicit", "#00705a"),
+]
+
+
+# %%
+# A target that drifts slowly
+# ---------------------------
+#
+# The loss of row :math:`t` is :math:`(w - y_t)^2 / 4`, half of that of
+# "squared_error", and :math:`w` is the weight of the only feature, which is always 1.
+
+
+def cumulative_losses(n_rows=2000):
+    """Cumulative loss at each row, by algorithm."""
+    X = np.ones((n_rows, 1))
+    y = 100 * np.sin(np.pi * np.arange(1, n_rows + 1) / (10 * n_rows))
+    half = np.full(n_rows, 0.5)
+    losses = {}
+    for algorithm in ALGORITHMS:
+        model = algorithm.estimator(
+            1.0, True, loss="squared_error", radius=75, fit_intercept=False
+        )
+        # Compiling takes longer than learning so few rows.
+        with config_context(engine="numpy"):
+            predictions = model.partial_fit_predict(X, y, sample_weight=half)
+        losses[algorithm.name] = np.cumsum((predictions - y) ** 2 / 4)
+    return losses
+
+
+# %%
+# Real data
+# ---------
+#
+# Each feature is divided by its largest absolute value, as in the paper. That needs the
+# whole data set, and is not for streams.
+
+
+@dataclass
+class DataSet:
+    """Rows in memory, dense or CSR; targets are amounts, or numbers of classes."""
+
+    X: np.ndarray | sparse.csr_matrix
+    y: np.ndarray
+    n_classes: int | None  # None in regression
+
+    @property
+    def loss_of_zero(self):
+        """Mean loss of always predicting 0, with an output for each of many classes."""
+        if self.n_classes is None:
+            return np.abs(self.y).mean()
+        return 1 if self.n_classes == 2 else self.n_classes
+
+
+def scaled(X, y, regression):
+    if regression:
+        return DataSet(maxabs_scale(X), y, None)
+    classes, y = np.unique(y, return_inverse=True)
+    return DataSet(maxabs_scale(X), y, len(classes))
+
+
+def bundled_data_sets():
+    """Functions to read them, by name."""
+    return {
+        "breast cancer": partial(read_bundled, load_breast_cancer),
+        "iris": partial(read_bundled, load_iris),
+        "wine": partial(read_bundled, load_wine),
+        "digits": partial(read_bundled, load_digits),
+        "odd digits": read_odd_digits,
+        "diabetes": read_diabetes,
+    }
+
+
+def read_bundled(load):
+    return scaled(*load(return_X_y=True), regression=False)
+
+
+def read_odd_digits():
+    X, y = load_digits(return_X_y=True)
+    return scaled(X, y % 2, regression=False)
+
+
+def read_diabetes():
+    return scaled(*load_diabetes(return_X_y=True, scaled=False), regression=True)
+
+
+def data_sets_in(folder, target):
+    """Functions to read the files of a folder, by name."""
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.")
+    readers = {}
+    for path in sorted(folder.iterdir()):
+        match = re.fullmatch(r"(.+)\.(csv|svm)(\.gz|\.bz2)?", path.name)
+        if match and match[2] == "csv":
+            readers[match[1]] = partial(read_csv, path, target)
+        elif match:
+            readers[match[1]] = partial(read_svm, path)
+    if not readers:
+        raise InputError(
+            f"There is no data set in {folder}: no file whose name ends in .csv or "
+            ".svm, compressed (.gz, .bz2) or not."
+        )
+    return readers
+
+
+def read_csv(path, target):
+    stream = open_csv(path, target, chunk_size=sys.maxsize)  # one chunk
+    ((X, y),) = stream()
+    return scaled(X, y, regression=stream.classes is None)
+
+
+def read_svm(path):
+    try:
+        X, y = load_svmlight_file(path)
+    except (ValueError, OSError, EOFError) as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{path} cannot be read as LIBSVM text: {reason}.") from None
+    n_values = len(np.unique(y))
+    if n_values < 2:
+        raise InputError(f"The target of {path} is the same in all rows.")
+    holds_classes = n_values <= MAX_NUMERIC_CLASSES and (y % 1 == 0).all()
+    return scaled(X, y, regression=not holds_classes)
+
+
+# %%
+# The sweep
+# ---------
+#
+# Classification has the hinge loss, with more than two classes that of each versus the
+# rest; regression has the absolute error. Nothing keeps the weights in a ball. The
+# losses are those of predictions made before each row was learned.
+
+
+@dataclass
+class Sweep:
+    """Mean losses by algorithm, one for each value of beta, and what they belong to."""
+
+    name: str
+    title: str
+    loss_of_zero: float
+    losses: dict
+
+    def best(self, algorithm):
+        return self.losses[algorithm].min()
+
+    def width(self, algorithm):
+        """How many values of beta are within 10 % of the algorithm's best loss."""
+        return np.count_nonzero(self.losses[algorithm] <= 1.1 * self.best(algorithm))
+
+    def worst(self, algorithm):
+        """The largest loss, in multiples of that of always predicting 0."""
+        return self.losses[algorithm].max() / self.loss_of_zero
+
+    @property
+    def is_widest(self):
+        """Whether AdaImplicit has a wider range than both kinds of gradient descent."""
+        return self.width("AdaImplicit") > max(self.width("OGD"), self.width("AdaOGD"))
+
+
+def mean_losses(algorithm, data_set, seed):
+    """Mean loss of one pass in random order, for each value of beta."""
+    order = np.random.default_rng(seed).permutation(len(data_set.y))
+    X, y = data_set.X[order], data_set.y[order]
+    regression = data_set.n_classes is None
+    loss = "absolute_error" if regression else "hinge"
+    first_call = {} if regression else {"classes": np.arange(data_set.n_classes)}
+    losses = []
+    for beta in BETAS:
+        model = algorithm.estimator(beta, regression, loss=loss)
+        model.partial_fit(X, y, **first_call)
+        losses.append(model.cumulative_loss_ / len(y))
+    return np.array(losses)
+
+
+def sweep_betas(name, data_set, n_shuffles, parallel):
+    """Average over random orders, the same for all algorithms."""
+    losses = {}
+    for algorithm in show_progress(ALGORITHMS, name):
+        runs = parallel(
+            delayed(mean_losses)(algorithm, data_set, seed)
+            for seed in range(n_shuffles)
+        )
+        losses[algorithm.name] = np.mean(runs, axis=0)
+    n_rows, n_features = data_set.X.shape
+    title = f"{name}: {n_rows:,} rows, {n_features} features"
+    return Sweep(name, title, data_set.loss_of_zero, losses)
+
+
+def sweep_all(readers, n_shuffles, n_jobs):
+    """One sweep after the other; what cannot be read is skipped."""
+    sweeps = []
+    with Parallel(n_jobs=n_jobs) as parallel:
+        for name, read in readers.items():
+            try:
+                data_set = read()
+            except InputError as error:
+                print(f"Skipped {name}: {error}")
+            else:
+                sweeps.append(sweep_betas(name, data_set, n_shuffles, parallel))
+    return sweeps
+
+
+# %%
+# Tables
+# ------
+
+
+def table_of_drift(losses):
+    lines = ["Cumulative loss on a target that drifts slowly, beta = 1:", ""]
+    lines += [f"{name:<12}{values[-1]:>9.3f}" for name, values in losses.items()]
+    return "\n".join([*lines, ""])
+
+
+def table_of_sweeps(sweeps):
+    names = [algorithm.name for algorithm in ALGORITHMS]
+    width = max(13, *(len(sweep.name) for sweep in sweeps)) + 2
+    columns = f"{{:<{width}}}{'{:>14}' * len(names)}{{:>9}}".format
+    header = columns("data set", *names, "widest")
+    lines = [
+        f"Smallest mean loss, and for how many of the {len(BETAS)} values of beta the "
+        "loss is",
+        "within 10 % of it. Widest: for more than with OGD and with AdaOGD.",
+        "",
+        header,
+        "-" * len(header),
+    ]
+    for sweep in sweeps:
+        cells = [f"{sweep.best(name):.4g} {sweep.width(name):>3}" for name in names]
+        is_widest = "yes" if sweep.is_widest else "no"
+        lines.append(columns(sweep.name, *cells, is_widest))
+    return "\n".join([*lines, ""])
+
+
+def conclusions(sweeps):
+    """What the numbers say, in sentences."""
+    others = [sweep.name for sweep in sweeps if not sweep.is_widest]
+    count = f"{len(sweeps) - len(others)} of {len(sweeps)} data sets"
+    exceptions = f", not on {', '.join(others)}" if others else ""
+    worst = {
+        algorithm.name: max(sweep.worst(algorithm.name) for sweep in sweeps)
+        for algorithm in ALGORITHMS
+    }
+    in_words = ", ".join(f"{ratio:.2g} with {name}" for name, ratio in worst.items())
+    return [
+        "AdaImplicit is within 10 % of its best loss for more values of beta than OGD "
+        f"and AdaOGD are of theirs on {count}{exceptions}.",
+        "The largest loss of all, in multiples of that of always predicting 0: "
+        f"{in_words}.",
+    ]
+
+
+def write_csv(path, drift, sweeps):
+    """What the figures show: the abscissa is the row, or beta."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["figure", "data set", "algorithm", "abscissa", "loss"])
+        for name, losses in drift.items():
+            for row, loss in enumerate(losses, start=1):
+                writer.writerow(["synthetic", "", name, row, loss])
+        for sweep in sweeps:
+            for name, losses in sweep.losses.items():
+                for beta, loss in zip(BETAS, losses, strict=True):
+                    writer.writerow(["beta", sweep.name, name, beta, loss])
+
+
+# %%
+# Figures
+# -------
+
+
+def draw_drift(losses):
+    figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+    for algorithm in ALGORITHMS:
+        values = losses[algorithm.name]
+        label = f"{algorithm.name}: {values[-1]:.3g} in the end"
+        draw_curve(ax, np.arange(1, len(values) + 1), values, algorithm, label)
+    ax.set(
+        title="A target that drifts slowly",
+        xlabel="row",
+        ylabel="cumulative loss",
+        yscale="log",
+    )
+    ax.legend(frameon=False)
+    return figure
+
+
+def draw_sweeps(sweeps):
+    """Loss against beta, a panel for each data set."""
+    n_columns = min(3, len(sweeps))
+    n_rows = -(-len(sweeps) // n_columns)
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(4 * n_columns + 1, 3 * n_rows + 0.4),
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax in axes.flat[len(sweeps) :]:
+        ax.set_axis_off()
+    for ax, sweep in zip(axes.flat, sweeps, strict=False):
+        draw_panel(ax, sweep)
+    figure.suptitle(
+        "One pass over real data; panels end at 1.5 times the loss of predicting 0"
+    )
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),  # below the panels
+        ncols=4 if n_columns > 1 else 2,
+        frameon=False,
+    )
+    return figure
+
+
+def draw_panel(ax, sweep):
+    # A curve that leaves the panel goes on rising in proportion to beta.
+    for algorithm in ALGORITHMS:
+        draw_curve(ax, BETAS, sweep.losses[algorithm.name], algorithm, algorithm.name)
+    ax.set(
+        title=sweep.title,
+        xlabel=r"$\beta$",
+        ylabel="mean loss",
+        ylim=(0, 1.5 * sweep.loss_of_zero),
+    )
+    ax.set_xscale("log", base=2)
+    ax.set_xticks(BETAS[::10])
+    ax.grid(axis="y", alpha=0.3)
+
+
+def draw_curve(ax, x, losses, algorithm, label):
+    ax.plot(x, losses, algorithm.style, color=algorithm.colour, label=label)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+# %%
+# Command line
+# ------------
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description=(
+            "Repeat the experiments of the paper on implicit updates, on data that "
+            "come with scikit-learn or on those in a folder."
+        ),
+        epilog=(
+            "A data set of a folder is a file in CSV or LIBSVM format, .csv or .svm, "
+            "and may be compressed. Its target holds classes if it is text, or if it "
+            "has at most 20 different numbers, all whole. Text in features is one-hot "
+            "encoded; for a missing number stands the mean of its column. What cannot "
+            "be read is skipped."
+        ),
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
+    )
+    parser.add_argument(
+        "--target",
+        default="target",
+        metavar="COLUMN",
+        help="column to predict in CSV files (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--only",
+        action="append",
+        metavar="NAME",
+        help="a data set to use, by its name without the suffix; may be repeated",
+    )
+    parser.add_argument(
+        "--shuffles",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="random orders to average over (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output-dir",
+        type=Path,
+        default=Path("build", "demo"),
+        metavar="FOLDER",
+        help="where to write the figures (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--csv", type=Path, metavar="FILE", help="where to write the numbers in them"
+    )
+    parser.add_argument(
+        "--jobs",
+        "--n-jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="processes to use (default: one for each core)",
+    )
+    return parser.parse_args(argv)
+
+
+def positive(text):
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def choose(readers, names):
+    """Those of the readers that are named; a name without one is skipped."""
+    for name in names:
+        if name not in readers:
+            print(f"Skipped {name}: there is no data set of that name.")
+    return {name: read for name, read in readers.items() if name in names}
+
+
+def main(argv=None):
+    arguments = parse(argv)
+    try:
+        arguments.output_dir.mkdir(parents=True, exist_ok=True)
+        if arguments.csv:
+            arguments.csv.parent.mkdir(parents=True, exist_ok=True)
+        if arguments.data_dir is None:
+            readers = bundled_data_sets()
+        else:
+            readers = data_sets_in(arguments.data_dir, arguments.target)
+        if arguments.only:
+            readers = choose(readers, arguments.only)
+        sweeps = sweep_all(readers, arguments.shuffles, arguments.jobs)
+        if not sweeps:
+            raise InputError("No data set is left.")
+        drift = cumulative_losses()
+        if arguments.csv:
+            write_csv(arguments.csv, drift, sweeps)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+
+    print(table_of_drift(drift))
+    print(table_of_sweeps(sweeps))
+    for sentence in conclusions(sweeps):
+        print(fill(sentence, width=83))
+
+    for figure, name in (
+        (draw_drift(drift), "implicit_synthetic.png"),
+        (draw_sweeps(sweeps), "implicit_beta.png"),
+    ):
+        path = arguments.output_dir / name
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+        print(f"Wrote {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    if status:
+        sys.exit(status)

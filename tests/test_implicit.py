@@ -1,0 +1,238 @@
+"""Implicit updates: the paper's experiment, what it proves, and extreme steps."""
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from registry import CASES, IMPLICIT
+from scipy import sparse
+
+from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
+from sklearn_scinol.baselines import BaselineRegressor
+
+cases = pytest.mark.parametrize(
+    "case",
+    [case for case in CASES if case.algorithm in IMPLICIT and not case.average],
+    ids=str,
+)
+
+
+# The synthetic experiment of Campolongo and Orabona (2020), Section 7.
+
+
+@pytest.mark.parametrize(
+    ("estimator", "algorithm", "expected"),
+    [
+        (AdaImplicitRegressor, "adaimplicit", 0.153),
+        (AdaImplicitRegressor, "iomd", 458.0),
+        (BaselineRegressor, "adaogd", 0.379),
+        (BaselineRegressor, "ogd", 444.0),
+    ],
+)
+def test_synthetic_experiment(estimator, algorithm, expected, engine):
+    """Cumulative loss of (x - y_t)^2 / 4 on a ball of diameter 150, with beta = 1."""
+    T = 2000
+    y = 100.0 * np.sin(np.pi * np.arange(1, T + 1) / (10 * T))
+    model = estimator(
+        algorithm=algorithm, loss="squared_error", radius=75.0, fit_intercept=False
+    )
+    model.partial_fit(np.ones((T, 1)), y, sample_weight=np.full(T, 0.5))
+    assert model.cumulative_loss_ == pytest.approx(expected, rel=0.01)
+
+
+# What the paper proves.
+
+
+def loss_of(case, estimator, x, y):
+    """Loss of one row by the estimator as it is."""
+    p = case.decision(estimator, x)
+    (target,) = case.reference_targets(y)
+    return case.reference_loss().value(target, p[0].tolist())
+
+
+@cases
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
+def test_an_update_never_overshoots(case, engine, seed, beta):
+    """Proposition 4.1, equation 5: no row's loss is larger after its update."""
+    X, y = case.data(20, seed)
+    estimator = case.make(beta=beta)
+    case.partial_fit(estimator, X[:1], y[:1])
+    for r in range(1, 20):
+        row = X[r : r + 1], y[r : r + 1]
+        before, delta_sum = loss_of(case, estimator, *row), estimator.delta_sum_
+        case.partial_fit(estimator, *row)
+        assert loss_of(case, estimator, *row) <= before * (1 + 1e-12) + 1e-300
+        assert (estimator.delta_sum_ >= delta_sum).all()
+
+
+@cases
+def test_lambda_and_delta_sum(case, engine):
+    X, y = case.data()
+    estimator = case.make(beta=3.0)
+    case.partial_fit(estimator, X, y)
+    model = naive.Model(
+        case.algorithm,
+        case.reference_loss(),
+        X.shape[1],
+        case.n_outputs,
+        beta=3.0,
+        radius=case.radius,
+    )
+    for x, target in zip(X, case.reference_targets(y), strict=True):
+        model.learn(x, target)
+    assert_allclose(estimator.lambda_, model.lambda_, rtol=1e-12)
+    assert_allclose(estimator.delta_sum_, model.delta_sum, rtol=1e-11)
+    assert estimator.lambda_.shape == estimator.intercept_.shape
+    if case.algorithm == "iomd":
+        assert_allclose(estimator.lambda_, np.sqrt(len(y)) / 3.0)
+    elif case.loss != "log_loss" or case.radius:
+        assert_allclose(estimator.lambda_, estimator.delta_sum_ / 9.0)
+
+
+@pytest.mark.parametrize("radius", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize(
+    "loss", ["absolute_error", "huber", "epsilon_insensitive", "quantile"]
+)
+def test_bound_of_theorem_6_2(loss, radius, engine):
+    """With beta = D the bound is no larger than the theorem's second term."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    y = 3.0 * rng.standard_cauchy(300)
+    D = np.sqrt(2.0) * radius
+    model = AdaImplicitRegressor(loss, radius=radius, beta=D, fit_intercept=False)
+    p = model.partial_fit_predict(X, y)
+    g = model._model.loss.gradient(y, p)
+    theorem = 2.0 * D * np.sqrt(3.0 * (g**2 * (X**2).sum(axis=1)).sum())
+    inside = radius * np.array([0.6, 0.0, -0.8, 0.0])
+    assert model.regret_bound(inside) <= theorem
+    assert model.regret_bound(2.0 * inside) == np.inf
+
+
+@cases
+def test_weights_stay_in_the_ball(case, engine):
+    X, y = case.data(200)
+    estimator = case.make(radius=0.7)
+    case.partial_fit(estimator, X, y)
+    weights = np.column_stack(
+        [estimator.coef_.reshape(case.n_outputs, -1), estimator.intercept_]
+    )
+    norms = np.linalg.norm(weights, axis=1)
+    assert (norms <= 0.7 * (1 + 1e-12)).all()
+    assert_allclose(estimator._model.shared_state().norm2, norms**2, rtol=1e-10)
+
+
+def test_first_step_goes_all_the_way(engine):
+    for loss in ("absolute_error", "squared_error", "huber", "quantile"):
+        model = AdaImplicitRegressor(loss).partial_fit([[2.0, -1.0]], [5.0])
+        assert_allclose(model.predict([[2.0, -1.0]]), 5.0)
+    model = AdaImplicitRegressor("epsilon_insensitive", epsilon=0.5)
+    assert_allclose(model.partial_fit([[2.0, -1.0]], [5.0]).predict([[2.0, -1.0]]), 4.5)
+    for loss in ("hinge", "squared_hinge"):
+        model = AdaImplicitClassifier(loss).partial_fit([[2.0]], [0], classes=[0, 1])
+        assert_allclose(model.decision_function([[2.0]]), -1.0)
+
+
+def test_first_step_of_the_logistic_loss(engine):
+    """As the notes of the class say."""
+    x, beta = np.array([[3.0, -4.0]]), 2.0
+    model = AdaImplicitClassifier(beta=beta, fit_intercept=False)
+    model.partial_fit(x, [1], classes=[0, 1])
+    lambda_ = np.log(2.0) / beta**2
+    (p,) = model.decision_function(x)
+    # The derivative of the loss plus that of the penalty is 0.
+    assert_allclose(1.0 / (1.0 + np.exp(p)), lambda_ * p / 25.0)
+    assert_allclose(model.lambda_, lambda_ + model.delta_sum_ / beta**2)
+
+    model = AdaImplicitClassifier(radius=10.0, fit_intercept=False)
+    model.partial_fit(x, [1], classes=[0, 1])
+    assert_allclose(model.coef_, [[6.0, -8.0]])
+
+
+def test_rows_of_zeros_are_not_learned(engine):
+    model = AdaImplicitClassifier(fit_intercept=False)
+    model.partial_fit(np.zeros((3, 2)), [0, 1, 1], classes=[0, 1])
+    assert_array_equal(model.coef_, 0.0)
+    assert_array_equal(model.lambda_, 0.0)
+
+
+def test_sample_weight_is_in_the_minimum(engine):
+    """A weight is not a factor of the step: it only brings it nearer to the minimum."""
+    for weight, expected in ((1.0, 0.5), (3.0, 0.75), (1e12, 1.0)):
+        model = AdaImplicitRegressor(
+            "squared_error", algorithm="iomd", fit_intercept=False
+        )
+        model.partial_fit([[1.0]], [1.0], sample_weight=[weight])
+        assert_allclose(model.coef_, expected)
+
+
+# Extremes.
+
+
+@pytest.mark.parametrize("beta", [2.0**-20, 1.0, 2.0**20])
+@cases
+def test_extreme_values_stay_finite(case, beta, engine):
+    rng = np.random.default_rng(0)
+    X0, y0 = case.data()
+    for unit in 1e-150, 1.0, 1e150:
+        for scale in 1e-150, 1.0, 1e150:
+            X = rng.standard_normal(X0.shape) * unit
+            y = y0 if case.classifies else rng.standard_normal(y0.shape) * scale
+            estimator = case.make(beta=beta)
+            charged = case.charged(estimator, X, y)
+            for numbers in (
+                charged,
+                estimator.coef_,
+                estimator.intercept_,
+                estimator.lambda_,
+                estimator.delta_sum_,
+                case.decision(estimator, X),
+            ):
+                assert np.isfinite(numbers).all()
+            assert not np.isnan(estimator.cumulative_loss_)
+            coef = np.zeros(estimator.coef_.shape)
+            assert not np.isnan(estimator.regret_bound(coef))
+
+
+@pytest.mark.parametrize("radius", [None, 1.0])
+@pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
+@pytest.mark.parametrize("algorithm", sorted(IMPLICIT))
+def test_a_million_repeated_rows(algorithm, beta, radius):
+    """The loss of the row ends at its minimum over the ball, and stays there."""
+    pytest.importorskip("numba")
+    X = np.broadcast_to([3.0, -1.0, 2.0], (1_000_000, 3))
+    y = np.ones(1_000_000, dtype=int)
+    for loss in ("log_loss", "hinge", "squared_hinge"):
+        model = AdaImplicitClassifier(
+            loss, algorithm=algorithm, beta=beta, radius=radius
+        )
+        model.partial_fit(X, y, classes=[0, 1])
+        for numbers in (model.coef_, model.intercept_, model.lambda_):
+            assert np.isfinite(numbers).all()
+        assert 0.0 < model.decision_function(X[:1])[0]
+        if radius is not None:
+            norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
+            assert norm <= radius * (1 + 1e-9)
+        if loss == "log_loss" and radius is not None and beta > 1.0:
+            assert_allclose(model.decision_function(X[:1]), np.sqrt(15.0), rtol=1e-6)
+
+
+def test_sparse_rows_in_a_ball_fold_their_scale(engine):
+    """Many projections make the common factor of the weights small."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(3000, 50, 0.1, format="csr", random_state=0) * 10.0
+    y = rng.standard_normal(3000)
+    parameters = {"algorithm": "iomd", "beta": 1e3, "radius": 0.01, "average": 10}
+    from_sparse = AdaImplicitRegressor(**parameters).partial_fit(X, y)
+    from_dense = AdaImplicitRegressor(**parameters).partial_fit(X.toarray(), y)
+    assert_allclose(from_sparse.coef_, from_dense.coef_, rtol=1e-9, atol=1e-15)
+    plain = AdaImplicitRegressor(**{**parameters, "average": False})
+    models, scales = [], []
+    for r in range(3000):
+        models.append(plain.partial_fit(X[r : r + 1], y[r : r + 1]).coef_)
+        scales.append(plain._model.shared_state().scale[0])
+    assert np.count_nonzero(np.diff(scales) > 0) > 10  # it did go into the vector
+    mean = np.mean(models[9:], axis=0)
+    assert_allclose(from_sparse.coef_, mean, rtol=1e-9, atol=1e-14)
