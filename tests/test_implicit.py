@@ -211,7 +211,7 @@ def test_a_million_repeated_rows(algorithm, beta, radius):
         model.partial_fit(X, y, classes=[0, 1])
         for numbers in (model.coef_, model.intercept_, model.lambda_):
             assert np.isfinite(numbers).all()
-        assert 0.0 < model.decision_function(X[:1])[0]
+        assert model.decision_function(X[:1])[0] > 0.0
         if radius is not None:
             norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
             assert norm <= radius * (1 + 1e-9)
