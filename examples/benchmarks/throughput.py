@@ -1,14 +1,14 @@
 """
-Rows per second beside SGDClassifier
-====================================
+Rows per second beside SGD
+==========================
 
-Times ``partial_fit`` of :class:`~sklearn_scinol.ScInOLClassifier` against
-:class:`~sklearn.linear_model.SGDClassifier` (``loss="log_loss"``, ``alpha=0``) on the
-same arrays, in turn, in one process, and prints the median time of a row and the median
-of the ratios::
+Times ``partial_fit`` against that of :class:`~sklearn.linear_model.SGDClassifier` or
+:class:`~sklearn.linear_model.SGDRegressor` (same loss, ``alpha=0``) on the same arrays,
+in turn, in one process, and prints the median time of a row and the median of the
+ratios::
 
     python examples/benchmarks/throughput.py
-    python examples/benchmarks/throughput.py --engine numpy --repeats 9
+    python examples/benchmarks/throughput.py --learner ScInOL --engine numpy
 
 The ratio is what to quote: both are timed at the same moment on the same machine. A
 last part times the first compiled fit of a new process, with Numba's import, with and
@@ -25,9 +25,15 @@ from time import perf_counter
 
 import numpy as np
 from scipy import sparse
-from sklearn.linear_model import SGDClassifier
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from sklearn_scinol import ScInOLClassifier, config_context
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    ScInOLClassifier,
+    config_context,
+)
 
 FIRST_FIT = """
 from time import perf_counter
@@ -56,6 +62,28 @@ def csr(rng, n, d, draws):
     X.sum_duplicates()
     return X, (X @ rng.standard_normal(d) > 0).astype(int)
 
+
+SGD_OPTIONS = {"alpha": 0, "learning_rate": "invscaling", "eta0": 0.01}
+
+
+def sgd(loss):
+    return SGDClassifier(loss=loss, **SGD_OPTIONS)
+
+
+#: Label, ours, and what it is compared with. Targets of regression are the labels.
+LEARNERS = [
+    ("ScInOL, centred", ScInOLClassifier(center=True), sgd("log_loss")),
+    ("ScInOL", ScInOLClassifier(center=False), sgd("log_loss")),
+    ("ScInOL1", ScInOLClassifier(algorithm="scinol1", center=False), sgd("log_loss")),
+    ("AdaImplicit", AdaImplicitClassifier(), sgd("log_loss")),
+    ("AdaImplicit, ball", AdaImplicitClassifier(radius=1.0), sgd("log_loss")),
+    ("AdaImplicit, hinge", AdaImplicitClassifier("hinge"), sgd("hinge")),
+    (
+        "AdaImplicit, absolute error",
+        AdaImplicitRegressor(),
+        SGDRegressor("epsilon_insensitive", epsilon=0, **SGD_OPTIONS),
+    ),
+]
 
 #: Label, engines, and how the rows are made.
 CASES = [
@@ -99,14 +127,12 @@ def seconds(estimator, X, y):
     return perf_counter() - start
 
 
-def compare(X, y, repeats, **parameters):
+def compare(ours, theirs, X, y, repeats):
     """Median times of a row, in microseconds, and the median of their ratios."""
-    classes = np.unique(y)
-    ours = ScInOLClassifier(**parameters).partial_fit(X, y, classes=classes)
-    sgd = SGDClassifier(
-        loss="log_loss", alpha=0, learning_rate="invscaling", eta0=0.01
-    ).partial_fit(X, y, classes=classes)
-    pairs = [(seconds(ours, X, y), seconds(sgd, X, y)) for _ in range(repeats)]
+    first_call = {"classes": np.unique(y)} if is_classifier(ours) else {}
+    ours = clone(ours).partial_fit(X, y, **first_call)
+    theirs = clone(theirs).partial_fit(X, y, **first_call)
+    pairs = [(seconds(ours, X, y), seconds(theirs, X, y)) for _ in range(repeats)]
     scale = 1e6 / X.shape[0]
     return (
         scale * median(a for a, _ in pairs),
@@ -131,14 +157,14 @@ def first_fit(cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("--engine", choices=["numba", "numpy"], help="default: both")
-    parser.add_argument("--algorithm", default="scinol2", help="default: scinol2")
+    parser.add_argument("--learner", help="only that of this label; default: all")
     parser.add_argument("--repeats", type=int, default=7, help="pairs; default: 7")
     parser.add_argument("--only", default="", help="cases whose label contains this")
     arguments = parser.parse_args()
 
     rng = np.random.default_rng(0)
     print(
-        f"{'rows':24} {'engine':6} {'center':6} {'µs/row':>8} {'SGD':>8} {'ratio':>6}"
+        f"{'rows':24} {'learner':27} {'engine':6} {'µs/row':>8} {'SGD':>8} {'ratio':>6}"
     )
     for label, engines, make in CASES:
         if arguments.only not in label:
@@ -147,17 +173,18 @@ def main():
             if arguments.engine not in (None, engine):
                 continue
             X, y = make(rng, 10 if engine == "numpy" else 1)
-            for center in (False,) if sparse.issparse(X) else (False, True):
+            for learner, estimator, competitor in LEARNERS:
+                skipped = arguments.learner not in (None, learner)
+                centred = estimator.center is True and sparse.issparse(X)
+                many_classes = not is_classifier(estimator) and y.max() > 1
+                if skipped or centred or many_classes:
+                    continue
                 with config_context(engine=engine):
-                    ours, sgd, ratio = compare(
-                        X,
-                        y,
-                        arguments.repeats,
-                        algorithm=arguments.algorithm,
-                        center=center,
+                    ours, theirs, ratio = compare(
+                        estimator, competitor, X, y, arguments.repeats
                     )
                 print(
-                    f"{label:24} {engine:6} {center!s:6} {ours:8.3f} {sgd:8.3f} "
+                    f"{label:24} {learner:27} {engine:6} {ours:8.3f} {theirs:8.3f} "
                     f"{ratio:6.2f}",
                     flush=True,
                 )

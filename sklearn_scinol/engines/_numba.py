@@ -37,7 +37,6 @@ OPTIONS = {
     "fastmath": {"reassoc", "contract", "arcp", "nsz"},
 }
 
-
 # What is called for every row becomes part of the kernel. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
 INLINE = {**OPTIONS, "forceinline": True}
@@ -56,13 +55,13 @@ def _smaller(a, b):
     return lambda a, b: b if b < a else a
 
 
-called = register_jitable(**OPTIONS)
-jitable = register_jitable(**INLINE)
+jitable = register_jitable(**OPTIONS)
+inlined = register_jitable(**INLINE)
 # What the compiler should know the constants of: left to itself it keeps some calls.
-inlined = register_jitable(inline="always", **OPTIONS)
+expanded = register_jitable(inline="always", **OPTIONS)
 
 for function in _portable.PORTABLE:
-    jitable(function)
+    inlined(function)
 
 
 def _method(name):
@@ -161,14 +160,14 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
     implicit = hasattr(learner, "implicit_step")
     folds = hasattr(learner, "fold")
     if implicit:
-        prepare = implicit_steps
-    elif by_row:
-        prepare = joint_steps if loss.joint else separate_steps
+        derivatives, steps = no_derivatives, implicit_steps
     else:
-        prepare = joint_derivatives if loss.joint else separate_derivatives
+        derivatives = joint_derivatives if loss.joint else separate_derivatives
+        steps = gradient_steps if by_row else no_steps
     kernel = (_sparse_kernel if sparse else _dense_kernel)(
         factor=shared_factor if by_row else unit_factor,
-        prepare=prepare,
+        derivatives=derivatives,
+        steps=steps,
         take_scale=small_scale if folds else unit_scale,
         fold=(fold_records if sparse else fold_fields) if folds else fold_nothing,
         n_fields=len(learner.State._fields) + (2 if average else 0),
@@ -201,12 +200,12 @@ def _digest():
 # A row's prediction is its sum of weight times value, times the factor of the output.
 
 
-@jitable
+@inlined
 def unit_factor(learner, h, k, q, t):
     return 1.0
 
 
-@jitable
+@inlined
 def shared_factor(learner, h, k, q, t):
     return learner.factor(h, k, q, t)
 
@@ -215,44 +214,42 @@ def shared_factor(learner, h, k, q, t):
 # what the learner makes of that, or of the loss itself.
 
 
-@jitable
-def joint_derivatives(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+@inlined
+def joint_derivatives(loss, lipschitz, y, predictions, r, g):
     g[:] = losses.gradient(loss, y[r], predictions[r])
     for k in range(g.size):
         g[k] /= lipschitz
 
 
-@jitable
-def separate_derivatives(
-    learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g
-):
+@inlined
+def separate_derivatives(loss, lipschitz, y, predictions, r, g):
     for k in range(g.size):
         g[k] = losses.gradient(loss, y[r, k], predictions[r, k]) / lipschitz
 
 
-@jitable
-def joint_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
-    joint_derivatives(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+@inlined
+def no_derivatives(loss, lipschitz, y, predictions, r, g):
+    pass
+
+
+@inlined
+def gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
     for k in range(g.size):
-        g[k] = learner.step(h, k, g[k], lipschitz * c * dots[k], q, t)
+        g[k] = learner.step(h, k, g[k], scale * dots[k], q, t)
 
 
-@jitable
-def separate_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
-    separate_derivatives(
-        learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g
-    )
-    for k in range(g.size):
-        g[k] = learner.step(h, k, g[k], lipschitz * c * dots[k], q, t)
-
-
-@jitable
-def implicit_steps(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g):
+@inlined
+def implicit_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
     for k in range(g.size):
         g[k] = learner.implicit_step(h, k, loss, y[r, k], c, dots[k], q, t)
 
 
-@jitable
+@inlined
+def no_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
+    pass
+
+
+@inlined
 def score(learner, s, k, x, m, scale, t, keeps_weights, w):
     """Sum of weight times value over `m` coordinates; the weights go to `w`."""
     dot = 0.0
@@ -264,7 +261,7 @@ def score(learner, s, k, x, m, scale, t, keeps_weights, w):
     return dot
 
 
-@inlined
+@expanded
 def update_row(learner, s, x, m, scale, g, w, t):
     for k in range(g.size):
         g_k = g[k]
@@ -272,7 +269,7 @@ def update_row(learner, s, x, m, scale, g, w, t):
             learner.update(s, (k, j), scale * x[j], g_k, w[k, j], t)
 
 
-@jitable
+@inlined
 def average_row(
     learner, s, fields, clock, x, m, t, start, record, sums, predictions, r, averaged
 ):
@@ -291,7 +288,7 @@ def average_row(
         averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
 
 
-@inlined
+@expanded
 def copy_record(source, i, target, j, n_fields, n_outputs):
     """Move the state of coordinate `i` of a record to place `j` of the row's arrays."""
     for k in range(n_outputs):
@@ -299,7 +296,7 @@ def copy_record(source, i, target, j, n_fields, n_outputs):
             target[f, k, j] = source[i, k, f]
 
 
-@inlined
+@expanded
 def store_record(source, j, target, i, n_fields, n_outputs):
     """Undo :func:`copy_record`."""
     for k in range(n_outputs):
@@ -310,22 +307,22 @@ def store_record(source, j, target, i, n_fields, n_outputs):
 # A factor that has become small goes into the state of all coordinates.
 
 
-@jitable
+@inlined
 def unit_scale(learner, h, k):
     return 1.0
 
 
-@jitable
+@inlined
 def small_scale(learner, h, k):
     return learner.take_scale(h, k)
 
 
-@called
+@jitable
 def fold_nothing(learner, s, fields, records, k, scale, clock, average, t):
     pass
 
 
-@jitable
+@inlined
 def fold_coordinate(learner, s, fields, k, j, scale, clock, average, t):
     if average:
         i = k, j
@@ -335,14 +332,14 @@ def fold_coordinate(learner, s, fields, k, j, scale, clock, average, t):
     learner.fold(s, (k, j), scale)
 
 
-@called
+@jitable
 def fold_fields(learner, s, fields, records, k, scale, clock, average, t):
     for j in range(fields.shape[2]):
         fold_coordinate(learner, s, fields, k, j, scale, clock, average, t)
     clock[k] = 0.0
 
 
-@called
+@jitable
 def fold_records(learner, s, fields, records, k, scale, clock, average, t):
     for i in range(records.shape[0]):
         copy_record(records, i, fields, 0, fields.shape[0], fields.shape[1])
@@ -354,7 +351,8 @@ def fold_records(learner, s, fields, records, k, scale, clock, average, t):
 def _dense_kernel(
     *,
     factor,
-    prepare,
+    derivatives,
+    steps,
     take_scale,
     fold,
     n_fields,
@@ -458,7 +456,8 @@ def _dense_kernel(
             if not learns:
                 t -= 1.0
                 continue
-            prepare(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+            derivatives(loss, lipschitz, y, predictions, r, g)
+            steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
             update_row(learner, s, x, m, scale, g, w, t)
             if any_unseen:
                 for j in range(m):
@@ -479,7 +478,8 @@ def _dense_kernel(
 def _sparse_kernel(
     *,
     factor,
-    prepare,
+    derivatives,
+    steps,
     take_scale,
     fold,
     n_fields,
@@ -567,7 +567,8 @@ def _sparse_kernel(
                     if fields[0, 0, j] == 0.0:
                         i = indices[start + j] if j < nnz else first.size - 1
                         first[i] = np.abs(scale * x[j])
-            prepare(learner, loss, lipschitz, h, y, predictions, r, c, dots, q, t, g)
+            derivatives(loss, lipschitz, y, predictions, r, g)
+            steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
             update_row(learner, s, x, m, scale, g, w, t)
             for j in range(nnz):
                 i = indices[start + j]

@@ -104,24 +104,21 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
             record_sum(total, last, ..., w_sum, clock)
     if c > 0:
         if implicit:
-            g = np.array(
-                [
-                    learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
-                    for k in range(model.n_outputs)
-                ]
-            )
+            g = [
+                learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
+                for k in range(model.n_outputs)
+            ]
         else:
             g = loss.gradient(y, p)
             if model.lipschitz != 1.0:
                 g = g / model.lipschitz
             if h is not None:
-                g = np.array(
-                    [
-                        learner.step(h, k, g[k], scale * dot[k], q, t)
-                        for k in range(model.n_outputs)
-                    ]
-                )
-        learner.update(s, ..., scaled_x, g[:, np.newaxis], w, t)
+                g = [
+                    learner.step(h, k, g[k], scale * dot[k], q, t)
+                    for k in range(model.n_outputs)
+                ]
+        g = np.reshape(g, (-1, 1))
+        learner.update(s, ..., scaled_x, g, w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)
         model.t = t

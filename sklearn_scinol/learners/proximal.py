@@ -89,11 +89,9 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
     side = np.sign(losses.gradient(loss, y, p))
     a, b = 0.0, 1.0
     f_a = balance(loss, y, a, side, p, q, c, lam, norm2, radius)
-    f_b = balance(loss, y, b, side, p, q, c, lam, norm2, radius)
-    share, t = a, f_a / (f_a - f_b)
-    if not f_a > 0.0 > f_b:
-        t, share = 0.0, (1.0 if f_a > 0.0 else 0.0)
-    for _ in range(MOST_ITERATIONS if t > 0.0 else 0):
+    f_b = -lam * (radius / np.sqrt(q))
+    share, t = (b if f_a > 0.0 else a), f_a / (f_a - f_b)
+    for _ in range(MOST_ITERATIONS if f_a > 0.0 > f_b else 0):
         x = a + t * (b - a)
         f = balance(loss, y, x, side, p, q, c, lam, norm2, radius)
         if (f > 0.0) == (f_a > 0.0):
@@ -108,13 +106,9 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
         xi, phi = (a - b) / (third - b), (f_a - f_b) / (f_third - f_b)
         t = 0.5
         if phi * phi < xi and (1.0 - phi) ** 2 < 1.0 - xi:
-            t = f_a / (f_b - f_a) * (f_third / (f_b - f_third))
-            t += (
-                (third - a)
-                / (b - a)
-                * (f_a / (f_third - f_a))
-                * (f_b / (f_third - f_b))
-            )
+            of_b = f_a / (f_b - f_a) * (f_third / (f_b - f_third))
+            of_third = f_a / (f_third - f_a) * (f_b / (f_third - f_b))
+            t = of_b + (third - a) / (b - a) * of_third
         t = larger(smaller(t, 1.0 - shortest), shortest)
     shrink, step, new_p = to_sphere(share, side, p, q, norm2, radius)
     return with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, new_p)
