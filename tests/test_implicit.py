@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import CASES, IMPLICIT
 from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import InvalidParameterError
 
 from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
-from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 cases = pytest.mark.parametrize(
     "case",
@@ -236,3 +238,109 @@ def test_sparse_rows_in_a_ball_fold_their_scale(engine):
     assert np.count_nonzero(np.diff(scales) > 0) > 10  # it did go into the vector
     mean = np.mean(models[9:], axis=0)
     assert_allclose(from_sparse.coef_, mean, rtol=1e-9, atol=1e-14)
+
+
+# Bad input.
+
+all_estimators = pytest.mark.parametrize(
+    "estimator",
+    [
+        AdaImplicitClassifier,
+        AdaImplicitRegressor,
+        BaselineClassifier,
+        BaselineRegressor,
+    ],
+)
+
+
+def small_data(estimator):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    return X, (X[:, 0] > 0).astype(int) if is_classifier(estimator()) else X[:, 0]
+
+
+@all_estimators
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("size", 0.0),
+        ("size", -1.0),
+        ("size", None),
+        ("radius", 0.0),
+        ("radius", -1.0),
+        ("radius", "1"),
+        ("algorithm", "scinol2"),
+        ("loss", "squared_epsilon_insensitive"),
+        ("n_iter_no_change", 0),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_parameters(estimator, name, value, method):
+    X, y = small_data(estimator)
+    if name == "size":
+        name = "beta" if "beta" in estimator().get_params() else "learning_rate"
+    words = f"The '{name}' parameter of {estimator.__name__} must be"
+    with pytest.raises(InvalidParameterError, match=words):
+        getattr(estimator(**{name: value}), method)(X, y)
+
+
+@all_estimators
+@pytest.mark.parametrize("radius", [None, 0.5])
+@pytest.mark.parametrize("n_rows", [1, 12])
+def test_bad_rows_change_nothing(estimator, radius, n_rows, engine):
+    X, y = small_data(estimator)
+    classes = {"classes": [0, 1]} if is_classifier(estimator()) else {}
+    made = estimator(radius=radius, average=True).partial_fit(X, y, **classes)
+    before = made.coef_, made.intercept_, made.t_, made.cumulative_loss_
+    for bad in (np.nan, np.inf):
+        for container in (np.array, sparse.csr_array):
+            spoilt = X[:n_rows].copy()
+            spoilt[-1, 1] = bad
+            with pytest.raises(ValueError, match="Input X contains"):
+                made.partial_fit(container(spoilt), y[:n_rows])
+    for one, other in zip(
+        before,
+        (made.coef_, made.intercept_, made.t_, made.cumulative_loss_),
+        strict=True,
+    ):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_divergence_is_an_error(container, engine):
+    X = container(np.full((50, 2), 1e150))
+    with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
+        BaselineRegressor("ogd", loss="squared_error").partial_fit(X, np.ones(50))
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
+def test_epsilon_of_zero(loss, engine):
+    X, y = small_data(AdaImplicitRegressor)
+    made = AdaImplicitRegressor(loss, epsilon=0.0)
+    if loss == "huber":
+        with pytest.raises(ValueError, match="epsilon == 0"):
+            made.partial_fit(X, y)
+    else:
+        absolute = AdaImplicitRegressor().partial_fit(X, y)
+        assert_allclose(made.partial_fit(X, y).coef_, absolute.coef_, rtol=1e-12)
+
+
+# When `fit` ends.
+
+
+def test_n_iter_no_change(engine):
+    X, y = small_data(AdaImplicitRegressor)
+    y = y + np.random.default_rng(1).standard_normal(12)
+
+    def fit(n_iter_no_change):
+        return AdaImplicitRegressor(
+            n_iter_no_change=n_iter_no_change, tol=0.05, random_state=0
+        ).fit(X, y)
+
+    curve = fit(30).loss_curve_
+    best, streak, streaks = np.inf, 0, []
+    for loss in curve:
+        streak = streak + 1 if loss > best - 0.05 * curve[0] else 0
+        best = min(best, loss)
+        streaks.append(streak)
+    for n in (1, 2, 7, 30):
+        assert fit(n).n_iter_ == streaks.index(n) + 1
