@@ -91,6 +91,47 @@ def quadratic_step(m, s):
     return way, 0.5 * m * way
 
 
+@portable
+def halley(u, s, derivative):
+    """Next iterate for ``u = s sigma(-m - u)``, where `derivative` is that sigma."""
+    f = u - s * derivative
+    curvature = s * derivative * (1.0 - derivative)
+    slope = 1.0 + curvature
+    bend = 0.5 * f * curvature * (1.0 - 2.0 * derivative)
+    return u - f * slope / (slope * slope + bend)
+
+
+@portable
+def long_logistic_step(m, s, high):
+    """Way and decrease from a margin `m`, where the step along the slope is too long.
+
+    The root is looked for in a bracket. Besides `high`, the step along the slope, it is
+    below the logarithm of `s` beyond the point where the loss bends.
+    """
+    high = smaller(high, np.log1p(s) + larger(-m, 0.0))
+    # What the equation gives for the upper end is below the root.
+    low, u = 0.0, larger(0.0, np.log(s / high - 1.0) - m)
+    for _ in range(MOST_ITERATIONS):
+        derivative = 1.0 / (1.0 + np.exp(m + u))
+        if u > s * derivative:
+            high = u
+        else:
+            low = u
+        last, u = u, halley(u, s, derivative)
+        if not low <= u <= high:
+            u = 0.5 * (low + high)
+        if np.abs(u - last) ** 3 <= 1e-16 * u:  # what is left to go is less
+            break
+    derivative = u / s
+    if u < 1.0:
+        fall = np.log1p(derivative * np.expm1(u))
+    elif m < -1.0:
+        fall = u + np.log(derivative + (1.0 - derivative) * np.exp(-u))
+    else:
+        fall = np.log1p(np.exp(-m)) - np.log1p(np.exp(-m - u))
+    return u, fall - 0.5 * u * derivative
+
+
 class Logistic(NamedTuple):
     r"""Logistic loss :math:`\ln(1 + e^{-yp})`, for :math:`y = \pm 1`."""
 
@@ -108,44 +149,28 @@ class Logistic(NamedTuple):
         return y * np.inf
 
     def proximal(self, y, p, s):
-        # The root of f(u) = u - s sigma(-m - u), with m = yp, by Halley's method. Both
-        # upper ends of its bracket come from u = s sigma(-m - u): s times the largest
-        # sigma, and the logarithm of s beyond the point where the loss bends.
+        # With m = yp, u is the root of f(u) = u - s sigma(-m - u).
         m = y * p
-        derivative = 1.0 / (1.0 + np.exp(m))
-        low = u = 0.0
+        odds = np.exp(m)
+        derivative = 1.0 / (1.0 + odds)
         high = s * derivative
         if high == 0.0:
             return 0.0, 0.0
         if high > 1.0:
-            high = smaller(high, np.log1p(s) + larger(-m, 0.0))
-            # What the equation gives for the upper end is below the root.
-            u = larger(0.0, np.log(s / high - 1.0) - m)
-            derivative = 1.0 / (1.0 + np.exp(m + u))
+            u, decrease = long_logistic_step(m, s, high)
+            return y * u, decrease
+        # Here f is nearly a line, and two steps from u = 0 are enough nearly always.
+        u = growth = 0.0  # growth is e^u - 1
         for _ in range(MOST_ITERATIONS):
-            f = u - s * derivative
-            if f > 0.0:
-                high = u
-            else:
-                low = u
-            curvature = s * derivative * (1.0 - derivative)
-            slope = 1.0 + curvature
-            bend = 0.5 * f * curvature * (1.0 - 2.0 * derivative) / slope
-            last, u = u, u - f / (slope + bend)
-            if not low <= u <= high:
-                u = 0.5 * (low + high)
-            change = np.abs(u - last)
-            if change * change * change * smaller(s, 1.0) <= 1e-16 * u:
-                break  # what is left to go is less than the third power
-            derivative = 1.0 / (1.0 + np.exp(m + u))
+            last, u = u, halley(u, s, derivative)
+            change = u - last
+            if np.abs(change**3) * smaller(s, 1.0) <= 1e-16 * u:
+                growth += (1.0 + growth) * change * (1.0 + change / 2 + change**2 / 6)
+                break
+            growth = np.expm1(u)
+            derivative = 1.0 / (1.0 + odds * (1.0 + growth))
         derivative = u / s
-        if u < 1.0:
-            fall = np.log1p(derivative * np.expm1(u))
-        elif m < -1.0:
-            fall = u + np.log(derivative + (1.0 - derivative) * np.exp(-u))
-        else:
-            fall = np.log1p(np.exp(-m)) - np.log1p(np.exp(-m - u))
-        return y * u, fall - 0.5 * u * derivative
+        return y * u, np.log1p(derivative * growth) - 0.5 * u * derivative
 
     def log_probabilities(self, p):
         """Of the classes, from predictions of shape (n, 1) or (n, K).
