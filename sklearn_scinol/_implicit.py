@@ -61,7 +61,8 @@ class AdaImplicitClassifier(_AdaImplicit, OnlineClassifier):
 
     beta : float, default=1.0
         Scale of the steps, in units of the weights; the best is about the distance to
-        the weights looked for. The theorem asks for :math:`\sqrt 2` times `radius`.
+        the weights looked for. If in doubt, take it too large. The theorem asks for
+        :math:`\sqrt 2` times `radius`.
 
     radius : float, default=None
         If given, weights and intercept stay in the ball of that Euclidean norm (with
@@ -265,7 +266,8 @@ class AdaImplicitRegressor(_AdaImplicit, OnlineRegressor):
 
     beta : float, default=1.0
         Scale of the steps, in units of the weights; the best is about the distance to
-        the weights looked for. The theorem asks for :math:`\sqrt 2` times `radius`.
+        the weights looked for. If in doubt, take it too large. The theorem asks for
+        :math:`\sqrt 2` times `radius`.
 
     radius : float, default=None
         If given, weights and intercept of each output stay in the ball of that
