@@ -41,7 +41,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from csv_stream import MAX_NUMERIC_CLASSES, InputError, open_csv
 from joblib import Parallel, delayed
-from plot_no_tuning import show_progress
+from plot_no_tuning import panels, show_progress
 from scipy import sparse
 from sklearn.datasets import (
     load_breast_cancer,
@@ -375,27 +375,17 @@ def draw_drift(losses):
 
 def draw_sweeps(sweeps):
     """Loss against beta, a panel for each data set."""
-    n_columns = min(3, len(sweeps))
-    n_rows = -(-len(sweeps) // n_columns)
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(4 * n_columns + 1, 3 * n_rows + 0.4),
-        layout="constrained",
-        squeeze=False,
-    )
-    for ax in axes.flat[len(sweeps) :]:
-        ax.set_axis_off()
-    for ax, sweep in zip(axes.flat, sweeps, strict=False):
+    figure, axes = panels(len(sweeps), 3, 4, 3)
+    for ax, sweep in zip(axes, sweeps, strict=True):
         draw_panel(ax, sweep)
     figure.suptitle(
         "One pass over real data; panels end at 1.5 times the loss of predicting 0"
     )
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(),
+        *axes[0].get_legend_handles_labels(),
         loc="upper center",
         bbox_to_anchor=(0.5, 0),  # below the panels
-        ncols=4 if n_columns > 1 else 2,
+        ncols=4 if len(sweeps) > 1 else 2,
         frameon=False,
     )
     return figure

@@ -358,27 +358,33 @@ def conclusions(data_sets, outcomes, rates):
 # -------
 
 
-def draw(data_sets, outcomes, rates, choice, title):
-    """Loss against learning rate, a panel for each data set."""
-    n_columns = min(2, len(data_sets))
-    n_rows = -(-len(data_sets) // n_columns)
+def panels(number, per_row, width, height):
+    """A figure with a number of panels of some size, and these."""
+    n_columns = min(per_row, number)
+    n_rows = -(-number // n_columns)
     figure, axes = plt.subplots(
         n_rows,
         n_columns,
-        figsize=(5 * n_columns + 1, 3.4 * n_rows + 0.4),
+        figsize=(width * n_columns + 1, height * n_rows + 0.4),
         layout="constrained",
         squeeze=False,
     )
-    for ax in axes.flat[len(data_sets) :]:
+    for ax in axes.flat[number:]:
         ax.set_axis_off()
-    for ax, data_set in zip(axes.flat, data_sets, strict=False):
+    return figure, axes.flat[:number]
+
+
+def draw(data_sets, outcomes, rates, choice, title):
+    """Loss against learning rate, a panel for each data set."""
+    figure, axes = panels(len(data_sets), 2, 5, 3.4)
+    for ax, data_set in zip(axes, data_sets, strict=True):
         draw_panel(ax, data_set, outcomes, rates, choice)
     figure.suptitle(title)
     figure.legend(
-        *axes[0, 0].get_legend_handles_labels(),
+        *axes[0].get_legend_handles_labels(),
         loc="upper center",
         bbox_to_anchor=(0.5, 0),  # below the panels
-        ncols=3 if n_columns == 2 else 2,
+        ncols=3 if len(data_sets) > 1 else 2,
         frameon=False,
     )
     return figure
