@@ -326,7 +326,9 @@ class Huber(NamedTuple):
         else:  # down the line and on along the parabola
             way = r / (1.0 + 1.0 / s)
             of_line = kappa * (kappa + 2.0 * beyond) / (1.0 + 1.0 / s)
-            decrease = 0.5 * (of_line - beyond * (beyond / (1.0 + s)))
+            # The quotient is no larger; to say so keeps compilers from a square.
+            of_parabola = beyond * smaller(beyond / (1.0 + s), kappa)
+            decrease = 0.5 * (of_line - of_parabola)
         return np.sign(y - p) * way, decrease
 
 

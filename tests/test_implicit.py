@@ -174,15 +174,16 @@ def test_sample_weight_is_in_the_minimum(engine):
 
 
 @pytest.mark.parametrize("beta", [2.0**-20, 1.0, 2.0**20])
+@pytest.mark.parametrize("fit_intercept", [False, True])
 @cases
-def test_extreme_values_stay_finite(case, beta, engine):
+def test_extreme_values_stay_finite(case, fit_intercept, beta, engine):
     rng = np.random.default_rng(0)
     X0, y0 = case.data()
     for unit in 1e-150, 1.0, 1e150:
         for scale in 1e-150, 1.0, 1e150:
             X = rng.standard_normal(X0.shape) * unit
             y = y0 if case.classifies else rng.standard_normal(y0.shape) * scale
-            estimator = case.make(beta=beta)
+            estimator = case.make(beta=beta, fit_intercept=fit_intercept)
             charged = case.charged(estimator, X, y)
             for numbers in (
                 charged,
@@ -196,6 +197,24 @@ def test_extreme_values_stay_finite(case, beta, engine):
             assert not np.isnan(estimator.cumulative_loss_)
             coef = np.zeros(estimator.coef_.shape)
             assert not np.isnan(estimator.regret_bound(coef))
+
+
+@cases
+def test_extreme_values_in_turn_stay_finite(case, engine):
+    rng = np.random.default_rng(0)
+    X0, y0 = case.data()
+    for beta in 2.0**-20, 1.0, 2.0**20:
+        for _ in range(5):
+            units = 10.0 ** rng.choice([-150, -100, 0, 100, 150], size=(len(y0), 1))
+            y = y0
+            if not case.classifies:
+                scales = 10.0 ** rng.choice([-150, 0, 150], size=y0.shape)
+                y = rng.standard_normal(y0.shape) * scales
+            estimator = case.make(beta=beta, fit_intercept=False)
+            X = rng.standard_normal(X0.shape) * units
+            assert np.isfinite(case.charged(estimator, X, y)).all()
+            assert np.isfinite(estimator.coef_).all()
+            assert np.isfinite(estimator.lambda_).all()
 
 
 @pytest.mark.parametrize("radius", [None, 1.0])
