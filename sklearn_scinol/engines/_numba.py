@@ -28,6 +28,7 @@ from numba.extending import (
 
 from .. import _portable, losses
 from ..learners import averaging
+from ..learners.averaging import SMALLEST_AVERAGED_FACTOR, SMALLEST_FACTOR
 
 __all__ = ["learn"]
 
@@ -80,7 +81,7 @@ _method("step")(lambda self, h, k, g, dot, q, t: self.instance_class.step)
 _method("implicit_step")(
     lambda self, h, k, loss, y, c, dot, q, t: self.instance_class.implicit_step
 )
-_method("take_scale")(lambda self, h, k: self.instance_class.take_scale)
+_method("take_scale")(lambda self, h, k, smallest: self.instance_class.take_scale)
 _method("fold")(lambda self, s, i, scale: self.instance_class.fold)
 
 # Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
@@ -308,13 +309,13 @@ def store_record(source, j, target, i, n_fields, n_outputs):
 
 
 @inlined
-def unit_scale(learner, h, k):
+def unit_scale(learner, h, k, smallest):
     return 1.0
 
 
 @inlined
-def small_scale(learner, h, k):
-    return learner.take_scale(h, k)
+def small_scale(learner, h, k, smallest):
+    return learner.take_scale(h, k, smallest)
 
 
 @jitable
@@ -364,6 +365,8 @@ def _dense_kernel(
     average,
     digest,
 ):
+    smallest = SMALLEST_AVERAGED_FACTOR if average else SMALLEST_FACTOR
+
     def learn_dense(
         learner,
         loss,
@@ -467,7 +470,7 @@ def _dense_kernel(
                 for k in range(n_outputs):
                     clock[k] += factor(learner, h, k, 0.0, t + 1.0)
             for k in range(n_outputs):
-                folded = take_scale(learner, h, k)
+                folded = take_scale(learner, h, k, smallest)
                 if folded != 1.0:
                     fold(learner, s, fields, None, k, folded, clock, average, t)
         return t, weight_sum
@@ -491,6 +494,8 @@ def _sparse_kernel(
     average,
     digest,
 ):
+    smallest = SMALLEST_AVERAGED_FACTOR if average else SMALLEST_FACTOR
+
     def learn_sparse(
         learner,
         loss,
@@ -579,7 +584,7 @@ def _sparse_kernel(
                 for k in range(n_outputs):
                     clock[k] += factor(learner, h, k, 0.0, t + 1.0)
             for k in range(n_outputs):
-                folded = take_scale(learner, h, k)
+                folded = take_scale(learner, h, k, smallest)
                 if folded != 1.0:
                     fold(learner, s, fields, records, k, folded, clock, average, t)
         return t, weight_sum

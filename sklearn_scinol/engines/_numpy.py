@@ -2,7 +2,12 @@
 
 import numpy as np
 
-from ..learners.averaging import record_sum, sum_before
+from ..learners.averaging import (
+    SMALLEST_AVERAGED_FACTOR,
+    SMALLEST_FACTOR,
+    record_sum,
+    sum_before,
+)
 
 __all__ = ["learn"]
 
@@ -131,8 +136,9 @@ def _fold(model):
     """Take factors that have become small into the state of all coordinates."""
     learner, h = model.learner, model.shared_state()
     s = model.state()
+    smallest = SMALLEST_AVERAGED_FACTOR if model.average else SMALLEST_FACTOR
     for k in range(model.n_outputs):
-        scale = learner.take_scale(h, k)
+        scale = learner.take_scale(h, k, smallest)
         if scale == 1.0:
             continue
         if model.average:

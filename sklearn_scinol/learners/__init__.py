@@ -111,10 +111,10 @@ class RowLearner(Learner, Protocol):
         The sample weight is `c`, and not in `x`.
         """
 
-    def take_scale(self, h, k):
-        """Take a factor of the weights out of `h`, for `fold`; 1 if there is none.
+    def take_scale(self, h, k, smallest):
+        """Take a factor below `smallest` out of `h`, for `fold`; 1 if there is none.
 
-        Only where one can become too small, together with `fold`.
+        Only where a factor of the weights can become too small, together with `fold`.
         """
 
     def fold(self, s, i, scale):

@@ -7,6 +7,11 @@ after each trial that counts; without a factor it is the number of those trials.
 
 from .._portable import portable
 
+#: A factor below this goes into the vector. That takes a pass over all coordinates, so
+#: without averages it is only done long before numbers leave the range; sums of factors
+#: lose their digits sooner.
+SMALLEST_FACTOR, SMALLEST_AVERAGED_FACTOR = 1e-50, 1e-3
+
 
 @portable
 def sum_before(total, last, i, w, clock):

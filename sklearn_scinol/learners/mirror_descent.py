@@ -8,9 +8,6 @@ from .._portable import larger, portable, smaller
 
 __all__ = ["MirrorDescent"]
 
-#: A factor below this goes into the vector, so that sums of factors keep their digits.
-SMALLEST_SCALE = 1e-3
-
 #: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
 SMALLEST_SHRINK = 1e-20
 
@@ -86,10 +83,10 @@ class MirrorDescent(Parameters):
         """Learn from the number `g` that `step` gave."""
         s.v[i] -= g * x
 
-    def take_scale(self, h, k):
-        """Take a factor that has become small out of `h`, for `fold`; else give 1."""
+    def take_scale(self, h, k, smallest):
+        """Take a factor below `smallest` out of `h`, for `fold`; else give 1."""
         scale = h.scale[k]
-        if scale >= SMALLEST_SCALE:
+        if scale >= smallest:
             return 1.0
         h.scale[k] = 1.0
         return scale
