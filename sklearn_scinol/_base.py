@@ -91,7 +91,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     # What the subclasses give.
 
     @abstractmethod
-    def _make_learner(self):
+    def _make_learner(self, loss):
         """Learner with the hyperparameters of the estimator."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                before["_model"] = deepcopy(self._model)
+                before["_model"] = self._model.checkpoint()
             else:
                 self._start(X)
             converged = self._run_epochs(X, y, sample_weight, given)
@@ -174,7 +174,8 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             epoch = context.subcontext(task_name="epoch")
             epoch.call_on_fit_task_begin(**tell)
             order = random_state.permutation(n) if self.shuffle else None
-            for _ in self._learn(X, y, sample_weight, order):
+            again = bool(self.loss_curve_)
+            for _ in self._learn(X, y, sample_weight, order, again):
                 pass
             loss = self.loss_curve_[-1]
             self.n_iter_ = len(self.loss_curve_)
@@ -209,11 +210,10 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             if first_call:
                 self._start(X)
                 self.loss_curve_ = []
+            elif self._model.is_small_beside(X):
+                before["_model"] = self._model.checkpoint()
             elif not sparse.issparse(X):
-                if X.size > self._model.fields.size:
-                    before["_model"] = deepcopy(self._model)
-                else:
-                    self._check_finite(X)
+                self._check_finite(X)
             self.n_iter_ = 1
             if method is None:
                 for _ in self._learn(X, y, sample_weight):
@@ -232,7 +232,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     def _check_first_call(self, first_call, classes):
         """Check that `partial_fit` has what it needs; nothing in regression."""
 
-    def _learn(self, X, y, sample_weight, order=None):
+    def _learn(self, X, y, sample_weight, order=None, again=False):
         """Learn once from each row; the mean loss goes to the curve at the end."""
         model = self._model
         loss_before = model.cumulative_loss
@@ -240,7 +240,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         def targets(rows):
             return self._block_targets(y[rows])
 
-        for rows, predictions in model.learn(X, targets, sample_weight, order):
+        for rows, predictions in model.learn(X, targets, sample_weight, order, again):
             if not np.isfinite(predictions).all():
                 # Where a row is not finite, neither is its prediction.
                 if not sparse.issparse(X):
@@ -255,16 +255,21 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             self.loss_curve_.append((model.cumulative_loss - loss_before) / total)
 
     def _start(self, X):
-        center = not sparse.issparse(X) if self.center == "auto" else self.center
-        self._model = LinearModel(
-            self._make_learner(),
-            self._make_loss(),
+        loss = self._make_loss()
+        self._model = self._make_model(
+            X,
+            self._make_learner(loss),
+            loss,
             n_features=X.shape[1],
             n_outputs=self._n_outputs(),
             fit_intercept=self.fit_intercept,
-            center=bool(center),
             average=int(self.average),
         )
+
+    def _make_model(self, X, *arguments, **keywords):
+        """Model before the first row; `X` has the first rows."""
+        center = not sparse.issparse(X) if self.center == "auto" else self.center
+        return LinearModel(*arguments, center=bool(center), **keywords)
 
     # Validation.
 
@@ -385,8 +390,22 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             zero.
         """
         model = self._fitted_model()
-        coef = check_array(coef, ensure_2d=False, dtype=np.float64, input_name="coef")
-        expected = (model.n_outputs, model.n_features)
+        return model.regret_bound(
+            *self._check_comparator(coef, intercept, model.n_features)
+        )
+
+    def _check_comparator(self, coef, intercept, n_columns):
+        """Coefficients of shape (n_outputs, n_columns), and intercepts."""
+        model = self._model
+        coef = check_array(
+            coef,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            dtype=np.float64,
+            input_name="coef",
+        )
+        expected = (model.n_outputs, n_columns)
         if coef.shape != expected and (
             model.n_outputs > 1 or coef.shape != expected[1:]
         ):
@@ -398,8 +417,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
             )
         if not model.fit_intercept and intercept.any():
             raise ValueError("intercept must be 0 where fit_intercept=False.")
-        intercept = np.broadcast_to(intercept, expected[:1])
-        return model.regret_bound(coef.reshape(expected), intercept)
+        return coef.reshape(expected), np.broadcast_to(intercept, expected[:1])
 
 
 def _without_duplicates(X):

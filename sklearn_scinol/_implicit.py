@@ -20,7 +20,7 @@ class _AdaImplicit:
         "radius": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def _make_learner(self):
+    def _make_learner(self, loss):
         radius = np.inf if self.radius is None else float(self.radius)
         return ALGORITHMS[self.algorithm](float(self.beta), radius)
 

@@ -1,5 +1,8 @@
 """A linear model under an online learner: its state, and what can be read from it."""
 
+from abc import ABCMeta, abstractmethod
+from copy import deepcopy
+
 import numpy as np
 from scipy import sparse
 
@@ -7,7 +10,7 @@ from ._config import get_config
 from .engines import SparseRows, get_engine
 from .learners.averaging import sum_before
 
-__all__ = ["LinearModel"]
+__all__ = ["LinearModel", "OnlineModel"]
 
 # A block is what the engines see at a time: enough rows to forget what a block costs,
 # few enough for a copy, where one is needed, to be small (8 MB).
@@ -15,8 +18,8 @@ BLOCK_ENTRIES = 2**20
 BLOCK_ROWS = 8192
 
 
-class LinearModel:
-    """State of an online learner of a linear model, and its predictions.
+class OnlineModel(metaclass=ABCMeta):
+    """A model under an online learner, whatever its weights are stored as.
 
     Parameters
     ----------
@@ -28,61 +31,62 @@ class LinearModel:
         Numbers of features and of outputs.
     fit_intercept : bool
         Whether a constant feature 1 is added, as the last coordinate.
-    center : bool
-        Whether features are centred at their running mean. The intercept is not.
     average : int
         The trial from which on weights are averaged; 0 for none.
 
     Attributes
     ----------
-    fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
-        The learner's state. In C order for dense rows (each field contiguous), in
-        Fortran order for sparse ones (one record a coordinate). With averaging, two
-        fields more: the sum of the weights, and the clock up to which it goes.
     shared : ndarray of shape (n_shared, n_outputs)
         What the learner keeps for all coordinates of an output, if anything.
-    clock : ndarray of shape (n_outputs,)
+    clock : ndarray of shape (2, n_outputs)
         See :mod:`.learners.averaging`.
-    first : ndarray of shape (n_coordinates,)
-        First non-zero value ``|x|`` as the learner saw it, where it asks for that.
-    mean : ndarray of shape (n_features,)
-        Weighted mean of the rows so far, with centring.
-    weight_sum : float
-        Sum of the weights of the rows so far, with centring.
     t : int
         Number of trials so far: rows with a positive weight.
     cumulative_loss : float
         Weighted sum of the losses of the predictions made before each update.
     """
 
-    def __init__(
-        self, learner, loss, n_features, n_outputs, *, fit_intercept, center, average
-    ):
+    def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
         self.learner = learner
         self.loss = loss
         self.n_features = n_features
         self.n_outputs = n_outputs
         self.fit_intercept = fit_intercept
-        self.center = center
         self.average = average
-        initial = [*learner.initial_state()]
-        if average:
-            initial += [0.0, 0.0]
-        shape = (len(initial), n_outputs, self.n_coordinates)
-        self.fields = np.empty(shape)
-        self.fields[:] = np.reshape(initial, (-1, 1, 1))
         shared = [*learner.initial_shared()] if self.learns_by_row else []
         self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
-        self.clock = np.zeros(n_outputs)
-        self.first = np.zeros(self.n_coordinates)
-        self.mean = np.zeros(n_features if center else 0)
-        self.weight_sum = 0.0
+        self.clock = np.zeros((2, n_outputs))
         self.t = 0
         self.cumulative_loss = 0.0
 
-    @property
-    def n_coordinates(self):
-        return self.n_features + self.fit_intercept
+    @abstractmethod
+    def _blocks(self, X, order=None):
+        """Give rows of `X` in order, as slices or indices, some at a time."""
+
+    @abstractmethod
+    def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
+        """Learn from a block of rows; see the engines' functions."""
+
+    @abstractmethod
+    def decision(self, X):
+        """Predictions of rows, each as if it were the next one to learn from.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+
+        Returns
+        -------
+        p : ndarray of shape (n, n_outputs)
+        """
+
+    @abstractmethod
+    def checkpoint(self):
+        """Copy that goes on from here, whatever the model learns from now on."""
+
+    @abstractmethod
+    def is_small_beside(self, X):
+        """Whether a checkpoint costs little beside learning from the rows."""
 
     @property
     def averaging_starts(self):
@@ -93,11 +97,6 @@ class LinearModel:
     def averages(self):
         """Whether predictions are those of averaged weights by now."""
         return 0 < self.average <= self.t
-
-    def state(self, fields=None):
-        """Named arrays of the learner in `fields`, by default the model's own."""
-        fields = self.fields if fields is None else fields
-        return self.learner.State(*fields[: len(self.learner.State._fields)])
 
     @property
     def learns_by_row(self):
@@ -113,7 +112,7 @@ class LinearModel:
         """The loss's Lipschitz constant, which goes into the rows; else 1."""
         return self.loss.lipschitz if self.learner.bounded_gradients else 1.0
 
-    def learn(self, X, targets, sample_weight=None, order=None):
+    def learn(self, X, targets, sample_weight=None, order=None, again=False):
         """Learn from rows in order.
 
         Parameters
@@ -127,6 +126,8 @@ class LinearModel:
             Non-negative weights; None stands for ones.
         order : ndarray of int, default=None
             The order of the rows; None stands for the one they have.
+        again : bool, default=False
+            Whether these are the rows of the last call once more.
 
         Yields
         ------
@@ -136,9 +137,8 @@ class LinearModel:
             Their predictions, each made before its row was learned.
         """
         engine = get_engine(get_config()["engine"])
-        self._arrange(sparse.issparse(X) and not self.center)
+        self._arrange(X, again)
         for rows in self._blocks(X, order):
-            block = self._rows(X, rows)
             y = targets(rows)
             if sample_weight is None:
                 c = np.ones(len(y))
@@ -146,9 +146,14 @@ class LinearModel:
                 c = np.require(sample_weight[rows], np.float64, ["C", "W"])
             predictions = np.empty((len(y), self.n_outputs))
             averaged = np.empty_like(predictions) if self.average else None
-            engine.learn(self, block, y, c, predictions, averaged)
+            self._learn_block(engine, X, rows, y, c, predictions, averaged)
             self._suffer(y, c, predictions)
             yield rows, predictions if averaged is None else averaged
+
+    def _arrange(self, X, again):
+        """Make the state what engines take; joblib maps large ones, to be read only."""
+        self.shared = np.require(self.shared, requirements=["W", "E"])
+        self.clock = np.require(self.clock, requirements=["W", "E"])
 
     def _suffer(self, y, c, predictions):
         with np.errstate(all="ignore"):
@@ -159,14 +164,80 @@ class LinearModel:
             running = np.cumsum(np.append(self.cumulative_loss, c * losses))
         self.cumulative_loss = float(running[-1])
 
-    def _arrange(self, for_sparse_rows):
-        """Make the state what engines take; joblib maps large ones, to be read only."""
-        order = "F" if for_sparse_rows else "C"
+    def _factor(self, q):
+        """What the vectors are multiplied by, for rows of squared norm `q`."""
+        if not self.learns_by_row:
+            return 1.0
+        return self.learner.factor(self.shared_state(), ..., q, self.t + 1)
+
+    def _factor_at_rest(self):
+        """The same for each output, but without a row."""
+        return self._factor(0.0) * np.ones(self.n_outputs)
+
+
+class LinearModel(OnlineModel):
+    """State of an online learner of a linear model, and its predictions.
+
+    Parameters
+    ----------
+    learner, loss, n_features, n_outputs, fit_intercept, average
+        See :class:`OnlineModel`.
+    center : bool
+        Whether features are centred at their running mean. The intercept is not.
+
+    Attributes
+    ----------
+    fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
+        The learner's state. In C order for dense rows (each field contiguous), in
+        Fortran order for sparse ones (one record a coordinate). With averaging, two
+        fields more: the sum of the weights, and the clock up to which it goes.
+    first : ndarray of shape (n_coordinates,)
+        First non-zero value ``|x|`` as the learner saw it, where it asks for that.
+    mean : ndarray of shape (n_features,)
+        Weighted mean of the rows so far, with centring.
+    weight_sum : float
+        Sum of the weights of the rows so far, with centring.
+    """
+
+    def __init__(
+        self, learner, loss, n_features, n_outputs, *, fit_intercept, center, average
+    ):
+        super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
+        self.center = center
+        initial = [*learner.initial_state()]
+        if average:
+            initial += [0.0, 0.0]
+        shape = (len(initial), n_outputs, self.n_coordinates)
+        self.fields = np.empty(shape)
+        self.fields[:] = np.reshape(initial, (-1, 1, 1))
+        self.first = np.zeros(self.n_coordinates)
+        self.mean = np.zeros(n_features if center else 0)
+        self.weight_sum = 0.0
+
+    @property
+    def n_coordinates(self):
+        return self.n_features + self.fit_intercept
+
+    def state(self, fields=None):
+        """Named arrays of the learner in `fields`, by default the model's own."""
+        fields = self.fields if fields is None else fields
+        return self.learner.State(*fields[: len(self.learner.State._fields)])
+
+    def checkpoint(self):
+        return deepcopy(self)
+
+    def is_small_beside(self, X):
+        return not sparse.issparse(X) and X.size > self.fields.size
+
+    def _arrange(self, X, again):
+        super()._arrange(X, again)
+        order = "F" if sparse.issparse(X) and not self.center else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
         self.first = np.require(self.first, requirements=["W", "E"])
-        self.shared = np.require(self.shared, requirements=["W", "E"])
-        self.clock = np.require(self.clock, requirements=["W", "E"])
         self.mean = np.require(self.mean, requirements=["W", "E"])
+
+    def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
+        engine.learn(self, self._rows(X, rows), y, c, predictions, averaged)
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
@@ -202,19 +273,8 @@ class LinearModel:
         )
 
     def decision(self, X):
-        """Predictions of rows, each as if it were the next one to learn from.
-
-        A row beyond the values seen so far has weights of its own; elsewhere this is
-        one product with the weights that all rows share.
-
-        Parameters
-        ----------
-        X : ndarray or CSR array of shape (n, n_features)
-
-        Returns
-        -------
-        p : ndarray of shape (n, n_outputs)
-        """
+        # A row beyond the values seen so far has weights of its own; elsewhere this is
+        # one product with the weights that all rows share.
         p = np.empty((X.shape[0], self.n_outputs))
         predict = self._predict_averaged if self.averages else self._predict
         with np.errstate(all="ignore"):
@@ -241,7 +301,7 @@ class LinearModel:
         """All rows share their weights, up to a factor."""
         w, b = self._vectors()
         squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
-        q = np.reshape(squares.sum(axis=1), (-1, 1)) + self.fit_intercept
+        q = np.asarray(squares.sum(axis=1)).reshape(-1, 1) + self.fit_intercept
         return (Z @ w.T + b) * self._factor(self.lipschitz**2 * q)
 
     def _predict_reached(self, Z):
@@ -279,19 +339,13 @@ class LinearModel:
         # The mean of the rows includes the row itself, at weight 1.
         return self.weight_sum / (self.weight_sum + 1.0)
 
-    def _factor(self, q):
-        """What the vectors are multiplied by, for rows of squared norm `q`."""
-        if not self.learns_by_row:
-            return 1.0
-        return self.learner.factor(self.shared_state(), ..., q, self.t + 1)
-
     def _weights(self):
         """Weights of the features of rows within reach, and the intercepts."""
         if self.averages:
             w, b = np.split(self._averaged_weights(), [self.n_features], axis=1)
             return w, b.sum(axis=1)
         w, b = self._vectors()
-        factor = self._factor(0.0) * np.ones(self.n_outputs)
+        factor = self._factor_at_rest()
         return factor[:, np.newaxis] * w, factor * b
 
     def _vectors(self):
@@ -308,7 +362,7 @@ class LinearModel:
     def _averaged_weights(self):
         total, last = self.fields[-2:]
         at_rest = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
-        w_sum = sum_before(total, last, ..., at_rest, self.clock[:, np.newaxis])
+        w_sum = sum_before(total, last, ..., at_rest, self.clock[0, :, np.newaxis])
         return w_sum / (self.t - self.averaging_starts)
 
     def coefficients(self):

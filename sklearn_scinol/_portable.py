@@ -10,9 +10,11 @@ Functions of scalars alone may branch and loop: NumPy runs them as they are.
 import numpy as np
 
 __all__ = [
+    "EXACT",
     "LARGEST_WEALTH",
     "PORTABLE",
     "TINY",
+    "exact",
     "larger",
     "portable",
     "smaller",
@@ -27,13 +29,21 @@ TINY = np.finfo(np.float64).tiny
 #: square of it, and its sum over any number of features, is finite.
 LARGEST_WEALTH = 1e150
 
-#: The functions that formulas may call: a compiling engine registers them.
-PORTABLE = []
+#: The functions that formulas may call: a compiling engine registers them. Those that
+#: are exact it must compile operation for operation; in others it may reorder sums and
+#: products, which can overflow then, or lose digits.
+PORTABLE, EXACT = [], []
 
 
 def portable(function):
     """Mark a function of scalars or arrays as callable from a formula."""
     PORTABLE.append(function)
+    return function
+
+
+def exact(function):
+    """Mark one in which the order of the operations matters."""
+    EXACT.append(function)
     return function
 
 

@@ -21,7 +21,7 @@ class _ScInOL:
         "initial_wealth": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def _make_learner(self):
+    def _make_learner(self, loss):
         return ALGORITHMS[self.algorithm](float(self.initial_wealth))
 
 

@@ -10,23 +10,35 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._kernels import KernelMethods
 from .learners import ALGORITHMS
 
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
 
 
-class _Baseline:
+class _Baseline(KernelMethods):
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
-        "algorithm": [StrOptions({"ogd", "adaogd"})],
+        **KernelMethods._kernel_constraints,
+        "algorithm": [StrOptions({"ogd", "adaogd", "kernel_gd"})],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
     }
 
-    def _make_learner(self):
+    def _make_learner(self, loss):
+        rate = float(self.learning_rate)
+        if self.algorithm == "kernel_gd":
+            if self.radius is not None:
+                raise ValueError("radius must be None with algorithm='kernel_gd'.")
+            return ALGORITHMS[self.algorithm](rate)
+        if self._has_kernel:
+            raise ValueError(
+                f"kernel must be 'linear' with algorithm={self.algorithm!r}: only "
+                "'kernel_gd' takes others."
+            )
         radius = np.inf if self.radius is None else float(self.radius)
-        return ALGORITHMS[self.algorithm](float(self.learning_rate), radius)
+        return ALGORITHMS[self.algorithm](rate, radius)
 
 
 class BaselineClassifier(_Baseline, OnlineClassifier):
@@ -36,10 +48,12 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 
     Parameters
     ----------
-    algorithm : {"ogd", "adaogd"}, default="ogd"
+    algorithm : {"ogd", "adaogd", "kernel_gd"}, default="ogd"
         "ogd" is projected online gradient descent with steps :math:`\eta_t = \beta /
         \sqrt t` [1]_. "adaogd" has :math:`\eta_t = \beta / \sqrt{\sum_{s \le t}
-        \|g_s\|^2}` with :math:`g_s` the gradients [2]_.
+        \|g_s\|^2}` with :math:`g_s` the gradients [2]_. "kernel_gd" predicts with minus
+        the sum of the gradients, times :math:`\beta / (2 \sqrt t)` [4]_, and learns
+        with kernels as well.
 
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         "log_loss" is the logistic loss; with more than two classes, multinomial
@@ -52,7 +66,36 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 
     radius : float, default=None
         If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm.
+        Euclidean norm. Not with "kernel_gd".
+
+    kernel : str or callable, default="linear"
+        "linear", with weights of the features. With "kernel_gd" also a kernel, with
+        coefficients of rows: a name that
+        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows, such as "rbf" or
+        "poly", a function of two rows that returns a number, or "precomputed". Then `X`
+        is the kernel matrix: each row has its kernels with all rows of the stream, in
+        the order in which they come to :meth:`partial_fit` or have in :meth:`fit`.
+        After as many rows as columns the first is expected once more.
+
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
+        "scale" is one over the number of features times the variance of `X`, "auto" one
+        over the number of features. On a stream, `X` is the first chunk.
+
+    degree : float, default=3
+        Degree of the kernel "poly".
+
+    coef0 : float, default=1
+        Constant in the kernels "poly" and "sigmoid".
+
+    kernel_params : dict, default=None
+        Keywords for a kernel that is a function.
+
+    max_support : int, default=None
+        With a kernel, the most rows to store. None stores every row whose loss has a
+        slope where it is predicted, so that memory grows with the stream, and the time
+        of a row as well. When so many are stored, later rows are projected to the space
+        that these span.
 
     center : {"auto", True, False}, default=False
         Whether each feature is centred at its running mean (the row itself included).
@@ -106,6 +149,18 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercepts.
 
+    support_ : ndarray of shape (n_support,)
+        With a kernel, which rows are stored: their number in the stream, or in `X`.
+
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Those rows. Without columns if the kernel is precomputed.
+
+    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
+        Their coefficients.
+
+    gamma_ : float
+        What `gamma` stands for, with a kernel that has a name.
+
     n_features_in_ : int
         Number of features.
 
@@ -138,7 +193,8 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
     -----
     :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T +
     \sum_t \frac{\eta_t}{2} \|g_t\|^2` (equation 3 of [3]_); infinite for a comparator
-    outside the ball.
+    outside the ball. With "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t
+    \beta \|g_t\|^2 / (4 \sqrt t)`.
 
     References
     ----------
@@ -148,6 +204,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
        optimization." COLT 2010.
     .. [3] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [4] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
 
     Examples
     --------
@@ -177,6 +234,12 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         loss="log_loss",
         learning_rate=1.0,
         radius=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        max_support=None,
         center=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
@@ -193,6 +256,12 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         self.loss = loss
         self.learning_rate = learning_rate
         self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.max_support = max_support
         self.center = center
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -213,10 +282,12 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
 
     Parameters
     ----------
-    algorithm : {"ogd", "adaogd"}, default="ogd"
+    algorithm : {"ogd", "adaogd", "kernel_gd"}, default="ogd"
         "ogd" is projected online gradient descent with steps :math:`\eta_t = \beta /
         \sqrt t` [1]_. "adaogd" has :math:`\eta_t = \beta / \sqrt{\sum_{s \le t}
-        \|g_s\|^2}` with :math:`g_s` the gradients [2]_.
+        \|g_s\|^2}` with :math:`g_s` the gradients [2]_. "kernel_gd" predicts with minus
+        the sum of the gradients, times :math:`\beta / (2 \sqrt t)` [4]_, and learns
+        with kernels as well.
 
     loss : str, default="absolute_error"
         What predictions are charged. "absolute_error" aims at the median, "quantile" at
@@ -230,7 +301,36 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
 
     radius : float, default=None
         If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm.
+        Euclidean norm. Not with "kernel_gd".
+
+    kernel : str or callable, default="linear"
+        "linear", with weights of the features. With "kernel_gd" also a kernel, with
+        coefficients of rows: a name that
+        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows, such as "rbf" or
+        "poly", a function of two rows that returns a number, or "precomputed". Then `X`
+        is the kernel matrix: each row has its kernels with all rows of the stream, in
+        the order in which they come to :meth:`partial_fit` or have in :meth:`fit`.
+        After as many rows as columns the first is expected once more.
+
+    gamma : {"scale", "auto"} or float, default="scale"
+        Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
+        "scale" is one over the number of features times the variance of `X`, "auto" one
+        over the number of features. On a stream, `X` is the first chunk.
+
+    degree : float, default=3
+        Degree of the kernel "poly".
+
+    coef0 : float, default=1
+        Constant in the kernels "poly" and "sigmoid".
+
+    kernel_params : dict, default=None
+        Keywords for a kernel that is a function.
+
+    max_support : int, default=None
+        With a kernel, the most rows to store. None stores every row whose loss has a
+        slope where it is predicted, so that memory grows with the stream, and the time
+        of a row as well. When so many are stored, later rows are projected to the space
+        that these span.
 
     center : {"auto", True, False}, default=False
         Whether each feature is centred at its running mean (the row itself included).
@@ -284,6 +384,18 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
     intercept_ : ndarray of shape (1,) or (n_outputs,)
         Intercepts.
 
+    support_ : ndarray of shape (n_support,)
+        With a kernel, which rows are stored: their number in the stream, or in `X`.
+
+    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
+        Those rows. Without columns if the kernel is precomputed.
+
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        Their coefficients.
+
+    gamma_ : float
+        What `gamma` stands for, with a kernel that has a name.
+
     n_features_in_ : int
         Number of features.
 
@@ -316,7 +428,8 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
     -----
     :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T +
     \sum_t \frac{\eta_t}{2} \|g_t\|^2` (equation 3 of [3]_); infinite for a comparator
-    outside the ball.
+    outside the ball. With "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t
+    \beta \|g_t\|^2 / (4 \sqrt t)`.
 
     References
     ----------
@@ -326,6 +439,7 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
        optimization." COLT 2010.
     .. [3] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [4] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
 
     Examples
     --------
@@ -352,6 +466,12 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
         loss="absolute_error",
         learning_rate=1.0,
         radius=None,
+        kernel="linear",
+        gamma="scale",
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        max_support=None,
         center=False,
         epsilon=0.1,
         quantile=0.5,
@@ -369,6 +489,12 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
         self.loss = loss
         self.learning_rate = learning_rate
         self.radius = radius
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.max_support = max_support
         self.center = center
         self.epsilon = epsilon
         self.quantile = quantile

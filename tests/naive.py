@@ -11,6 +11,10 @@ N. Campolongo, F. Orabona: Temporal Variability in Implicit Online Learning, Neu
 2020: Algorithms 1 and 2, Theorem 5.2, and the gradient descent that they compare with.
 Here the steps are solved by bisection in decimal numbers of `DIGITS` digits, so that
 what is compared with them shows its own rounding errors only.
+
+F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1.
+
+W. M. Koolen: AdaFTRL, 2016; F. Orabona, D. Pál: Scale-Free Online Learning, 2016.
 """
 
 import copy
@@ -239,6 +243,10 @@ class ScInOL:
         algorithm.receive(self.scaled(x, sample_weight))
         return dot(algorithm.weights(), x)
 
+    def at_rest(self, x):
+        """The prediction of a row of weight 1, which each coordinate has seen."""
+        return self.predict(x, 1.0)
+
     def learn(self, x, y, sample_weight):
         """Learn from a row, return its prediction."""
         scaled = self.scaled(x, sample_weight)
@@ -396,6 +404,9 @@ class MirrorDescent:
                 for largest, w_k in zip(self.largest_norm, self.w, strict=True)
             ]
         return [float(p_k) for p_k in p]
+
+    def at_rest(self, x):
+        return dot(self.weights(), x)
 
     def weights(self):
         return [[float(w_ik) for w_ik in w_i] for w_i in zip(*self.w, strict=True)]
@@ -565,6 +576,175 @@ class AdaOGD(GradientDescent):
         return self.beta / self.squares[k].sqrt() if self.squares[k] else None
 
 
+class GradientSum:
+    """Weights that are a multiple of theta, minus the sum of the gradients.
+
+    A row of weight c is the row c * x under a loss whose gradient is g. Everything is
+    computed from the list of the gradients so far, in decimals.
+    """
+
+    def __init__(self, n_coordinates, n_outputs, loss):
+        self.loss = loss
+        self.t = 0
+        self.theta = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        # Of each output, the gradients; and the rows that they belong to.
+        self.gradients = [[] for _ in range(n_outputs)]
+        self.rows = []
+
+    def predict(self, x, sample_weight):
+        """The prediction of the row, were it the next one; nothing is stored."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            x = [Decimal(x_i) for x_i in x]
+            scaled = [Decimal(sample_weight) * x_i for x_i in x]
+            return [
+                float(inner(self.weights_of(k, scaled), x))
+                for k in range(len(self.theta))
+            ]
+
+    def learn(self, x, y, sample_weight):
+        """Learn from a row, return its prediction."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            x = [Decimal(x_i) for x_i in x]
+            scaled = [Decimal(sample_weight) * x_i for x_i in x]
+            p = [inner(self.weights_of(k, scaled), x) for k in range(len(self.theta))]
+            if isinstance(self.loss, Separate):
+                y = [Decimal(y_k) for y_k in y]
+            gradients = self.loss.gradient(y, p)
+            self.t += 1
+            self.rows.append(scaled)
+            for k, g in enumerate(gradients):
+                self.suffer(k, [g * x_i for x_i in scaled])
+        return [float(p_k) for p_k in p]
+
+    def at_rest(self, x):
+        """The prediction of a row as if it were not there to change the weights."""
+        return dot(self.weights(), x)
+
+    def suffer(self, k, gradient):
+        self.gradients[k].append(gradient)
+        self.theta[k] = [a - b for a, b in zip(self.theta[k], gradient, strict=True)]
+
+    def weights(self):
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            zero = [Decimal(0)] * len(self.theta[0])
+            of_outputs = [self.weights_of(k, zero) for k in range(len(self.theta))]
+        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*of_outputs, strict=True)]
+
+    def regret_bound(self, u, trials):
+        u = [[Decimal(u_i) for u_i in u_k] for u_k in zip(*u, strict=True)]
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            return float(sum(self.bound(k, norm(u_k)) for k, u_k in enumerate(u)))
+
+
+class DFEG(GradientSum):
+    """Orabona (2013): Algorithm 1, and the bound of Theorem 1."""
+
+    def __init__(self, n_coordinates, n_outputs, loss, *, a=0.882, delta=1.0):
+        super().__init__(n_coordinates, n_outputs, loss)
+        self.a, self.delta = Decimal(a), Decimal(delta)
+        self.L = Decimal(loss.lipschitz)
+
+    def H(self, rows):
+        lengths = [norm(x) for x in rows]
+        return self.delta + sum(self.L**2 * max(x, x**2) for x in lengths)
+
+    def weights_of(self, k, x):
+        theta, length = self.theta[k], norm(self.theta[k])
+        if length == 0:
+            return theta
+        H = self.H([*self.rows, x])
+        alpha, beta = self.a * H.sqrt(), H ** Decimal("1.5")
+        factor = (length / alpha).exp() / beta / length
+        return [factor * theta_i for theta_i in theta]
+
+    def bound(self, k, u):
+        if not self.rows:
+            return Decimal(0)
+        H = self.H(self.rows)
+        constant = 4 * (1 + 1 / self.a).exp() / (self.L * self.delta.sqrt())
+        if u == 0:
+            return constant
+        return constant + self.a * u * H.sqrt() * ((H ** Decimal("1.5") * u).ln() - 1)
+
+
+class KernelGD(GradientSum):
+    """Of Section 5 there: mirror descent, regularised by sqrt(t) / eta * ||w||^2."""
+
+    def __init__(self, n_coordinates, n_outputs, loss, *, beta=1.0, radius=None):
+        super().__init__(n_coordinates, n_outputs, loss)
+        self.eta = Decimal(beta)
+
+    def weights_of(self, k, x):
+        factor = self.eta / (2 * Decimal(self.t + 1).sqrt())
+        return [factor * theta_i for theta_i in self.theta[k]]
+
+    def bound(self, k, u):
+        squares = sum(
+            self.eta * inner(g, g) / (4 * Decimal(t).sqrt())
+            for t, g in enumerate(self.gradients[k], start=1)
+        )
+        return Decimal(self.t).sqrt() / self.eta * u**2 + squares
+
+
+class AdaFTRL(GradientSum):
+    """Koolen (2016) with R(w) = ||w||^2 / 2 on a ball.
+
+    The mix losses are the minima themselves, and the gaps their differences.
+    """
+
+    divisor = 1
+
+    def __init__(self, n_coordinates, n_outputs, loss, *, radius=1.0):
+        super().__init__(n_coordinates, n_outputs, loss)
+        self.radius = Decimal(radius)
+        self.D = self.radius**2 / 2
+        self.gaps = [Decimal(0)] * n_outputs
+
+    def eta(self, k):
+        return self.divisor * self.D / self.gaps[k] if self.gaps[k] else INFINITY
+
+    def leader(self, theta, eta):
+        """The w of the ball that minimises R(w) / eta - <w, theta>."""
+        if not any(theta):
+            return theta
+        if eta == INFINITY:
+            return [self.radius / norm(theta) * theta_i for theta_i in theta]
+        return projected([eta * theta_i for theta_i in theta], self.radius)
+
+    def mix_loss(self, theta, eta):
+        w = self.leader(theta, eta)
+        return inner(w, w) / 2 / eta - inner(w, theta)
+
+    def weights_of(self, k, x):
+        return self.leader(self.theta[k], self.eta(k))
+
+    def suffer(self, k, gradient):
+        eta, before = self.eta(k), self.theta[k]
+        loss = inner(self.leader(before, eta), gradient)
+        super().suffer(k, gradient)
+        mix = self.mix_loss(self.theta[k], eta) - self.mix_loss(before, eta)
+        self.gaps[k] += max(Decimal(0), loss - mix)
+
+    def bound(self, k, u):
+        if u > self.radius * (1 + Decimal("1e-12")):
+            return INFINITY
+        squares = sum(inner(g, g) for g in self.gradients[k])
+        largest = max((2 * self.radius * norm(g) for g in self.gradients[k]), default=0)
+        return 2 * (self.D * squares).sqrt() + 2 * largest
+
+
+class AdaFTRLOfOrabonaPal(AdaFTRL):
+    """The regularisation and the constant of Orabona and Pál (2016)."""
+
+    divisor = 16
+
+    def bound(self, k, u):
+        if u > self.radius * (1 + Decimal("1e-12")):
+            return INFINITY
+        squares = sum(inner(g, g) for g in self.gradients[k])
+        return Decimal("5.3") * (self.D * squares).sqrt()
+
+
 ALGORITHMS = {
     "scinol1": ScInOL1,
     "scinol2": ScInOL2,
@@ -572,6 +752,10 @@ ALGORITHMS = {
     "iomd": IOMD,
     "ogd": OGD,
     "adaogd": AdaOGD,
+    "dfeg": DFEG,
+    "kernel_gd": KernelGD,
+    "koolen": AdaFTRL,
+    "orabona_pal": AdaFTRLOfOrabonaPal,
 }
 
 
@@ -644,7 +828,11 @@ class Model:
     @property
     def intercept(self):
         """One intercept an output, in the units of the rows given."""
-        at_mean = self.decision_function(self.mean)
+        z = self._centred(self.mean, 1.0)
+        if self._averaging():
+            at_mean = dot(self._average(), z)
+        else:
+            at_mean = self.algorithm.at_rest(z)
         return [
             p - sum(c * m for c, m in zip(coef, self.mean, strict=True))
             for p, coef in zip(at_mean, self.coef, strict=True)
@@ -715,6 +903,10 @@ def dot(weights, x):
 
 def inner(a, b):
     return sum(a_i * b_i for a_i, b_i in zip(a, b, strict=True))
+
+
+def norm(a):
+    return inner(a, a).sqrt()
 
 
 def sign(a):

@@ -1,7 +1,8 @@
 """The cases that the common tests run: every estimator, loss, algorithm and output.
 
 They are read off the package: a new estimator, or a new name among those that its
-parameter `loss` or `algorithm` may take, is a case from then on.
+parameter `loss` or `algorithm` may take, is a case from then on. An estimator without a
+choice of algorithms has the name of its only one here.
 
 `CASES` has every algorithm with every loss. What does not depend on the loss is tested
 with `REPRESENTATIVES`: each algorithm with the default loss of each estimator.
@@ -35,8 +36,26 @@ LOSS_PARAMETERS = {
 }
 
 
+#: The parameter that chooses an algorithm, where it is not `algorithm`.
+CHOICES = {"AdaFTRL": "tuning"}
+
+#: The algorithm of estimators that have no choice.
+ONLY = {"DFEG": "dfeg"}
+
 #: Algorithms that solve for each output by itself.
 IMPLICIT = {"adaimplicit", "iomd"}
+
+#: Algorithms that can keep their weights in a ball.
+IN_BALL = IMPLICIT | {"ogd", "adaogd"}
+
+#: Another value of an algorithm's own parameter, where that is not a scale of steps.
+PARAMETERS = {
+    "scinol1": {"initial_wealth": 0.3},
+    "scinol2": {"initial_wealth": 0.3},
+    "dfeg": {"delta": 0.1},
+    "koolen": {"radius": 3.0},
+    "orabona_pal": {"radius": 3.0},
+}
 
 #: What a parameter of the references is called by an estimator that has it not.
 SYNONYMS = {"beta": "learning_rate"}
@@ -61,28 +80,29 @@ class Case(NamedTuple):
         defaults = {"center": False, "average": self.average, **self.ball}
         if self.diverges:
             defaults["learning_rate"] = 1e-7
+        defaults |= choice(self.estimator, self.algorithm)
         parameters = defaults | LOSS_PARAMETERS.get(self.loss, {}) | parameters
-        return self.estimator(loss=self.loss, algorithm=self.algorithm, **parameters)
+        return self.estimator(loss=self.loss, **parameters)
 
     def has(self, parameter):
         return parameter in self.estimator().get_params()
 
     @property
     def ball(self):
-        """The radius, where the estimator has such a parameter."""
-        return {"radius": self.radius} if self.has("radius") else {}
+        """The radius, where it is another than the estimator's default."""
+        return {} if self.radius is None else {"radius": self.radius}
 
     @property
     def hyperparameters(self):
         """Another value of the algorithm's own parameter, as the references call it."""
-        if self.has("initial_wealth"):
-            return {"initial_wealth": 0.3}
-        return {"beta": 3e-7 if self.diverges else 3.0}
+        beta = {"beta": 3e-7 if self.diverges else 3.0}
+        return PARAMETERS.get(self.algorithm, beta)
 
     @property
     def diverges(self):
         """Whether ordinary step sizes lead to infinity."""
-        return self.algorithm == "ogd" and self.loss.startswith("squared")
+        unadaptive = self.algorithm in ("ogd", "kernel_gd")
+        return unadaptive and self.loss.startswith("squared")
 
     def as_estimator_calls(self, parameters):
         """Rename parameters of the references to those of the estimator."""
@@ -159,11 +179,30 @@ def options(estimator, parameter):
     return sorted(estimator._parameter_constraints[parameter][0].options)
 
 
+def family(estimator):
+    """Name of an estimator without what it estimates."""
+    return estimator.__name__.removesuffix("Classifier").removesuffix("Regressor")
+
+
+def algorithms(estimator):
+    """Names of the algorithms of an estimator."""
+    name = family(estimator)
+    if name in ONLY:
+        return [ONLY[name]]
+    return options(estimator, CHOICES.get(name, "algorithm"))
+
+
+def choice(estimator, algorithm):
+    """Parameter that makes an estimator run an algorithm."""
+    name = family(estimator)
+    return {} if name in ONLY else {CHOICES.get(name, "algorithm"): algorithm}
+
+
 CASES = [
     Case(estimator, loss, algorithm, n_outputs)
     for estimator in ESTIMATORS
     for loss in options(estimator, "loss")
-    for algorithm in options(estimator, "algorithm")
+    for algorithm in algorithms(estimator)
     for n_outputs in (1, 3)
     # Only a joint loss knows that there are several outputs.
     if n_outputs == 1 or loss in (estimator().loss, "hinge")
@@ -175,7 +214,8 @@ AVERAGING = [case._replace(average=15) for case in REPRESENTATIVES if case.class
 ON_BALL = [
     case._replace(radius=0.7)
     for case in CASES
-    if case.ball and (case.algorithm in IMPLICIT or case in REPRESENTATIVES)
+    if case.algorithm in IN_BALL
+    and (case.algorithm in IMPLICIT or case in REPRESENTATIVES)
 ]
 ON_BALL += [case._replace(average=15) for case in ON_BALL if case.algorithm == "iomd"]
 CASES += AVERAGING + ON_BALL

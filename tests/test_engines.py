@@ -17,8 +17,11 @@ from sklearn.base import clone, is_classifier
 
 import sklearn_scinol
 from sklearn_scinol import (
+    AdaFTRLRegressor,
     AdaImplicitClassifier,
     AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
     config_context,
@@ -41,14 +44,17 @@ def kernels(monkeypatch):
     """The kernels that are in use while the test runs, each once."""
     numba_engine = get_engine("numba")
     found = {}
-    get_kernel = numba_engine._kernel
 
-    def spy(*args, **keywords):
-        kernel = get_kernel(*args, **keywords)
-        found[id(kernel)] = kernel
-        return kernel
+    def spy_on(get_kernel):
+        def spy(*args, **keywords):
+            kernel = get_kernel(*args, **keywords)
+            found[id(kernel)] = kernel
+            return kernel
 
-    monkeypatch.setattr(numba_engine, "_kernel", spy)
+        return spy
+
+    for name in ("_kernel", "_combination_kernel"):
+        monkeypatch.setattr(numba_engine, name, spy_on(getattr(numba_engine, name)))
     with config_context(engine="numba"):
         yield found
 
@@ -83,6 +89,11 @@ def memory_mapped(array, path):
         (AdaImplicitClassifier(), 3),
         (AdaImplicitRegressor(loss="huber", radius=1.0), 1),
         (BaselineClassifier(), 3),
+        (DFEGClassifier(), 3),
+        (AdaFTRLRegressor(), 1),
+        (DFEGClassifier(kernel="rbf"), 3),
+        (DFEGRegressor(kernel="rbf", average=True), 1),
+        (DFEGRegressor(kernel="poly", max_support=4), 3),
     ],
     ids=str,
 )

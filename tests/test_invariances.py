@@ -174,12 +174,14 @@ def test_engines(case, layout):
         charged = case.charged(in_numpy, X, y, sample_weight=c)
         by_turns = case.make(center=layout.center)
         case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
+    # In a ball, predictions of rows as long as these are differences of large numbers.
+    tolerance = 1e-11 if case.algorithm in ("koolen", "orabona_pal") else 1e-12
     with config_context(engine="numba"):
         compiled = case.make(center=layout.center)
         assert_close(case.charged(compiled, X, y, sample_weight=c), charged, 1e-12)
         case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
-    assert_close_models(case, compiled, in_numpy, 1e-12)
-    assert_close_models(case, by_turns, in_numpy, 1e-12)
+    assert_close_models(case, compiled, in_numpy, tolerance)
+    assert_close_models(case, by_turns, in_numpy, tolerance)
 
 
 @cases

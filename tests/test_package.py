@@ -57,8 +57,12 @@ def test_engine_auto_is_numba_where_it_is_installed():
         (
             "sklearn_scinol",
             {
+                "AdaFTRLClassifier",
+                "AdaFTRLRegressor",
                 "AdaImplicitClassifier",
                 "AdaImplicitRegressor",
+                "DFEGClassifier",
+                "DFEGRegressor",
                 "ScInOLClassifier",
                 "ScInOLRegressor",
                 "config_context",

@@ -85,7 +85,7 @@ class Comparators:
 
     def __init__(self, case, estimator, X, y, sample_weight):
         self.estimator = estimator
-        self.radius = case.radius
+        self.radius = estimator.get_params().get("radius")
         self.loss = case.reference_loss()
         self.targets = case.reference_targets(y)
         self.sample_weight = sample_weight

@@ -1,6 +1,6 @@
 """Engines: the loops that run a learner over rows, in NumPy or compiled by Numba.
 
-Each is a module with one function, ``learn``, and both do the same.
+Each is a module with the same functions, and both do the same.
 """
 
 from importlib import import_module

@@ -28,15 +28,17 @@ from numba.extending import (
 
 from .. import _portable, losses
 from ..learners import averaging
-from ..learners.averaging import SMALLEST_AVERAGED_FACTOR, SMALLEST_FACTOR
 
-__all__ = ["learn"]
+__all__ = ["learn", "learn_combination"]
 
 # Everything of "fast math" but the promise that there are no NaN and infinities.
 OPTIONS = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "arcp", "nsz"},
 }
+
+# For what must be done operation for operation. "fastmath" would be the caller's.
+STRICT = {"error_model": "numpy", "fastmath": False}
 
 # What is called for every row becomes part of the kernel. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
@@ -63,6 +65,8 @@ expanded = register_jitable(inline="always", **OPTIONS)
 
 for function in _portable.PORTABLE:
     inlined(function)
+for function in _portable.EXACT:
+    register_jitable(forceinline=True, **STRICT)(function)
 
 
 def _method(name):
@@ -81,7 +85,7 @@ _method("step")(lambda self, h, k, g, dot, q, t: self.instance_class.step)
 _method("implicit_step")(
     lambda self, h, k, loss, y, c, dot, q, t: self.instance_class.implicit_step
 )
-_method("take_scale")(lambda self, h, k, smallest: self.instance_class.take_scale)
+_method("take_scale")(lambda self, h, k: self.instance_class.take_scale)
 _method("fold")(lambda self, s, i, scale: self.instance_class.fold)
 
 # Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
@@ -109,7 +113,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         average=averaged is not None,
     )
     if sparse:
-        m = np.diff(X.indptr).max(initial=0) + model.fit_intercept
+        m = np.diff(X.indptr).max(initial=1) + model.fit_intercept
         fields = np.empty((*model.fields.shape[:2], m))
         rows = (X.data, X.indices, X.indptr, model.fields.T)
     else:
@@ -145,6 +149,41 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         model.mean[:] = mean
 
 
+def learn_combination(
+    model, gram, f, moments, y, sample_weight, is_new, room, predictions, averaged
+):
+    """Learn from rows and combinations of them: see the NumPy engine's function."""
+    kernel = _combination_kernel(
+        type(model.learner), type(model.loss), average=averaged is not None
+    )
+    increments = np.zeros((len(y), model.n_outputs))
+    moment_increments = np.zeros((len(y), model.moment.rows.shape[1]))
+    r, t = kernel(
+        model.learner,
+        model.loss,
+        model.lipschitz,
+        model.shared_state(),
+        model.clock,
+        float(model.t),
+        float(model.averaging_starts),
+        gram,
+        f,
+        f if moments is None else moments,
+        y,
+        sample_weight,
+        is_new,
+        room,
+        predictions,
+        predictions if averaged is None else averaged,
+        increments,
+        moment_increments,
+        model.coef.rows,
+        model.moment.rows,
+    )
+    model.t = int(t)
+    return r, increments, moment_increments
+
+
 def _scratch(n_outputs, m):
     """Uninitialised array at some distance from all others.
 
@@ -159,7 +198,6 @@ def _scratch(n_outputs, m):
 def _kernel(learner, loss, *, sparse, center, single_output, average):
     by_row = hasattr(learner, "Shared")
     implicit = hasattr(learner, "implicit_step")
-    folds = hasattr(learner, "fold")
     if implicit:
         derivatives, steps = no_derivatives, implicit_steps
     else:
@@ -169,8 +207,8 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
         factor=shared_factor if by_row else unit_factor,
         derivatives=derivatives,
         steps=steps,
-        take_scale=small_scale if folds else unit_scale,
-        fold=(fold_records if sparse else fold_fields) if folds else fold_nothing,
+        take_scale=small_scale if by_row else unit_scale,
+        fold=(fold_records if sparse else fold_fields) if by_row else fold_nothing,
         n_fields=len(learner.State._fields) + (2 if average else 0),
         keeps_first=learner.keeps_first,
         keeps_weights=not by_row,
@@ -180,10 +218,22 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
         average=average,
         digest=_digest(),
     )
+    return _compile(kernel)
+
+
+@cache
+def _combination_kernel(learner, loss, average):
+    derivatives = joint_derivatives if loss.joint else separate_derivatives
+    return _compile(
+        _combination(derivatives=derivatives, average=average, digest=_digest())
+    )
+
+
+def _compile(kernel, options=OPTIONS):
     try:
-        return numba.njit(kernel, nogil=True, cache=True, **OPTIONS)
+        return numba.njit(kernel, nogil=True, cache=True, **options)
     except RuntimeError:  # there is no folder to keep it in
-        return numba.njit(kernel, nogil=True, **OPTIONS)
+        return numba.njit(kernel, nogil=True, **options)
 
 
 @cache
@@ -280,9 +330,9 @@ def average_row(
         total, last = fields[-2, k], fields[-1, k]
         for j in range(m):
             at_rest = learner.weight(s, (k, j), 0.0, t)
-            sums[j] = averaging.sum_before(total, last, j, at_rest, clock[k])
+            sums[j] = averaging.sum_before(total, last, j, at_rest, clock[0, k])
             if record:
-                averaging.record_sum(total, last, j, sums[j], clock[k])
+                averaging.record_sum(total, last, j, sums[j], clock[0, k])
         p = 0.0
         for j in range(m):  # on its own: `total` and `last` are neighbours
             p += sums[j] * x[j]
@@ -305,17 +355,18 @@ def store_record(source, j, target, i, n_fields, n_outputs):
             target[i, k, f] = source[f, k, j]
 
 
-# A factor that has become small goes into the state of all coordinates.
+# Factors that have become small go into the state, and sums of weights are recorded
+# before their clock restarts, in a pass over all coordinates.
 
 
 @inlined
-def unit_scale(learner, h, k, smallest):
+def unit_scale(learner, h, k):
     return 1.0
 
 
 @inlined
-def small_scale(learner, h, k, smallest):
-    return learner.take_scale(h, k, smallest)
+def small_scale(learner, h, k):
+    return learner.take_scale(h, k)
 
 
 @jitable
@@ -328,7 +379,7 @@ def fold_coordinate(learner, s, fields, k, j, scale, clock, average, t):
     if average:
         i = k, j
         w = learner.weight(s, i, 0.0, t)
-        w_sum = averaging.sum_before(fields[-2], fields[-1], i, w, clock[k])
+        w_sum = averaging.sum_before(fields[-2], fields[-1], i, w, clock[0, k])
         averaging.record_sum(fields[-2], fields[-1], i, w_sum, 0.0)
     learner.fold(s, (k, j), scale)
 
@@ -337,7 +388,7 @@ def fold_coordinate(learner, s, fields, k, j, scale, clock, average, t):
 def fold_fields(learner, s, fields, records, k, scale, clock, average, t):
     for j in range(fields.shape[2]):
         fold_coordinate(learner, s, fields, k, j, scale, clock, average, t)
-    clock[k] = 0.0
+    clock[:, k] = 0.0
 
 
 @jitable
@@ -346,7 +397,7 @@ def fold_records(learner, s, fields, records, k, scale, clock, average, t):
         copy_record(records, i, fields, 0, fields.shape[0], fields.shape[1])
         fold_coordinate(learner, s, fields, k, 0, scale, clock, average, t)
         store_record(fields, 0, records, i, fields.shape[0], fields.shape[1])
-    clock[k] = 0.0
+    clock[:, k] = 0.0
 
 
 def _dense_kernel(
@@ -365,8 +416,6 @@ def _dense_kernel(
     average,
     digest,
 ):
-    smallest = SMALLEST_AVERAGED_FACTOR if average else SMALLEST_FACTOR
-
     def learn_dense(
         learner,
         loss,
@@ -466,13 +515,14 @@ def _dense_kernel(
                 for j in range(m):
                     if first[j] == 0.0:
                         first[j] = np.abs(scale * x[j])
-            if average and t > averaging_starts:
-                for k in range(n_outputs):
-                    clock[k] += factor(learner, h, k, 0.0, t + 1.0)
             for k in range(n_outputs):
-                folded = take_scale(learner, h, k, smallest)
-                if folded != 1.0:
-                    fold(learner, s, fields, None, k, folded, clock, average, t)
+                restarts = False
+                if average and t > averaging_starts:
+                    at_rest = factor(learner, h, k, 0.0, t + 1.0)
+                    restarts = averaging.tick(clock, k, at_rest)
+                taken = take_scale(learner, h, k)
+                if restarts or taken != 1.0:
+                    fold(learner, s, fields, None, k, taken, clock, average, t)
         return t, weight_sum
 
     return learn_dense
@@ -494,8 +544,6 @@ def _sparse_kernel(
     average,
     digest,
 ):
-    smallest = SMALLEST_AVERAGED_FACTOR if average else SMALLEST_FACTOR
-
     def learn_sparse(
         learner,
         loss,
@@ -580,13 +628,98 @@ def _sparse_kernel(
                 store_record(fields, j, records, i, n_fields, n_outputs)
             if fit_intercept:
                 store_record(fields, nnz, records, first.size - 1, n_fields, n_outputs)
-            if average and t > averaging_starts:
-                for k in range(n_outputs):
-                    clock[k] += factor(learner, h, k, 0.0, t + 1.0)
             for k in range(n_outputs):
-                folded = take_scale(learner, h, k, smallest)
-                if folded != 1.0:
-                    fold(learner, s, fields, records, k, folded, clock, average, t)
+                restarts = False
+                if average and t > averaging_starts:
+                    at_rest = factor(learner, h, k, 0.0, t + 1.0)
+                    restarts = averaging.tick(clock, k, at_rest)
+                taken = take_scale(learner, h, k)
+                if restarts or taken != 1.0:
+                    fold(learner, s, fields, records, k, taken, clock, average, t)
         return t, weight_sum
 
     return learn_sparse
+
+
+# Combinations of rows.
+
+
+def _combination(*, derivatives, average, digest):
+    def learn_combination(
+        learner,
+        loss,
+        lipschitz,
+        h,
+        clock,
+        t,
+        averaging_starts,
+        gram,
+        f,
+        moments,
+        y,
+        sample_weight,
+        is_new,
+        room,
+        predictions,
+        averaged,
+        increments,
+        moment_increments,
+        coef,
+        moment,
+    ):
+        digest  # noqa: B018 - see the module's docstring
+        n_outputs, n = f.shape
+        g = np.empty(n_outputs)
+        dots = np.empty(n_outputs)
+        r = 0
+        while r < n and room > 0:
+            c = sample_weight[r]
+            learns = c > 0.0
+            t += 1.0
+            scale = lipschitz * (c if learns else 1.0)
+            q = scale * scale * _portable.larger(gram[r, r], 0.0)
+            for k in range(n_outputs):
+                dots[k] = f[k, r]
+                predictions[r, k] = dots[k] * learner.factor(h, k, q, t)
+            if average:
+                n_averaged = t - 1.0 - averaging_starts
+                for k in range(n_outputs):
+                    p = predictions[r, k]
+                    if n_averaged > 0.0:
+                        p = (moments[k, r] + clock[0, k] * dots[k]) / n_averaged
+                    averaged[r, k] = p
+            if not learns:
+                t -= 1.0
+                r += 1
+                continue
+            derivatives(loss, lipschitz, y, predictions, r, g)
+            gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
+            takes_room = False
+            for k in range(n_outputs):
+                increment = -scale * g[k]
+                if increment == 0.0:
+                    continue
+                takes_room = is_new[r]
+                increments[r, k] = increment
+                for j in range(r, n):
+                    f[k, j] += increment * gram[r, j]
+                if average:
+                    moment_increments[r, k] = -clock[0, k] * increment
+                    for j in range(r, n):
+                        moments[k, j] += moment_increments[r, k] * gram[r, j]
+            if takes_room:
+                room -= 1
+            if average and t > averaging_starts:
+                for k in range(n_outputs):
+                    at_rest = learner.factor(h, k, 0.0, t + 1.0)
+                    if averaging.tick(clock, k, at_rest):
+                        for j in range(n):
+                            moments[k, j] += clock[0, k] * f[k, j]
+                            moment_increments[j, k] += clock[0, k] * increments[j, k]
+                        for j in range(coef.shape[0]):
+                            moment[j, k] += clock[0, k] * coef[j, k]
+                        clock[:, k] = 0.0
+            r += 1
+        return r, t
+
+    return learn_combination

@@ -2,14 +2,9 @@
 
 import numpy as np
 
-from ..learners.averaging import (
-    SMALLEST_AVERAGED_FACTOR,
-    SMALLEST_FACTOR,
-    record_sum,
-    sum_before,
-)
+from ..learners.averaging import record_sum, sum_before, tick
 
-__all__ = ["learn"]
+__all__ = ["learn", "learn_combination"]
 
 
 def learn(model, X, y, sample_weight, predictions, averaged):
@@ -39,7 +34,6 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
     x = np.ones(model.n_coordinates)
     features = x[: model.n_features]
     s = model.state()
-    folds = hasattr(model.learner, "fold")
     any_unseen = model.learner.keeps_first and not model.first.all()
     first = model.first if any_unseen else None
     for r in range(X.shape[0]):
@@ -59,14 +53,13 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
         predictions[r] = _learn_row(
             model, s, model.fields, first, x, y[r], c, averaged_r
         )
-        if folds:
-            _fold(model)
+        if c > 0:
+            _end_trial(model)
 
 
 def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
     intercept = np.arange(model.n_features, model.n_coordinates)
     ones = np.ones(intercept.size)
-    folds = hasattr(model.learner, "fold")
     for r in range(X.indptr.size - 1):
         nonzero = slice(X.indptr[r], X.indptr[r + 1])
         i = np.concatenate([X.indices[nonzero], intercept])
@@ -82,8 +75,7 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
             model.fields[:, :, i] = fields
             if first is not None:
                 model.first[i] = first
-            if folds:
-                _fold(model)
+            _end_trial(model)
 
 
 def _learn_row(model, s, fields, first, x, y, c, averaged):
@@ -102,7 +94,7 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
     n_averaged = t - 1 - model.averaging_starts
     if averaged is not None:
         total, last = fields[-2:]
-        at_rest, clock = learner.weight(s, ..., 0.0, t), model.clock[:, np.newaxis]
+        at_rest, clock = learner.weight(s, ..., 0.0, t), model.clock[0, :, np.newaxis]
         w_sum = sum_before(total, last, ..., at_rest, clock)
         averaged[:] = (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0 else p
         if c > 0:
@@ -118,33 +110,97 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
             if model.lipschitz != 1.0:
                 g = g / model.lipschitz
             if h is not None:
-                g = [
-                    learner.step(h, k, g[k], scale * dot[k], q, t)
-                    for k in range(model.n_outputs)
-                ]
+                g = _steps(learner, h, g, scale * dot, q, t)
         g = np.reshape(g, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)
         model.t = t
-        if averaged is not None and n_averaged >= 0:
-            model.clock += 1.0 if h is None else learner.factor(h, ..., 0.0, t + 1)
     return p
 
 
-def _fold(model):
-    """Take factors that have become small into the state of all coordinates."""
-    learner, h = model.learner, model.shared_state()
-    s = model.state()
-    smallest = SMALLEST_AVERAGED_FACTOR if model.average else SMALLEST_FACTOR
+def _steps(learner, h, g, dots, q, t):
+    return np.array([learner.step(h, k, g[k], dots[k], q, t) for k in range(g.size)])
+
+
+def _end_trial(model):
+    """Let the clocks tick; keep them and factors in range, by passes over all."""
+    learner, s, h = model.learner, model.state(), model.shared_state()
+    averages = model.average and model.t > model.averaging_starts
+    if h is None:
+        model.clock += 1.0 if averages else 0.0
+        return
     for k in range(model.n_outputs):
-        scale = learner.take_scale(h, k, smallest)
-        if scale == 1.0:
-            continue
-        if model.average:
-            total, last = model.fields[-2:]
-            at_rest = learner.weight(s, k, 0.0, model.t)
-            w_sum = sum_before(total, last, k, at_rest, model.clock[k])
-            record_sum(total, last, k, w_sum, 0.0)
-            model.clock[k] = 0.0
-        learner.fold(s, k, scale)
+        restarts = False
+        if averages:
+            restarts = tick(model.clock, k, learner.factor(h, k, 0.0, model.t + 1))
+        scale = learner.take_scale(h, k)
+        if restarts or scale != 1.0:
+            if model.average:
+                total, last = model.fields[-2:]
+                at_rest = learner.weight(s, k, 0.0, model.t)
+                w_sum = sum_before(total, last, k, at_rest, model.clock[0, k])
+                record_sum(total, last, k, w_sum, 0.0)
+                model.clock[:, k] = 0.0
+            learner.fold(s, k, scale)
+
+
+def learn_combination(
+    model, gram, f, moments, y, sample_weight, is_new, room, predictions, averaged
+):
+    """Learn from rows whose weights are combinations of those rows and of others.
+
+    Parameters
+    ----------
+    model : KernelModel
+        Changed in place, except for the coefficients of the rows.
+    gram : ndarray of shape (n, n)
+        Inner products of the rows.
+    f, moments : ndarray of shape (K, n)
+        Products of the rows with the combinations of coefficients ``model.coef`` and
+        ``model.moment`` before the first row; changed. `moments` is read with averaging
+        only.
+    y, sample_weight, predictions, averaged
+        See :func:`learn`.
+    is_new : ndarray of bool of shape (n,)
+        Whether a row takes room when its coefficient changes.
+    room : int
+        For how many rows there is room. Learning stops when all is taken.
+
+    Returns
+    -------
+    n_learned : int
+    increments, moment_increments : ndarray of shape (n, K)
+        Changes of the rows' coefficients. The latter without columns unless averaging.
+    """
+    learner, loss, h = model.learner, model.loss, model.shared_state()
+    clock, starts = model.clock, model.averaging_starts
+    increments = np.zeros((len(y), model.n_outputs))
+    moment_increments = np.zeros((len(y), model.moment.rows.shape[1]))
+    r = 0
+    with np.errstate(all="ignore"):
+        while r < len(y) and room > 0:
+            t, c, dot = model.t + 1, sample_weight[r], f[:, r]
+            scale = model.lipschitz * (c or 1.0)
+            q = scale * scale * max(gram[r, r], 0.0)
+            predictions[r] = p = learner.factor(h, ..., q, t) * dot
+            if averaged is not None:
+                n = t - 1 - starts
+                averaged[r] = (moments[:, r] + clock[0] * dot) / n if n > 0 else p
+            if c > 0:
+                g = loss.gradient(y[r], p) / model.lipschitz
+                increments[r] = -scale * _steps(learner, h, g, scale * dot, q, t)
+                f[:, r:] += increments[r, :, np.newaxis] * gram[r, r:]
+                model.t = t
+                room -= is_new[r] and increments[r].any()
+            if c > 0 and averaged is not None:
+                moment_increments[r] = -clock[0] * increments[r]
+                moments[:, r:] += moment_increments[r, :, np.newaxis] * gram[r, r:]
+                for k in range(model.n_outputs if t > starts else 0):
+                    if tick(clock, k, learner.factor(h, k, 0.0, t + 1)):
+                        moments[k] += clock[0, k] * f[k]
+                        moment_increments[:, k] += clock[0, k] * increments[:, k]
+                        model.moment.rows[:, k] += clock[0, k] * model.coef.rows[:, k]
+                        clock[:, k] = 0.0
+            r += 1
+    return r, increments, moment_increments

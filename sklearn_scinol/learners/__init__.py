@@ -13,24 +13,30 @@ a whole row take scalars, in both engines, and may branch and loop.
 
 from typing import NamedTuple, Protocol
 
+from .adaftrl import AdaFTRL
+from .dfeg import DFEG
 from .gradient_descent import OGD, AdaOGD
 from .implicit import IOMD, AdaImplicit
+from .kernel_gd import KernelGD
 from .scinol1 import ScInOL1
 from .scinol2 import ScInOL2
 
 __all__ = [
     "ALGORITHMS",
+    "DFEG",
     "IOMD",
     "OGD",
+    "AdaFTRL",
     "AdaImplicit",
     "AdaOGD",
+    "KernelGD",
     "Learner",
     "RowLearner",
     "ScInOL1",
     "ScInOL2",
 ]
 
-#: Name of each algorithm, as in the estimators' parameter `algorithm`.
+#: The algorithms, by the names that estimators with a choice of them give them.
 ALGORITHMS = {
     "scinol1": ScInOL1,
     "scinol2": ScInOL2,
@@ -38,6 +44,7 @@ ALGORITHMS = {
     "iomd": IOMD,
     "ogd": OGD,
     "adaogd": AdaOGD,
+    "kernel_gd": KernelGD,
 }
 
 
@@ -111,11 +118,8 @@ class RowLearner(Learner, Protocol):
         The sample weight is `c`, and not in `x`.
         """
 
-    def take_scale(self, h, k, smallest):
-        """Take a factor below `smallest` out of `h`, for `fold`; 1 if there is none.
-
-        Only where a factor of the weights can become too small, together with `fold`.
-        """
+    def take_scale(self, h, k):
+        """Take a factor that is too small out of `h`, for `fold`; else give 1."""
 
     def fold(self, s, i, scale):
         """Multiply the weights by a factor, in the state."""

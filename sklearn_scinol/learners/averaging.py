@@ -2,15 +2,16 @@
 
 The weights of an output are a factor times a vector (the factor is 1 for most learners)
 and the factor may change with each trial. A clock, one an output, sums the factors
-after each trial that counts; without a factor it is the number of those trials.
+after each trial that counts; without a factor it is the number of those trials. A
+second row of the clock counts them. Where factors have become small the clock restarts
+from 0, which takes a pass over all coordinates.
 """
 
 from .._portable import portable
 
-#: A factor below this goes into the vector. That takes a pass over all coordinates, so
-#: without averages it is only done long before numbers leave the range; sums of factors
-#: lose their digits sooner.
-SMALLEST_FACTOR, SMALLEST_AVERAGED_FACTOR = 1e-50, 1e-3
+#: The mean tick may be so many times the latest one: times are differences of what the
+#: clock shows, and lose as many digits.
+LARGEST_TICK = 1e2
 
 
 @portable
@@ -28,3 +29,11 @@ def record_sum(total, last, i, value, clock):
     """Store what :func:`sum_before` gave."""
     total[i] = value
     last[i] = clock
+
+
+@portable
+def tick(clock, k, factor):
+    """Let the clock go on; whether all sums have to be recorded, for it to restart."""
+    clock[0, k] += factor
+    clock[1, k] += 1.0
+    return clock[0, k] > LARGEST_TICK * clock[1, k] * factor

@@ -11,6 +11,10 @@ __all__ = ["MirrorDescent"]
 #: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
 SMALLEST_SHRINK = 1e-20
 
+#: A scale below this goes into the vector. That takes a pass over all coordinates, so
+#: it is only done long before numbers leave the range.
+SMALLEST_SCALE = 1e-50
+
 
 class State(NamedTuple):
     """One entry a coordinate and output."""
@@ -83,10 +87,10 @@ class MirrorDescent(Parameters):
         """Learn from the number `g` that `step` gave."""
         s.v[i] -= g * x
 
-    def take_scale(self, h, k, smallest):
-        """Take a factor below `smallest` out of `h`, for `fold`; else give 1."""
+    def take_scale(self, h, k):
+        """Take a scale that has become tiny out of `h`, for `fold`; else give 1."""
         scale = h.scale[k]
-        if scale >= smallest:
+        if scale >= SMALLEST_SCALE:
             return 1.0
         h.scale[k] = 1.0
         return scale

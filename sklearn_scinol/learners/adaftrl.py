@@ -1,0 +1,127 @@
+"""AdaFTRL of Orabona and Pál (2016) on a Euclidean ball, also tuned as by Koolen."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import exact, larger, portable, smaller
+from .gradient_sum import GradientSum, safe_norm, subtract
+
+__all__ = ["TUNINGS", "AdaFTRL"]
+
+#: Divisor of the regularisation, by the name of its authors.
+TUNINGS = {"koolen": 1.0, "orabona_pal": 16.0}
+
+
+class Shared(NamedTuple):
+    """One entry an output; the losses are those that are linear in the weights."""
+
+    norm: np.ndarray  # of theta, the negative sum of the losses
+    error: np.ndarray  # what rounding may have done to the norm
+    delta_sum: np.ndarray  # sum of the mixability gaps
+    total: np.ndarray  # root of the sum of the losses' squared norms
+    largest: np.ndarray  # largest norm of a loss
+
+
+class Parameters(NamedTuple):
+    """Hyperparameters.
+
+    Parameters
+    ----------
+    radius : float
+        Radius `U` of the ball.
+    divisor : float
+        See :data:`TUNINGS`.
+    """
+
+    radius: float = 1.0
+    divisor: float = 1.0
+
+
+class AdaFTRL(GradientSum, Parameters):
+    r"""Follow the leader, regularised by the mixability gaps so far.
+
+    With :math:`R(w) = \tfrac12 \|w\|^2`, :math:`D = U^2 / 2` and
+    :math:`1 / \eta_t = \sum_{s < t} \delta_s / (c D)`, where `c` is the divisor,
+
+    .. math::
+        w_t = \arg\min_{\|w\| \le U} -\langle w, \theta_t \rangle + R(w) / \eta_t
+        = \min(\eta_t, U / \|\theta_t\|) \, \theta_t.
+
+    The gap :math:`\delta_t` is what the loss of :math:`w_t` is more than the increase
+    of that minimum.
+    """
+
+    __slots__ = ()
+
+    Shared = Shared
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(norm=0.0, error=0.0, delta_sum=0.0, total=0.0, largest=0.0)
+
+    def factor(self, h, k, q, t):
+        """What theta is multiplied by; irrelevant while theta is 0."""
+        return smaller(rate(self, h, k), self.radius / safe_norm(h, k))
+
+    def step(self, h, k, g, dot, q, t):
+        """Add the mixability gap of the row, and the row to the norm of theta."""
+        root = np.sqrt(q)
+        length = np.abs(g) * root
+        if length == 0.0:
+            return 0.0
+        along = np.sign(g) * dot / root
+        before = h.norm[k]
+        subtract(h, k, along, length)
+        gap = mixability_gap(
+            rate(self, h, k), self.radius, along, length, before, h.norm[k]
+        )
+        h.delta_sum[k] += larger(gap, 0.0)
+        h.total[k] = np.hypot(h.total[k], length)
+        h.largest[k] = larger(h.largest[k], length)
+        return g
+
+    def regret_bound(self, s, h, u, t, first):
+        """For each output; infinite where `u` is not in the ball."""
+        main = self.radius * np.sqrt(0.5) * h.total
+        if self.divisor == TUNINGS["koolen"]:
+            bound = 2.0 * main + 4.0 * self.radius * h.largest
+        else:
+            bound = 5.3 * main
+        norm = np.sqrt((u * u).sum(axis=1))
+        return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+
+@portable
+def rate(learner, h, k):
+    """Learning rate: infinite before the first loss that is not 0."""
+    return 0.5 * learner.divisor * learner.radius * learner.radius / h.delta_sum[k]
+
+
+@exact
+def mixability_gap(eta, radius, along, length, before, after):
+    """Gap of a linear loss, from the norms of theta before and after it.
+
+    The loss has norm `length`, and theta the inner product `along` with it divided by
+    its norm. Where the leader is inside of the ball both times, or on the sphere both
+    times, next to nothing would be left of a difference of the minima.
+    """
+    if eta == np.inf:
+        return radius * length
+    was_inside, is_inside = eta * before <= radius, eta * after <= radius
+    if was_inside and is_inside:
+        return 0.5 * eta * length * length
+    if not (was_inside or is_inside):
+        slope = along / before + (length - 2.0 * along) / (before + after)
+        return radius * length * slope
+    loss = (eta if was_inside else radius / before) * along * length
+    increase = minimum(eta, radius, after) - minimum(eta, radius, before)
+    return loss - increase
+
+
+@exact
+def minimum(eta, radius, norm):
+    """Of ``R(w) / eta - <w, theta>`` over the ball, from the norm of theta."""
+    if eta * norm <= radius:
+        return -0.5 * eta * norm * norm
+    return radius * (0.5 * radius / eta - norm)

@@ -1,0 +1,81 @@
+"""Dimension-free exponentiated gradient of Orabona (NIPS 2013), Algorithm 1."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import LARGEST_WEALTH, larger, smaller
+from .gradient_sum import GradientSum, safe_norm, subtract
+
+__all__ = ["DFEG"]
+
+LARGEST_EXPONENT = np.log(LARGEST_WEALTH)
+
+
+class Shared(NamedTuple):
+    """One entry an output."""
+
+    H: np.ndarray  # delta plus the sum of L^2 max(||x||, ||x||^2)
+    norm: np.ndarray  # of theta
+    error: np.ndarray  # what rounding may have done to the norm
+
+
+class Parameters(NamedTuple):
+    """Hyperparameters.
+
+    Parameters
+    ----------
+    a : float
+        Factor of the exponents' scale; the proof holds from 0.882 to 1.109.
+    delta : float
+        Value of `H` before the first row.
+    lipschitz : float
+        Lipschitz constant `L` of the loss.
+    """
+
+    a: float = 0.882
+    delta: float = 1.0
+    lipschitz: float = 1.0
+
+
+class DFEG(GradientSum, Parameters):
+    r"""Exponentiated gradient on the norm, in whatever dimension.
+
+    .. math::
+        w_t = \frac{\theta_t}{\|\theta_t\|} H_t^{-3/2}
+        \exp \frac{\|\theta_t\|}{a \sqrt{H_t}}, \qquad
+        H_t = \delta + \sum_{s \le t} L^2 \max(\|x_s\|, \|x_s\|^2).
+    """
+
+    __slots__ = ()
+
+    Shared = Shared
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(H=self.delta, norm=0.0, error=0.0)
+
+    def factor(self, h, k, q, t):
+        """What theta is multiplied by, for a row of squared norm `q`."""
+        H = h.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
+        norm = safe_norm(h, k)
+        exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
+        return np.exp(smaller(exponent, LARGEST_EXPONENT)) / norm
+
+    def step(self, h, k, g, dot, q, t):
+        """Take the row into `H` and into the norm of theta."""
+        root = np.sqrt(q)
+        h.H[k] += self.lipschitz * self.lipschitz * larger(root, q)
+        if g == 0.0 or root == 0.0:
+            return 0.0
+        subtract(h, k, np.sign(g) * dot / root, np.abs(g) * root)
+        return g
+
+    def regret_bound(self, s, h, u, t, first):
+        """Theorem 1, for each output; no regret before the first row."""
+        norm = np.sqrt((u * u).sum(axis=1))
+        constant = 4.0 * np.exp(1.0 + 1.0 / self.a)
+        constant = constant / (self.lipschitz * np.sqrt(self.delta))
+        logarithm = np.log(norm) + 1.5 * np.log(h.H) - 1.0
+        growth = self.a * np.sqrt(h.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
+        return np.where(t > 0, constant + growth, 0.0)

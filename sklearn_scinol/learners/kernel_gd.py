@@ -1,0 +1,58 @@
+"""Gradient descent on the sum of gradients, which learns with kernels as well."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .gradient_sum import GradientSum
+
+__all__ = ["KernelGD"]
+
+
+class Shared(NamedTuple):
+    """One entry an output."""
+
+    delta_sum: np.ndarray  # the part of the regret that the comparator has no part in
+
+
+class Parameters(NamedTuple):
+    """Hyperparameters.
+
+    Parameters
+    ----------
+    eta : float
+        Scale of the step sizes.
+    """
+
+    eta: float = 1.0
+
+
+class KernelGD(GradientSum, Parameters):
+    r"""Mirror descent with the regulariser :math:`\sqrt t \|w\|^2 / \eta`.
+
+    .. math:: w_t = \frac{\eta}{2 \sqrt t} \theta_t
+
+    The competitor of Orabona (NIPS 2013), Section 5. Its regret against `u` is at most
+    :math:`\sqrt T \|u\|^2 / \eta + \sum_t \eta \|g_t x_t\|^2 / (4 \sqrt t)`.
+    """
+
+    __slots__ = ()
+
+    Shared = Shared
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(delta_sum=0.0)
+
+    def factor(self, h, k, q, t):
+        """What theta is multiplied by at row `t`."""
+        return 0.5 * self.eta / np.sqrt(t)
+
+    def step(self, h, k, g, dot, q, t):
+        """Record what the row may add to the regret."""
+        h.delta_sum[k] += 0.25 * self.eta * (g * g * q) / np.sqrt(t)
+        return g
+
+    def regret_bound(self, s, h, u, t, first):
+        """For each output."""
+        return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + h.delta_sum
