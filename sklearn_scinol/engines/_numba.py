@@ -27,9 +27,9 @@ from numba.extending import (
 )
 
 from .. import _portable, losses
-from ..learners import averaging
+from ..learners import averaging, hedge
 
-__all__ = ["learn", "learn_combination"]
+__all__ = ["learn", "learn_combination", "learn_rounds"]
 
 # Everything of "fast math" but the promise that there are no NaN and infinities.
 OPTIONS = {
@@ -723,3 +723,62 @@ def _combination(*, derivatives, average, digest):
         return r, t
 
     return learn_combination
+
+
+# Rounds of experts' losses. Their sums are not reordered: exponentials take the time,
+# and rounds must give the same numbers wherever arrays happen to lie.
+
+
+def learn_rounds(losses, smallest, log_K, L, w, totals, Delta, mixture_loss, weights):
+    """Learn from rounds of experts' losses in order: see the NumPy engine's."""
+    kernel = _hedge_kernel()
+    excess = np.empty_like(L)
+    return kernel(
+        losses, smallest, log_K, L, w, totals, Delta, mixture_loss, weights, excess
+    )
+
+
+@cache
+def _hedge_kernel():
+    digest = _digest()
+
+    def learn_rounds(
+        losses, smallest, log_K, L, w, totals, Delta, mixture_loss, weights, excess
+    ):
+        digest  # noqa: B018 - see the module's docstring
+        n, K = losses.shape
+        unit = hedge.unit(Delta, log_K)
+        for r in range(n):
+            h = 0.0
+            rise = np.inf
+            for k in range(K):
+                weights[r, k] = w[k]
+                totals[k] += losses[r, k]
+                excess[k] = losses[r, k] - smallest[r]
+                h += w[k] * excess[k]
+                L[k] += excess[k]
+                rise = _portable.smaller(rise, L[k])
+            mixture_loss += smallest[r] + h
+            for k in range(K):
+                L[k] -= rise
+            if hedge.is_mild(h, unit):
+                spreads = 0.0
+                for k in range(K):
+                    spreads += hedge.spread(w[k], excess[k], h, unit)
+                Delta += hedge.gap_from_spreads(spreads, unit)
+            else:
+                shares = largest = 0.0
+                for k in range(K):
+                    shares += hedge.share(L[k], unit)
+                    largest = _portable.larger(largest, w[k])
+                Delta += hedge.gap_from_shares(h, rise, largest, shares, unit)
+            unit = hedge.unit(Delta, log_K)
+            shares = 0.0
+            for k in range(K):
+                w[k] = hedge.share(L[k], unit)
+                shares += w[k]
+            for k in range(K):
+                w[k] /= shares
+        return Delta, mixture_loss
+
+    return _compile(learn_rounds, STRICT)

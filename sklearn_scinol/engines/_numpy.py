@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from ..learners import hedge
 from ..learners.averaging import record_sum, sum_before, tick
 
-__all__ = ["learn", "learn_combination"]
+__all__ = ["learn", "learn_combination", "learn_rounds"]
 
 
 def learn(model, X, y, sample_weight, predictions, averaged):
@@ -204,3 +205,51 @@ def learn_combination(
                         clock[:, k] = 0.0
             r += 1
     return r, increments, moment_increments
+
+
+def learn_rounds(losses, smallest, log_K, L, w, totals, Delta, mixture_loss, weights):
+    """Learn from rounds of experts' losses in order, with AdaHedge.
+
+    Parameters
+    ----------
+    losses : ndarray of shape (n, K)
+        C-contiguous float64.
+    smallest : ndarray of shape (n,)
+        The smallest loss of each round.
+    log_K : float
+        ln K.
+    L, w, totals : ndarrays of shape (K,)
+        Cumulative losses less the smallest of them, weights, and cumulative losses as
+        they are. Changed in place.
+    Delta, mixture_loss : float
+        Sum of the mixability gaps, and of the losses of the mixture.
+    weights : ndarray of shape (n, K)
+        Filled with the weights before each round.
+
+    Returns
+    -------
+    Delta, mixture_loss : float
+        The same after the rounds.
+    """
+    with np.errstate(all="ignore"):
+        unit = hedge.unit(Delta, log_K)
+        for r in range(losses.shape[0]):
+            weights[r] = w
+            totals += losses[r]
+            excess = losses[r] - smallest[r]
+            h = np.add.reduce(w * excess)
+            mixture_loss += smallest[r] + h
+            L += excess
+            rise = np.minimum.reduce(L)
+            L -= rise
+            if hedge.is_mild(h, unit):
+                spreads = np.add.reduce(hedge.spread(w, excess, h, unit))
+                Delta += hedge.gap_from_spreads(spreads, unit)
+            else:
+                shares = np.add.reduce(hedge.share(L, unit))
+                largest = np.maximum.reduce(w)
+                Delta += hedge.gap_from_shares(h, rise, largest, shares, unit)
+            unit = hedge.unit(Delta, log_K)
+            w[:] = hedge.share(L, unit)
+            w /= np.add.reduce(w)
+    return Delta, mixture_loss

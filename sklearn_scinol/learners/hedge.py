@@ -1,0 +1,75 @@
+r"""AdaHedge: weights for experts, learned from their losses, in any unit.
+
+With the experts' cumulative losses :math:`L_k` the weights are :math:`w_k \propto
+e^{-\eta (L_k - \min L)}`. The losses :math:`l` of a round cost them the hedge loss
+:math:`h = \langle w, l \rangle`, which exceeds the mix loss :math:`-\frac1\eta \ln
+\sum_k w_k e^{-\eta l_k}` by the mixability gap :math:`\delta \ge 0`. The learning rate
+is :math:`\eta = \ln K / \Delta` with :math:`\Delta` the sum of the gaps: infinite at
+first, when all weight is on the leaders.
+
+Here `excess` is a loss less the smallest of the round, `h` the hedge loss less the
+same, and `L` a cumulative loss less the smallest of these. All are only ever divided by
+``unit = 1 / eta``: nothing overflows whatever the unit of the losses, and one that is a
+power of two cancels to the last bit.
+"""
+
+import numpy as np
+
+from .._portable import exact, larger, smaller
+
+__all__ = [
+    "gap_from_shares",
+    "gap_from_spreads",
+    "is_mild",
+    "share",
+    "spread",
+    "unit",
+]
+
+#: A round is mild up to this hedge loss, in units of 1 / eta: exp(500) is finite.
+LARGEST_MILD_LOSS = 500.0
+
+
+@exact
+def unit(Delta, log_K):
+    """``1 / eta``; 0 as long as there is no gap, which for one expert is forever."""
+    return Delta / log_K if Delta > 0.0 else 0.0
+
+
+@exact
+def share(L, unit):
+    """Weight of an expert, in multiples of the leader's."""
+    # Where `unit` is 0 the quotient is infinite but for the leaders, whose NaN gives 1.
+    return smaller(1.0, np.exp(-(L / unit)))
+
+
+@exact
+def is_mild(h, unit):
+    """Whether the gap follows from the experts' spreads, else from their shares.
+
+    Spreads are accurate for gaps far below `unit`, where shares are not; but they may
+    overflow where `unit` is small.
+    """
+    return h < LARGEST_MILD_LOSS * unit
+
+
+@exact
+def spread(w, excess, h, unit):
+    """Contribution of an expert to ``sum_k w_k exp((h - excess_k) / unit) - 1``."""
+    return w * np.expm1((h - excess) / unit)
+
+
+@exact
+def gap_from_spreads(sum_of_spreads, unit):
+    """Mixability gap of a mild round."""
+    return larger(0.0, unit * np.log1p(sum_of_spreads))
+
+
+@exact
+def gap_from_shares(h, rise, largest_weight, sum_of_shares, unit):
+    """Mixability gap of any other round, also of one with an infinite rate.
+
+    The `rise` is that of the smallest cumulative loss. The shares are those after the
+    round, at the rate before it; the inverse of the largest weight is their sum before.
+    """
+    return larger(0.0, h - rise + unit * np.log(largest_weight * sum_of_shares))
