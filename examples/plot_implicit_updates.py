@@ -204,6 +204,8 @@ def read_svm(path):
     except (ValueError, OSError, EOFError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise InputError(f"{path} cannot be read as LIBSVM text: {reason}.") from None
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        raise InputError(f"{path} has numbers that are not finite.")
     n_values = len(np.unique(y))
     if n_values < 2:
         raise InputError(f"The target of {path} is the same in all rows.")
