@@ -29,8 +29,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from sklearn_scinol import (
+    AdaFTRLClassifier,
+    AdaFTRLRegressor,
     AdaImplicitClassifier,
     AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
     ScInOLClassifier,
     config_context,
 )
@@ -70,6 +74,10 @@ def sgd(loss):
     return SGDClassifier(loss=loss, **SGD_OPTIONS)
 
 
+def sgd_regression():
+    return SGDRegressor("epsilon_insensitive", epsilon=0, **SGD_OPTIONS)
+
+
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [
     ("ScInOL, centred", ScInOLClassifier(center=True), sgd("log_loss")),
@@ -78,11 +86,13 @@ LEARNERS = [
     ("AdaImplicit", AdaImplicitClassifier(), sgd("log_loss")),
     ("AdaImplicit, ball", AdaImplicitClassifier(radius=1.0), sgd("log_loss")),
     ("AdaImplicit, hinge", AdaImplicitClassifier("hinge"), sgd("hinge")),
-    (
-        "AdaImplicit, absolute error",
-        AdaImplicitRegressor(),
-        SGDRegressor("epsilon_insensitive", epsilon=0, **SGD_OPTIONS),
-    ),
+    ("AdaImplicit, absolute error", AdaImplicitRegressor(), sgd_regression()),
+    ("DFEG", DFEGClassifier(), sgd("log_loss")),
+    ("DFEG, hinge", DFEGClassifier("hinge"), sgd("hinge")),
+    ("DFEG, absolute error", DFEGRegressor(), sgd_regression()),
+    ("AdaFTRL", AdaFTRLClassifier(), sgd("log_loss")),
+    ("AdaFTRL, hinge", AdaFTRLClassifier("hinge"), sgd("hinge")),
+    ("AdaFTRL, absolute error", AdaFTRLRegressor(), sgd_regression()),
 ]
 
 #: Label, engines, and how the rows are made.
@@ -157,7 +167,9 @@ def first_fit(cache):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("--engine", choices=["numba", "numpy"], help="default: both")
-    parser.add_argument("--learner", help="only that of this label; default: all")
+    parser.add_argument(
+        "--learner", default="", help="only labels that begin with this"
+    )
     parser.add_argument("--repeats", type=int, default=7, help="pairs; default: 7")
     parser.add_argument("--only", default="", help="cases whose label contains this")
     arguments = parser.parse_args()
@@ -174,7 +186,7 @@ def main():
                 continue
             X, y = make(rng, 10 if engine == "numpy" else 1)
             for learner, estimator, competitor in LEARNERS:
-                skipped = arguments.learner not in (None, learner)
+                skipped = not learner.startswith(arguments.learner)
                 centred = estimator.center is True and sparse.issparse(X)
                 many_classes = not is_classifier(estimator) and y.max() > 1
                 if skipped or centred or many_classes:
