@@ -294,10 +294,10 @@ class DFEGRegressor(_DFEG, OnlineRegressor):
 
     Parameters
     ----------
-    loss : {"absolute_error", "huber", "epsilon_insensitive", "quantile"}, \
-            default="absolute_error"
-        What predictions are charged; each has a bounded derivative, which the theory
-        asks for. "absolute_error" aims at the median, "quantile" at another quantile;
+    loss : str, default="absolute_error"
+        What predictions are charged: "absolute_error", "huber", "epsilon_insensitive"
+        or "quantile", each with a bounded derivative, which the theory asks for.
+        "absolute_error" aims at the median, "quantile" at another quantile;
         "huber" is half the squared error up to `epsilon` and linear beyond;
         "epsilon_insensitive" ignores errors up to `epsilon`.
 
