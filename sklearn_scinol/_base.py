@@ -69,6 +69,11 @@ def _unchanged_on_error(estimator):
         raise
 
 
+def bounds_regret(estimator):
+    """Whether a bound on the regret is known of the estimator's algorithm."""
+    return estimator._bounds_regret
+
+
 class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the estimators: streams go in, the model's predictions come out."""
 
@@ -89,6 +94,8 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     _private_state = ("_model", "_class_weight", "_output_shape")
 
     # What the subclasses give.
+
+    _bounds_regret = True
 
     @abstractmethod
     def _make_learner(self, loss):
@@ -363,6 +370,7 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         check_is_fitted(self)
         return self._model
 
+    @available_if(bounds_regret)
     def regret_bound(self, coef, intercept=0.0):
         """Bound on the regret against a linear model, on the rows learned so far.
 

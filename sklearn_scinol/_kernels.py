@@ -7,7 +7,9 @@ from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 
+from ._base import bounds_regret
 from ._kernel_model import Kernel, KernelModel
 
 __all__ = ["KernelMethods"]
@@ -130,6 +132,7 @@ class KernelMethods:
             raise AttributeError(f"{attribute} is not available with kernel='linear'")
         return self._fitted_model()
 
+    @available_if(bounds_regret)
     def regret_bound(self, coef, intercept=0.0, *, vectors=None):
         """Bound on the regret against a model, on the rows learned so far.
 

@@ -231,7 +231,7 @@ class LinearModel(OnlineModel):
 
     def _arrange(self, X, again):
         super()._arrange(X, again)
-        order = "F" if sparse.issparse(X) and not self.center else "C"
+        order = "F" if self._learns_sparse(X) else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
         self.first = np.require(self.first, requirements=["W", "E"])
         self.mean = np.require(self.mean, requirements=["W", "E"])
@@ -241,7 +241,7 @@ class LinearModel(OnlineModel):
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
-        if sparse.issparse(X) and not self.center:
+        if self._learns_sparse(X):
             entries = X.nnz // n
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
         size = min(max(size, 1), BLOCK_ROWS)
@@ -249,11 +249,16 @@ class LinearModel(OnlineModel):
             rows = slice(start, min(start + size, n))
             yield rows if order is None else order[rows]
 
+    def _learns_sparse(self, X):
+        """Whether zeros can be passed over."""
+        touches_all = self.center or getattr(self.learner, "touches_all", False)
+        return sparse.issparse(X) and not touches_all
+
     def _rows(self, X, rows):
         """Rows as the engines take them; a copy only where they cannot be used."""
         if not sparse.issparse(X):
             return np.require(X[rows], np.float64, ["C", "W"])
-        if self.center:
+        if not self._learns_sparse(X):
             return X[rows].toarray().astype(np.float64, copy=False)
         if isinstance(rows, slice):  # slicing the matrix would copy
             indptr = X.indptr[rows.start : rows.stop + 1]
@@ -295,7 +300,7 @@ class LinearModel(OnlineModel):
     def _predict(self, Z):
         if not hasattr(self.learner, "reach"):
             return self._predict_shared(Z)
-        return self._predict_reached(Z)
+        return self._predict_reached(Z) * self._factor(0.0)
 
     def _predict_shared(self, Z):
         """All rows share their weights, up to a factor."""

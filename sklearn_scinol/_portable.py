@@ -14,9 +14,11 @@ __all__ = [
     "LARGEST_WEALTH",
     "PORTABLE",
     "TINY",
+    "chosen",
     "exact",
     "larger",
     "portable",
+    "quotient",
     "smaller",
     "squared_scale",
 ]
@@ -55,6 +57,17 @@ def larger(a, b):
 def smaller(a, b):
     """Minimum of `a` and `b`; `a` where `b` is NaN."""
     return np.fmin(a, b)
+
+
+def chosen(condition, a, b):
+    """`a` where the condition holds, `b` elsewhere."""
+    return np.where(condition, a, b)
+
+
+@exact
+def quotient(a, b, c):
+    """``a / (b * c)`` where that product may leave the range."""
+    return a / b / c
 
 
 @portable

@@ -1,4 +1,4 @@
-"""Competitors from the papers, which need a learning rate, as estimators.
+"""Competitors from the literature as estimators, most of which need a learning rate.
 
 They are here to compare with, under the same conditions: the same loops, losses,
 centring, averaging and progressive validation. Only they are worth a grid search.
@@ -16,44 +16,100 @@ from .learners import ALGORITHMS
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
 
 
+_NAMES = (
+    "sgd",
+    "adagrad",
+    "adam",
+    "nag",
+    "sfmd",
+    "cocob",
+    "k17",
+    "ogd",
+    "adaogd",
+    "kernel_gd",
+    "freegrad",
+    "coin",
+)
+
+
 class _Baseline(KernelMethods):
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
         **KernelMethods._kernel_constraints,
-        "algorithm": [StrOptions({"ogd", "adaogd", "kernel_gd"})],
+        "algorithm": [StrOptions(set(_NAMES))],
         "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "normalizer": [StrOptions({"sum", "mean"})],
         "radius": [Interval(Real, 0, None, closed="neither"), None],
     }
 
+    @property
+    def _bounds_regret(self):
+        return hasattr(ALGORITHMS.get(self.algorithm), "regret_bound")
+
     def _make_learner(self, loss):
-        rate = float(self.learning_rate)
-        if self.algorithm == "kernel_gd":
-            if self.radius is not None:
-                raise ValueError("radius must be None with algorithm='kernel_gd'.")
-            return ALGORITHMS[self.algorithm](rate)
-        if self._has_kernel:
+        name, learner = self.algorithm, ALGORITHMS[self.algorithm]
+        in_ball = name in ("ogd", "adaogd")
+        if self.radius is not None and not in_ball:
+            raise ValueError(f"radius must be None with algorithm={name!r}.")
+        if self._has_kernel and name != "kernel_gd":
             raise ValueError(
-                f"kernel must be 'linear' with algorithm={self.algorithm!r}: only "
-                "'kernel_gd' takes others."
+                f"kernel must be 'linear' with algorithm={name!r}: only 'kernel_gd' "
+                "takes others."
             )
-        radius = np.inf if self.radius is None else float(self.radius)
-        return ALGORITHMS[self.algorithm](rate, radius)
+        if learner.bounded_gradients and not np.isfinite(loss.lipschitz):
+            raise ValueError(
+                f"loss={self.loss!r} is not supported with algorithm={name!r}, which "
+                "needs one with a bounded slope."
+            )
+        rate, d = float(self.learning_rate), self.n_features_in_ + self.fit_intercept
+        if in_ball:
+            radius = np.inf if self.radius is None else float(self.radius)
+            return learner(rate, radius)
+        if name == "nag":
+            return learner(rate, float(d) if self.normalizer == "mean" else 1.0)
+        if name == "sfmd":
+            return learner(rate, float(d))
+        if name == "k17":
+            return learner(float(d))
+        if name in ("cocob", "freegrad", "coin"):
+            return learner()
+        return learner(rate)
 
 
 class BaselineClassifier(_Baseline, OnlineClassifier):
-    r"""Linear classifier by gradient descent, to be compared with.
+    r"""Linear classifier by a competitor from the literature.
 
     A row costs O(n_features), a sparse row O(non-zeros).
 
     Parameters
     ----------
-    algorithm : {"ogd", "adaogd", "kernel_gd"}, default="ogd"
-        "ogd" is projected online gradient descent with steps :math:`\eta_t = \beta /
-        \sqrt t` [1]_. "adaogd" has :math:`\eta_t = \beta / \sqrt{\sum_{s \le t}
-        \|g_s\|^2}` with :math:`g_s` the gradients [2]_. "kernel_gd" predicts with minus
-        the sum of the gradients, times :math:`\beta / (2 \sqrt t)` [4]_, and learns
-        with kernels as well.
+    algorithm : str, default="ogd"
+        "cocob", "k17", "freegrad" and "coin" have no learning rate. The predictions of
+        "nag", "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a
+        feature.
+
+        - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
+        - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
+        - "adam": Adam [2]_, with the usual :math:`\beta_1 = 0.9`, :math:`\beta_2 =
+          0.999`, :math:`\epsilon = 10^{-8}`. Weights move where features are zero,
+          too: a sparse row costs O(n_features) and sparse input is made dense, some
+          rows at a time;
+        - "nag": normalised adaptive gradient [3]_, see `normalizer`;
+        - "sfmd": scale-free mirror descent [4]_;
+        - "cocob": continuous coin betting [5]_, which does not depend on the unit of
+          the loss;
+        - "k17": the coordinate-wise algorithm of [6]_;
+        - "ogd": "sgd", projected to a ball if there is a `radius` [7]_;
+        - "adaogd": the same with rate :math:`\beta / \sqrt{\sum_{s \le t}
+          \|g_s\|^2}`, where :math:`g_s` are the gradients [8]_;
+        - "kernel_gd": minus the sum of the gradients, times :math:`\beta / (2 \sqrt
+          t)` [9]_; learns with kernels as well;
+        - "freegrad": FreeGrad for linear models [10]_;
+        - "coin": coin betting on features divided by their largest value, as in
+          Vowpal Wabbit.
+
+        "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         "log_loss" is the logistic loss; with more than two classes, multinomial
@@ -62,11 +118,16 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 
     learning_rate : float, default=1.0
         The :math:`\beta` of these, to be tuned. What is right hangs on the units of the
-        features, the loss and the number of rows.
+        features (except for "nag" and "sfmd"), the loss and the number of rows.
+
+    normalizer : {"sum", "mean"}, default="sum"
+        What "nag" divides by: the sum over coordinates of the squares of features, each
+        as a share of its largest, as published; or their mean, which multiplies the
+        rate by the root of the number of coordinates and so spares tuning it to that.
 
     radius : float, default=None
         If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm. Not with "kernel_gd".
+        Euclidean norm. With "ogd" and "adaogd" only.
 
     kernel : str or callable, default="linear"
         "linear", with weights of the features. With "kernel_gd" also a kernel, with
@@ -191,20 +252,34 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 
     Notes
     -----
-    :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T +
-    \sum_t \frac{\eta_t}{2} \|g_t\|^2` (equation 3 of [3]_); infinite for a comparator
-    outside the ball. With "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t
-    \beta \|g_t\|^2 / (4 \sqrt t)`.
+    :meth:`regret_bound`, of "sgd", "ogd", "adaogd" and "kernel_gd" only, is
+    :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T + \sum_t \frac{\eta_t}{2}
+    \|g_t\|^2` (equation 3 of [11]_); infinite for a comparator outside the ball. With
+    "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t \beta \|g_t\|^2 / (4
+    \sqrt t)`.
 
     References
     ----------
-    .. [1] M. Zinkevich. "Online convex programming and generalized infinitesimal
+    .. [1] J. Duchi, E. Hazan, Y. Singer. "Adaptive subgradient methods for online
+       learning and stochastic optimization." JMLR 2011.
+    .. [2] D. P. Kingma, J. Ba. "Adam: a method for stochastic optimization." ICLR 2015.
+       https://arxiv.org/abs/1412.6980
+    .. [3] S. Ross, P. Mineiro, J. Langford. "Normalized online learning." UAI 2013.
+       https://arxiv.org/abs/1305.6646
+    .. [4] F. Orabona, K. Crammer, N. Cesa-Bianchi. "A generalized online mirror descent
+       with applications to classification and regression." Machine Learning 2015.
+    .. [5] F. Orabona, T. Tommasi. "Training deep networks without learning rates
+       through coin betting." NIPS 2017. https://arxiv.org/abs/1705.07795
+    .. [6] W. Kotłowski. "Scale-invariant unconstrained online learning." ALT 2017.
+    .. [7] M. Zinkevich. "Online convex programming and generalized infinitesimal
        gradient ascent." ICML 2003.
-    .. [2] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
+    .. [8] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
        optimization." COLT 2010.
-    .. [3] N. Campolongo, F. Orabona. "Temporal variability in implicit online
+    .. [9] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
+    .. [10] Z. Mhammedi, W. M. Koolen. "Lipschitz and comparator-norm adaptivity in
+       online learning." COLT 2020. https://arxiv.org/abs/2002.12242
+    .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [4] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
 
     Examples
     --------
@@ -233,6 +308,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         *,
         loss="log_loss",
         learning_rate=1.0,
+        normalizer="sum",
         radius=None,
         kernel="linear",
         gamma="scale",
@@ -255,6 +331,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         self.algorithm = algorithm
         self.loss = loss
         self.learning_rate = learning_rate
+        self.normalizer = normalizer
         self.radius = radius
         self.kernel = kernel
         self.gamma = gamma
@@ -276,18 +353,38 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 
 
 class BaselineRegressor(_Baseline, OnlineRegressor):
-    r"""Linear regression by gradient descent, to be compared with.
+    r"""Linear regression by a competitor from the literature.
 
     A row costs O(n_features), a sparse row O(non-zeros).
 
     Parameters
     ----------
-    algorithm : {"ogd", "adaogd", "kernel_gd"}, default="ogd"
-        "ogd" is projected online gradient descent with steps :math:`\eta_t = \beta /
-        \sqrt t` [1]_. "adaogd" has :math:`\eta_t = \beta / \sqrt{\sum_{s \le t}
-        \|g_s\|^2}` with :math:`g_s` the gradients [2]_. "kernel_gd" predicts with minus
-        the sum of the gradients, times :math:`\beta / (2 \sqrt t)` [4]_, and learns
-        with kernels as well.
+    algorithm : str, default="ogd"
+        "cocob", "k17", "freegrad" and "coin" have no learning rate. The predictions of
+        "nag", "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a
+        feature.
+
+        - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
+        - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
+        - "adam": Adam [2]_, with the usual :math:`\beta_1 = 0.9`, :math:`\beta_2 =
+          0.999`, :math:`\epsilon = 10^{-8}`. Weights move where features are zero,
+          too: a sparse row costs O(n_features) and sparse input is made dense, some
+          rows at a time;
+        - "nag": normalised adaptive gradient [3]_, see `normalizer`;
+        - "sfmd": scale-free mirror descent [4]_;
+        - "cocob": continuous coin betting [5]_, which does not depend on the unit of
+          the loss;
+        - "k17": the coordinate-wise algorithm of [6]_;
+        - "ogd": "sgd", projected to a ball if there is a `radius` [7]_;
+        - "adaogd": the same with rate :math:`\beta / \sqrt{\sum_{s \le t}
+          \|g_s\|^2}`, where :math:`g_s` are the gradients [8]_;
+        - "kernel_gd": minus the sum of the gradients, times :math:`\beta / (2 \sqrt
+          t)` [9]_; learns with kernels as well;
+        - "freegrad": FreeGrad for linear models [10]_;
+        - "coin": coin betting on features divided by their largest value, as in
+          Vowpal Wabbit.
+
+        "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
     loss : str, default="absolute_error"
         What predictions are charged. "absolute_error" aims at the median, "quantile" at
@@ -297,11 +394,16 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
 
     learning_rate : float, default=1.0
         The :math:`\beta` of these, to be tuned. What is right hangs on the units of the
-        features, the loss and the number of rows.
+        features (except for "nag" and "sfmd"), the loss and the number of rows.
+
+    normalizer : {"sum", "mean"}, default="sum"
+        What "nag" divides by: the sum over coordinates of the squares of features, each
+        as a share of its largest, as published; or their mean, which multiplies the
+        rate by the root of the number of coordinates and so spares tuning it to that.
 
     radius : float, default=None
         If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm. Not with "kernel_gd".
+        Euclidean norm. With "ogd" and "adaogd" only.
 
     kernel : str or callable, default="linear"
         "linear", with weights of the features. With "kernel_gd" also a kernel, with
@@ -426,20 +528,34 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
 
     Notes
     -----
-    :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T +
-    \sum_t \frac{\eta_t}{2} \|g_t\|^2` (equation 3 of [3]_); infinite for a comparator
-    outside the ball. With "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t
-    \beta \|g_t\|^2 / (4 \sqrt t)`.
+    :meth:`regret_bound`, of "sgd", "ogd", "adaogd" and "kernel_gd" only, is
+    :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T + \sum_t \frac{\eta_t}{2}
+    \|g_t\|^2` (equation 3 of [11]_); infinite for a comparator outside the ball. With
+    "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t \beta \|g_t\|^2 / (4
+    \sqrt t)`.
 
     References
     ----------
-    .. [1] M. Zinkevich. "Online convex programming and generalized infinitesimal
+    .. [1] J. Duchi, E. Hazan, Y. Singer. "Adaptive subgradient methods for online
+       learning and stochastic optimization." JMLR 2011.
+    .. [2] D. P. Kingma, J. Ba. "Adam: a method for stochastic optimization." ICLR 2015.
+       https://arxiv.org/abs/1412.6980
+    .. [3] S. Ross, P. Mineiro, J. Langford. "Normalized online learning." UAI 2013.
+       https://arxiv.org/abs/1305.6646
+    .. [4] F. Orabona, K. Crammer, N. Cesa-Bianchi. "A generalized online mirror descent
+       with applications to classification and regression." Machine Learning 2015.
+    .. [5] F. Orabona, T. Tommasi. "Training deep networks without learning rates
+       through coin betting." NIPS 2017. https://arxiv.org/abs/1705.07795
+    .. [6] W. Kotłowski. "Scale-invariant unconstrained online learning." ALT 2017.
+    .. [7] M. Zinkevich. "Online convex programming and generalized infinitesimal
        gradient ascent." ICML 2003.
-    .. [2] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
+    .. [8] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
        optimization." COLT 2010.
-    .. [3] N. Campolongo, F. Orabona. "Temporal variability in implicit online
+    .. [9] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
+    .. [10] Z. Mhammedi, W. M. Koolen. "Lipschitz and comparator-norm adaptivity in
+       online learning." COLT 2020. https://arxiv.org/abs/2002.12242
+    .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [4] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
 
     Examples
     --------
@@ -465,6 +581,7 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
         *,
         loss="absolute_error",
         learning_rate=1.0,
+        normalizer="sum",
         radius=None,
         kernel="linear",
         gamma="scale",
@@ -488,6 +605,7 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
         self.algorithm = algorithm
         self.loss = loss
         self.learning_rate = learning_rate
+        self.normalizer = normalizer
         self.radius = radius
         self.kernel = kernel
         self.gamma = gamma

@@ -15,12 +15,16 @@ what is compared with them shows its own rounding errors only.
 F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1.
 
 W. M. Koolen: AdaFTRL, 2016; F. Orabona, D. Pál: Scale-Free Online Learning, 2016.
+
+The papers' competitors are in `naive_competitors`.
 """
 
 import copy
 import decimal
 import math
 from decimal import Decimal
+
+from naive_competitors import COMPETITORS
 
 DIGITS = 50
 INFINITY = Decimal("Infinity")
@@ -756,6 +760,7 @@ ALGORITHMS = {
     "kernel_gd": KernelGD,
     "koolen": AdaFTRL,
     "orabona_pal": AdaFTRLOfOrabonaPal,
+    **COMPETITORS,
 }
 
 

@@ -45,6 +45,24 @@ ONLY = {"DFEG": "dfeg"}
 #: Algorithms that solve for each output by itself.
 IMPLICIT = {"adaimplicit", "iomd"}
 
+#: Other names of an algorithm.
+SYNONYMS_OF_ALGORITHMS = {"sgd": "ogd"}
+
+#: Algorithms that need a loss with a bounded slope, where others have a choice.
+BOUNDED = {"k17", "freegrad", "coin"}
+
+#: Algorithms of which no bound on the regret is known here.
+WITHOUT_BOUND = {"adagrad", "adam", "nag", "sfmd", "cocob"} | BOUNDED
+
+#: Algorithms whose predictions do not change with the unit of a feature.
+SCALE_INVARIANT = {"scinol1", "scinol2", "nag", "sfmd", "k17", "freegrad", "coin"}
+
+#: Competitors whose weights depend on their coordinate's state alone.
+STORE_WEIGHTS = {"adagrad", "sfmd", "cocob", "freegrad", "coin"}
+
+#: Algorithms that divide by the number of features.
+COUNT_FEATURES = {"sfmd", "k17"}
+
 #: Algorithms that can keep their weights in a ball.
 IN_BALL = IMPLICIT | {"ogd", "adaogd"}
 
@@ -55,6 +73,14 @@ PARAMETERS = {
     "dfeg": {"delta": 0.1},
     "koolen": {"radius": 3.0},
     "orabona_pal": {"radius": 3.0},
+    "adagrad": {"learning_rate": 3.0},
+    "adam": {"learning_rate": 0.1},
+    "nag": {"learning_rate": 0.3, "normalizer": "mean"},
+    "sfmd": {"learning_rate": 3.0},
+    "cocob": {},
+    "k17": {},
+    "freegrad": {},
+    "coin": {},
 }
 
 #: What a parameter of the references is called by an estimator that has it not.
@@ -148,6 +174,10 @@ class Case(NamedTuple):
         return decide(X).reshape(X.shape[0], self.n_outputs)
 
     @property
+    def has_bound(self):
+        return self.algorithm not in WITHOUT_BOUND
+
+    @property
     def is_joint(self):
         """Whether the loss couples the outputs."""
         joint = self.loss == "log_loss" and self.algorithm not in IMPLICIT
@@ -185,11 +215,12 @@ def family(estimator):
 
 
 def algorithms(estimator):
-    """Names of the algorithms of an estimator."""
+    """Names of the algorithms of an estimator, each once."""
     name = family(estimator)
     if name in ONLY:
         return [ONLY[name]]
-    return options(estimator, CHOICES.get(name, "algorithm"))
+    names = options(estimator, CHOICES.get(name, "algorithm"))
+    return [name for name in names if name not in SYNONYMS_OF_ALGORITHMS]
 
 
 def choice(estimator, algorithm):
@@ -206,10 +237,16 @@ CASES = [
     for n_outputs in (1, 3)
     # Only a joint loss knows that there are several outputs.
     if n_outputs == 1 or loss in (estimator().loss, "hinge")
+    if not (algorithm in BOUNDED and loss.startswith("squared"))
 ]
 REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]
 # What is averaged does not depend on the loss: the default of the classifiers will do.
-AVERAGING = [case._replace(average=15) for case in REPRESENTATIVES if case.classifies]
+# Nor does it on an algorithm that just stores weights of coordinates.
+AVERAGING = [
+    case._replace(average=15)
+    for case in REPRESENTATIVES
+    if case.classifies and case.algorithm not in STORE_WEIGHTS
+]
 # The ball is small enough to matter. The step on it depends on the loss where implicit.
 ON_BALL = [
     case._replace(radius=0.7)

@@ -58,6 +58,11 @@ def _smaller(a, b):
     return lambda a, b: b if b < a else a
 
 
+@overload(_portable.chosen, jit_options=INLINE)
+def _chosen(condition, a, b):
+    return lambda condition, a, b: a if condition else b
+
+
 jitable = register_jitable(**OPTIONS)
 inlined = register_jitable(**INLINE)
 # What the compiler should know the constants of: left to itself it keeps some calls.
@@ -70,7 +75,7 @@ for function in _portable.EXACT:
 
 
 def _method(name):
-    return overload_method(BaseNamedTuple, name, jit_options=INLINE)
+    return overload_method(BaseNamedTuple, name, jit_options=INLINE, strict=False)
 
 
 def _function(function):
@@ -80,6 +85,7 @@ def _function(function):
 # The methods of learners and losses that compiled code calls.
 _method("weight")(lambda self, s, i, x, t: self.instance_class.weight)
 _method("update")(lambda self, s, i, x, g, w, t: self.instance_class.update)
+_method("square")(lambda self, s, i, x: self.instance_class.square)
 _method("factor")(lambda self, h, k, q, t: self.instance_class.factor)
 _method("step")(lambda self, h, k, g, dot, q, t: self.instance_class.step)
 _method("implicit_step")(
@@ -203,8 +209,12 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
     else:
         derivatives = joint_derivatives if loss.joint else separate_derivatives
         steps = gradient_steps if by_row else no_steps
+    square = no_square
+    if by_row:
+        square = own_square if hasattr(learner, "square") else plain_square
     kernel = (_sparse_kernel if sparse else _dense_kernel)(
         factor=shared_factor if by_row else unit_factor,
+        square=square,
         derivatives=derivatives,
         steps=steps,
         take_scale=small_scale if by_row else unit_scale,
@@ -261,8 +271,26 @@ def shared_factor(learner, h, k, q, t):
     return learner.factor(h, k, q, t)
 
 
-# What `update` is told of a row, one number an output: the derivative of the loss, or
-# what the learner makes of that, or of the loss itself.
+# What a coordinate adds to the sum that learners call `q`.
+
+
+@inlined
+def no_square(learner, s, i, x):
+    return 0.0
+
+
+@inlined
+def plain_square(learner, s, i, x):
+    return x * x
+
+
+@inlined
+def own_square(learner, s, i, x):
+    return learner.square(s, i, x)
+
+
+# What `update` is told of a row: the derivatives of the loss, one an output, and what a
+# learner that goes by rows makes of them, or of the loss itself.
 
 
 @inlined
@@ -284,19 +312,19 @@ def no_derivatives(loss, lipschitz, y, predictions, r, g):
 
 
 @inlined
-def gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
+def gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step):
     for k in range(g.size):
-        g[k] = learner.step(h, k, g[k], scale * dots[k], q, t)
+        step[k] = learner.step(h, k, g[k], scale * dots[k], q, t)
 
 
 @inlined
-def implicit_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
+def implicit_steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step):
     for k in range(g.size):
-        g[k] = learner.implicit_step(h, k, loss, y[r, k], c, dots[k], q, t)
+        step[k] = learner.implicit_step(h, k, loss, y[r, k], c, dots[k], q, t)
 
 
 @inlined
-def no_steps(learner, loss, h, y, r, c, scale, dots, q, t, g):
+def no_steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step):
     pass
 
 
@@ -313,11 +341,12 @@ def score(learner, s, k, x, m, scale, t, keeps_weights, w):
 
 
 @expanded
-def update_row(learner, s, x, m, scale, g, w, t):
+def update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t):
     for k in range(g.size):
-        g_k = g[k]
+        g_k, step_k = g[k], step[k]
         for j in range(m):
-            learner.update(s, (k, j), scale * x[j], g_k, w[k, j], t)
+            w_j = w[k, j] if keeps_weights else step_k
+            learner.update(s, (k, j), scale * x[j], g_k, w_j, t)
 
 
 @inlined
@@ -403,6 +432,7 @@ def fold_records(learner, s, fields, records, k, scale, clock, average, t):
 def _dense_kernel(
     *,
     factor,
+    square,
     derivatives,
     steps,
     take_scale,
@@ -444,7 +474,8 @@ def _dense_kernel(
         n_outputs = 1 if single_output else fields.shape[1]
         m = d + fit_intercept
         x[-1] = 1.0  # where there is no intercept, a row goes over it
-        g = np.empty(n_outputs)
+        g = np.zeros(n_outputs)
+        step = np.zeros(n_outputs)
         dots = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
         share = recorded = 0.0
@@ -474,16 +505,14 @@ def _dense_kernel(
                 w_j = learner.weight(s, (0, j), scale * value, t)
                 if keeps_weights:
                     w[0, j] = w_j
-                else:
-                    q += value * value
+                q += square(learner, s, (0, j), scale * value)
                 dot += w_j * value
             if fit_intercept:
                 w_j = learner.weight(s, (0, d), scale, t)
                 if keeps_weights:
                     w[0, d] = w_j
                 dot += w_j
-                q += 1.0
-            q *= scale * scale
+                q += square(learner, s, (0, d), scale)
             dots[0] = dot
             predictions[r, 0] = dot * factor(learner, h, 0, q, t)
             for k in range(1, n_outputs):
@@ -509,8 +538,8 @@ def _dense_kernel(
                 t -= 1.0
                 continue
             derivatives(loss, lipschitz, y, predictions, r, g)
-            steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
-            update_row(learner, s, x, m, scale, g, w, t)
+            steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
+            update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
             if any_unseen:
                 for j in range(m):
                     if first[j] == 0.0:
@@ -531,6 +560,7 @@ def _dense_kernel(
 def _sparse_kernel(
     *,
     factor,
+    square,
     derivatives,
     steps,
     take_scale,
@@ -571,7 +601,8 @@ def _sparse_kernel(
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
-        g = np.empty(n_outputs)
+        g = np.zeros(n_outputs)
+        step = np.zeros(n_outputs)
         dots = np.empty(n_outputs)
         for r in range(indptr.size - 1):
             start = indptr[r]
@@ -589,10 +620,8 @@ def _sparse_kernel(
             if fit_intercept:
                 x[nnz] = 1.0
                 copy_record(records, first.size - 1, fields, nnz, n_fields, n_outputs)
-            if not keeps_weights:
-                for j in range(m):
-                    q += x[j] * x[j]
-                q *= scale * scale
+            for j in range(m):
+                q += square(learner, s, (0, j), scale * x[j])
             for k in range(n_outputs):
                 dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
                 predictions[r, k] = dots[k] * factor(learner, h, k, q, t)
@@ -621,8 +650,8 @@ def _sparse_kernel(
                         i = indices[start + j] if j < nnz else first.size - 1
                         first[i] = np.abs(scale * x[j])
             derivatives(loss, lipschitz, y, predictions, r, g)
-            steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
-            update_row(learner, s, x, m, scale, g, w, t)
+            steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
+            update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)
@@ -669,7 +698,8 @@ def _combination(*, derivatives, average, digest):
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs, n = f.shape
-        g = np.empty(n_outputs)
+        g = np.zeros(n_outputs)
+        step = np.zeros(n_outputs)
         dots = np.empty(n_outputs)
         r = 0
         while r < n and room > 0:
@@ -693,10 +723,10 @@ def _combination(*, derivatives, average, digest):
                 r += 1
                 continue
             derivatives(loss, lipschitz, y, predictions, r, g)
-            gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g)
+            gradient_steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             takes_room = False
             for k in range(n_outputs):
-                increment = -scale * g[k]
+                increment = -scale * step[k]
                 if increment == 0.0:
                     continue
                 takes_room = is_new[r]

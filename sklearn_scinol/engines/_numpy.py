@@ -90,7 +90,10 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
     # Not a product of BLAS: its threads cost more than they bring in so small a task.
     p = dot = np.add.reduce(w * x, axis=1)
     if h is not None:
-        q = np.add.reduce(scaled_x * scaled_x)
+        if hasattr(learner, "square"):
+            q = np.add.reduce(learner.square(s, 0, scaled_x))
+        else:
+            q = np.add.reduce(scaled_x * scaled_x)
         p = learner.factor(h, ..., q, t) * dot
     n_averaged = t - 1 - model.averaging_starts
     if averaged is not None:
@@ -102,7 +105,8 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
             record_sum(total, last, ..., w_sum, clock)
     if c > 0:
         if implicit:
-            g = [
+            g = None
+            w = [
                 learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
                 for k in range(model.n_outputs)
             ]
@@ -111,8 +115,10 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
             if model.lipschitz != 1.0:
                 g = g / model.lipschitz
             if h is not None:
-                g = _steps(learner, h, g, scale * dot, q, t)
-        g = np.reshape(g, (-1, 1))
+                w = _steps(learner, h, g, scale * dot, q, t)
+            g = np.reshape(g, (-1, 1))
+        if h is not None:
+            w = np.reshape(w, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)

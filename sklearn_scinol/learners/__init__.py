@@ -14,21 +14,36 @@ a whole row take scalars, in both engines, and may branch and loop.
 from typing import NamedTuple, Protocol
 
 from .adaftrl import AdaFTRL
+from .adaptive import AdaGrad, Adam
+from .cocob import CoCoB
+from .coin import Coin
 from .dfeg import DFEG
+from .freegrad import FreeGrad
 from .gradient_descent import OGD, AdaOGD
 from .implicit import IOMD, AdaImplicit
+from .k17 import K17
 from .kernel_gd import KernelGD
+from .nag import NAG
 from .scinol1 import ScInOL1
 from .scinol2 import ScInOL2
+from .sfmd import SFMD
 
 __all__ = [
     "ALGORITHMS",
     "DFEG",
     "IOMD",
+    "K17",
+    "NAG",
     "OGD",
+    "SFMD",
     "AdaFTRL",
+    "AdaGrad",
     "AdaImplicit",
     "AdaOGD",
+    "Adam",
+    "CoCoB",
+    "Coin",
+    "FreeGrad",
     "KernelGD",
     "Learner",
     "RowLearner",
@@ -42,8 +57,17 @@ ALGORITHMS = {
     "scinol2": ScInOL2,
     "adaimplicit": AdaImplicit,
     "iomd": IOMD,
+    "sgd": OGD,
     "ogd": OGD,
     "adaogd": AdaOGD,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "nag": NAG,
+    "sfmd": SFMD,
+    "cocob": CoCoB,
+    "k17": K17,
+    "freegrad": FreeGrad,
+    "coin": Coin,
     "kernel_gd": KernelGD,
 }
 
@@ -57,8 +81,10 @@ class Learner(Protocol):
     Attributes
     ----------
     State : type of NamedTuple
-        The names of the state's arrays, one entry an output and coordinate. A state
-        must not change where ``x = 0``: rows of a sparse matrix touch the others only.
+        The names of the state's arrays, one entry an output and coordinate.
+    touches_all : bool, default=False
+        Whether the state changes where ``x = 0``. Rows of a sparse matrix only touch
+        the others; for such a learner they are made dense.
     keeps_first : bool
         Whether `regret_bound` needs the first non-zero ``|x|`` of each coordinate. The
         first array of `State` must then be 0 until that value has come.
@@ -82,18 +108,21 @@ class Learner(Protocol):
     def reach(self, s, i, t):
         """Largest ``|x|`` for which ``weight(s, i, x, t)`` is that of ``x = 0``.
 
-        Only where `weight` depends on `x` at all.
+        Only where `weight` depends on `x` at all; then no `factor` may depend on `q`.
         """
 
     def regret_bound(self, s, h, u, t, first):
-        """Numbers that sum to a bound on the regret against `u` after `t` rows."""
+        """Numbers that sum to a bound on the regret against `u` after `t` rows.
+
+        Only where such a bound is known.
+        """
 
 
 class RowLearner(Learner, Protocol):
     """What the engines ask besides, of a learner with numbers shared by an output.
 
-    `dot` is the sum over a row of weight times `x`, `q` the sum of the squares of `x`.
-    The argument `w` of `update` is not filled in.
+    `dot` is the sum over a row of weight times `x`, `q` the sum of the squares of `x`,
+    or of what `square` gives for the first output.
 
     Attributes
     ----------
@@ -109,14 +138,20 @@ class RowLearner(Learner, Protocol):
     def factor(self, h, k, q, t):
         """What all weights of output `k` are multiplied by at row `t`: elementwise."""
 
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`; only where that is not ``x * x``."""
+
     def step(self, h, k, g, dot, q, t):
-        """Learn from row `t`; return what `update` gets in place of `g`."""
+        """Learn from row `t`; return a number for `update`."""
 
     def implicit_step(self, h, k, loss, y, c, dot, q, t):
         """The same from the loss itself; only where there is no `step`.
 
-        The sample weight is `c`, and not in `x`.
+        The sample weight is `c`, and not in `x`. In `update`, `g` then says nothing.
         """
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from row `t`, for which `step` was computed."""
 
     def take_scale(self, h, k):
         """Take a factor that is too small out of `h`, for `fold`; else give 1."""

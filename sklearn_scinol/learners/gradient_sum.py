@@ -43,9 +43,9 @@ class GradientSum:
         """Weight of coordinate `i`, up to the factor."""
         return s.theta[i]
 
-    def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g`."""
-        s.theta[i] -= g * x
+    def update(self, s, i, x, g, step, t):
+        """Learn from the number that `step` gave."""
+        s.theta[i] -= step * x
 
     def take_scale(self, h, k):
         """No factor ever has to go into the state: give 1."""

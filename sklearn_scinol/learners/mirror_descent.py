@@ -83,9 +83,9 @@ class MirrorDescent(Parameters):
         """What all weights of output `k` are multiplied by."""
         return h.scale[k]
 
-    def update(self, s, i, x, g, w, t):
-        """Learn from the number `g` that `step` gave."""
-        s.v[i] -= g * x
+    def update(self, s, i, x, g, step, t):
+        """Learn from the number that `step` gave."""
+        s.v[i] -= step * x
 
     def take_scale(self, h, k):
         """Take a scale that has become tiny out of `h`, for `fold`; else give 1."""

@@ -1,0 +1,70 @@
+"""CoCoB, the continuous coin betting of Orabona and Tommasi (2017)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import LARGEST_WEALTH, exact, larger, smaller
+
+__all__ = ["CoCoB"]
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    L: np.ndarray  # largest |g x| so far
+    A: np.ndarray  # sum of |g x|
+    theta: np.ndarray  # minus the sum of the gradients g x
+    R: np.ndarray  # reward: what betting on the gradients has won, not below 0
+
+
+class CoCoB(NamedTuple):
+    r"""Continuous coin betting on each coordinate, COCOB-Backprop of its paper.
+
+    With the gradient :math:`c = g x` of a coordinate, after a row,
+
+    .. math::
+        L \leftarrow \max(L, |c|), \qquad A \leftarrow A + |c|, \qquad
+        R \leftarrow \max(R - c w, 0), \qquad \theta \leftarrow \theta - c, \qquad
+        w = \frac{\theta (L + R)}{L \max(A + L, \alpha L)}.
+
+    The weights do not depend on the unit of the loss, but do on those of features.
+
+    Parameters
+    ----------
+    alpha : float
+        The larger, the slower the start.
+    initial_scale : float
+        What :math:`L` starts from.
+    """
+
+    alpha: float = 100.0
+    initial_scale: float = 1e-8
+
+    State = State
+    keeps_first = False
+    bounded_gradients = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(L=self.initial_scale, A=0.0, theta=0.0, R=0.0)
+
+    def weight(self, s, i, x, t):
+        """Weight of coordinate `i`."""
+        L = s.L[i]
+        wealth = L + s.R[i]
+        return bet(s.theta[i], L, wealth, larger(s.A[i] + L, self.alpha * L))
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from the derivative `g` of the loss."""
+        c = g * x
+        s.L[i] = larger(s.L[i], np.abs(c))
+        s.A[i] += np.abs(c)
+        s.R[i] = smaller(larger(s.R[i] - c * w, 0.0), LARGEST_WEALTH * s.L[i])
+        s.theta[i] -= c
+
+
+@exact
+def bet(theta, L, wealth, A):
+    """The formula as a product of quotients, none of which leaves the range."""
+    return theta / A * (wealth / L)

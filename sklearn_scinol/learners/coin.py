@@ -1,0 +1,65 @@
+"""Coin betting on features divided by the largest so far, as Vowpal Wabbit has it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import LARGEST_WEALTH, TINY, larger, quotient, smaller
+
+__all__ = ["Coin"]
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    M: np.ndarray  # largest |x| so far
+    theta: np.ndarray  # minus the sum of the gradients g x
+    A: np.ndarray  # sum of |g x|
+    wealth: np.ndarray  # minus the sum of g x w
+
+
+class Coin(NamedTuple):
+    r"""Coin betting with max-normalised features.
+
+    Before a row, for each coordinate with value :math:`x`,
+
+    .. math::
+        M \leftarrow \max(M, |x|), \qquad
+        w = (\alpha + W) \frac{\theta}{M (M + A)},
+
+    and after it, with :math:`g \in [-1, 1]` the derivative of the loss, :math:`W
+    \leftarrow W - g x w`, :math:`\theta \leftarrow \theta - g x` and :math:`A
+    \leftarrow A + |g x|`. No bound on the regret of this very form is published.
+
+    Parameters
+    ----------
+    alpha : float
+        Initial wealth of each coordinate.
+    """
+
+    alpha: float = 4.0
+
+    State = State
+    keeps_first = False
+    bounded_gradients = True
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(M=0.0, theta=0.0, A=0.0, wealth=0.0)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row with value `x` at coordinate `i`."""
+        M = larger(larger(s.M[i], np.abs(x)), TINY)
+        return (self.alpha + s.wealth[i]) * quotient(s.theta[i], M + s.A[i], M)
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from the derivative `g` of the loss."""
+        gx = g * x
+        s.M[i] = larger(s.M[i], np.abs(x))
+        s.wealth[i] = smaller(s.wealth[i] - gx * w, LARGEST_WEALTH)
+        s.theta[i] -= gx
+        s.A[i] += np.abs(gx)
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` with the same weight as x = 0."""
+        return s.M[i]

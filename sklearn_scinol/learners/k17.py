@@ -1,0 +1,95 @@
+"""The coordinate-wise scale-invariant algorithm of Kotłowski (2017)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import LARGEST_WEALTH, TINY, exact, smaller
+
+__all__ = ["K17"]
+
+#: The paper's factor of the potential.
+ALPHA = 9 / 8
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    S2: np.ndarray  # sum of x^2
+    theta: np.ndarray  # minus the sum of the gradients g x
+
+
+class Shared(NamedTuple):
+    """One entry an output."""
+
+    inverse_d: np.ndarray  # 1 over the number of coordinates
+
+
+class K17(NamedTuple):
+    r"""Algorithm 1 of *Scale-Invariant Unconstrained Online Learning* (2017).
+
+    Before row :math:`t`, for each coordinate with value :math:`x`, :math:`S^2
+    \leftarrow S^2 + x^2` and, with :math:`\alpha = 9/8`,
+
+    .. math::
+        w = \frac{\theta}{\alpha t d S^2} \exp \frac{\theta^2 + x^2}{2 \alpha S^2},
+
+    and after it :math:`\theta \leftarrow \theta - g x`, with :math:`g \in [-1, 1]` the
+    derivative of the loss.
+
+    Parameters
+    ----------
+    d : float
+        Number of coordinates.
+    """
+
+    d: float
+
+    State = State
+    Shared = Shared
+    keeps_first = False
+    bounded_gradients = True
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(S2=TINY, theta=0.0)
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(inverse_d=1.0 / self.d)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row with value `x` at coordinate `i`, up to the factor."""
+        return shrunk(s.theta[i], x, s.S2[i] + x * x)
+
+    def factor(self, h, k, q, t):
+        """What all weights are multiplied by at row `t`."""
+        return h.inverse_d[k] / (ALPHA * t)
+
+    def step(self, h, k, g, dot, q, t):
+        """Nothing is shared that learns."""
+        return g
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from the derivative `g` of the loss."""
+        s.S2[i] += x * x
+        s.theta[i] -= g * x
+
+    def take_scale(self, h, k):
+        """No factor ever has to go into the state: give 1."""
+        return 1.0
+
+    def fold(self, s, i, scale):
+        """Never called with another factor than 1."""
+
+    def reach(self, s, i, t):
+        """Every ``|x|`` has a weight of its own."""
+        return 0.0 * s.S2[i]
+
+
+@exact
+def shrunk(theta, x, S2):
+    """The formula without the squares in it, which may leave the range."""
+    ratio = theta / S2
+    growth = np.exp((theta * ratio + x * (x / S2)) / (2 * ALPHA))
+    return ratio * smaller(growth, LARGEST_WEALTH)

@@ -1,0 +1,99 @@
+"""NAG of Ross, Mineiro and Langford, Normalized Online Learning (UAI 2013)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import TINY, larger
+
+__all__ = ["NAG"]
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    M: np.ndarray  # largest |x| so far, the paper's s
+    v: np.ndarray  # the weights times M
+    G: np.ndarray  # sum of the squared gradients (g x)^2
+
+
+class Shared(NamedTuple):
+    """One entry an output."""
+
+    N: np.ndarray  # sum over rows and coordinates of (x / M)^2
+
+
+class NAG(NamedTuple):
+    r"""Normalised adaptive gradient descent.
+
+    Before row :math:`t`, for each coordinate with value :math:`x`: where :math:`|x|` is
+    above all before, :math:`w \leftarrow w M / |x|` and :math:`M \leftarrow |x|`.
+    After it, :math:`N \leftarrow N + \sum_i x_i^2 / M_i^2`, and for each coordinate
+
+    .. math::
+        G \leftarrow G + (g x)^2, \qquad
+        w \leftarrow w - \eta \sqrt{\frac{t D}{N}} \frac{g x}{M \sqrt G}.
+
+    Parameters
+    ----------
+    eta : float
+        Learning rate, in units of the predictions.
+    D : float
+        1 for the published algorithm, or the number of coordinates, so that the mean of
+        :math:`x_i^2 / M_i^2` takes the place of the sum.
+    """
+
+    eta: float = 1.0
+    D: float = 1.0
+
+    State = State
+    Shared = Shared
+    keeps_first = False
+    bounded_gradients = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(M=0.0, v=0.0, G=TINY)
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(N=0.0)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row with value `x` at coordinate `i`."""
+        return s.v[i] / larger(larger(s.M[i], np.abs(x)), TINY)
+
+    def factor(self, h, k, q, t):
+        """Weights are what they are."""
+        return 1.0
+
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`."""
+        ratio = x / larger(larger(s.M[i], np.abs(x)), TINY)
+        return ratio * ratio
+
+    def step(self, h, k, g, dot, q, t):
+        """Step size of the row, for coordinates in units of their own."""
+        h.N[k] += q
+        if h.N[k] == 0.0:
+            return 0.0
+        return self.eta * np.sqrt(t * self.D / h.N[k])
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from the derivative `g` of the loss."""
+        gx = g * x
+        s.M[i] = larger(s.M[i], np.abs(x))
+        s.G[i] += gx * gx
+        s.v[i] -= step * gx / np.sqrt(s.G[i])
+
+    def take_scale(self, h, k):
+        """No factor ever has to go into the state: give 1."""
+        return 1.0
+
+    def fold(self, s, i, scale):
+        """Put a factor into the state."""
+        s.v[i] *= scale
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` with the same weight as x = 0."""
+        return s.M[i]

@@ -1,0 +1,65 @@
+"""Scale-free mirror descent of Orabona, Crammer and Cesa-Bianchi (2015)."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import TINY, larger, quotient
+
+__all__ = ["SFMD"]
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    M: np.ndarray  # largest |x| so far
+    theta: np.ndarray  # minus the sum of the gradients g x
+    S2: np.ndarray  # 1 plus the sum of (g x)^2 / M^2, each with the M of its row
+
+
+class SFMD(NamedTuple):
+    r"""Generalised online mirror descent whose regulariser knows the features' units.
+
+    Before a row, for each coordinate with value :math:`x`,
+
+    .. math::
+        M \leftarrow \max(M, |x|), \qquad
+        w = \frac{\eta \theta}{\sqrt{d S^2} M^2},
+
+    and after it :math:`\theta \leftarrow \theta - g x` and :math:`S^2 \leftarrow S^2 +
+    (g x)^2 / M^2`.
+
+    Parameters
+    ----------
+    eta : float
+        Learning rate, in units of the predictions.
+    d : float
+        Number of coordinates.
+    """
+
+    eta: float
+    d: float
+
+    State = State
+    keeps_first = False
+    bounded_gradients = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(M=0.0, theta=0.0, S2=1.0)
+
+    def weight(self, s, i, x, t):
+        """Weight for a row with value `x` at coordinate `i`."""
+        M = larger(larger(s.M[i], np.abs(x)), TINY)
+        return self.eta * quotient(s.theta[i], M, M * np.sqrt(self.d * s.S2[i]))
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from the derivative `g` of the loss."""
+        s.M[i] = larger(s.M[i], np.abs(x))
+        s.theta[i] -= g * x
+        ratio = g * (x / larger(s.M[i], TINY))
+        s.S2[i] += ratio * ratio
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` with the same weight as x = 0."""
+        return s.M[i]
