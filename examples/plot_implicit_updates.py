@@ -30,7 +30,6 @@ format::
 
 import argparse
 import csv
-import re
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +38,8 @@ from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
-from csv_stream import MAX_NUMERIC_CLASSES, InputError, open_csv
+from csv_stream import InputError, open_csv
+from data_folder import holds_classes, read_svm, readers_in
 from joblib import Parallel, delayed
 from plot_no_tuning import panels, show_progress
 from scipy import sparse
@@ -48,7 +48,6 @@ from sklearn.datasets import (
     load_diabetes,
     load_digits,
     load_iris,
-    load_svmlight_file,
     load_wine,
 )
 from sklearn.preprocessing import maxabs_scale
@@ -175,21 +174,8 @@ def read_diabetes():
 
 def data_sets_in(folder, target):
     """Functions to read the files of a folder, by name."""
-    if not folder.is_dir():
-        raise InputError(f"There is no folder {folder}.")
-    readers = {}
-    for path in sorted(folder.iterdir()):
-        match = re.fullmatch(r"(.+)\.(csv|svm)(\.gz|\.bz2)?", path.name)
-        if match and match[2] == "csv":
-            readers[match[1]] = partial(read_csv, path, target)
-        elif match:
-            readers[match[1]] = partial(read_svm, path)
-    if not readers:
-        raise InputError(
-            f"There is no data set in {folder}: no file whose name ends in .csv or "
-            ".svm, compressed (.gz, .bz2) or not."
-        )
-    return readers
+    formats = {"csv": partial(read_csv, target=target), "svm": read_scaled_svm}
+    return readers_in(folder, formats)
 
 
 def read_csv(path, target):
@@ -198,19 +184,9 @@ def read_csv(path, target):
     return scaled(X, y, regression=stream.classes is None)
 
 
-def read_svm(path):
-    try:
-        X, y = load_svmlight_file(path)
-    except (ValueError, OSError, EOFError) as error:
-        reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{path} cannot be read as LIBSVM text: {reason}.") from None
-    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
-        raise InputError(f"{path} has numbers that are not finite.")
-    n_values = len(np.unique(y))
-    if n_values < 2:
-        raise InputError(f"The target of {path} is the same in all rows.")
-    holds_classes = n_values <= MAX_NUMERIC_CLASSES and (y % 1 == 0).all()
-    return scaled(X, y, regression=not holds_classes)
+def read_scaled_svm(path):
+    X, y = read_svm(path)
+    return scaled(X, y, regression=not holds_classes(path, y))
 
 
 # %%

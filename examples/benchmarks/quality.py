@@ -1,0 +1,613 @@
+"""
+Loss of one pass over real data, of every learner
+=================================================
+
+Prints the mean progressive loss of every estimator of this package, untuned, and of
+every baseline, on each data set: each row is predicted before it is learned, in an
+order that is random but always the same, features in raw units. It is the log loss in
+classification and the absolute error in regression::
+
+    python examples/benchmarks/quality.py
+    python examples/benchmarks/quality.py --data-dir FOLDER --max-rows 20000
+
+Baselines that need a learning rate are shown with the best one in hindsight. It is
+searched for among 0.001, 0.003, 0.01, ..., 3, and further as long as that lowers the
+loss; in regression, rates are multiplied by the mean absolute target. SGD* has the
+features standardised in hindsight as well, and none but these eight rates. All others
+are compared with it.
+
+Vowpal Wabbit (VW: as it is, with ``--coin`` and with ``--freegrad``) and river's
+logistic or linear regression behind its ``StandardScaler`` stand beside them where the
+packages vowpalwabbit and river are installed. They are used as their manuals do:
+river's linear regression minimises the squared error, and both learn several classes
+one versus rest.
+
+A data set of the folder is a file in CSV or LIBSVM format, .csv or .svm, compressed or
+not, or an .npz with the arrays X and y. Text in a CSV file is one-hot encoded without
+its first level; for a missing number stands the mean of its column, and columns with
+more than 200 different texts are left out. A target holds classes if it is text, or if
+it has at most 20 different numbers, all whole.
+"""
+
+import argparse
+import csv
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from itertools import zip_longest
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from epochs import data_sets as bundled_data_sets
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.metrics import log_loss, mean_absolute_error
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_scinol import (
+    AdaFTRLClassifier,
+    AdaFTRLRegressor,
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+sys.path.append(str(Path(__file__).parents[1]))  # the other examples
+
+from csv_stream import (
+    MAX_CATEGORIES,
+    MAX_NUMERIC_CLASSES,
+    InputError,
+    read_frames,
+)
+from data_folder import check_finite, read_npz, read_svm, readers_in
+from plot_no_tuning import show_progress
+
+# Sparse rows with no more columns than this are made dense, to be centred as well.
+MAX_DENSE_COLUMNS = 1000
+
+# River's time, in products of a weight and a feature: about a minute.
+MAX_RIVER_PRODUCTS = 50_000_000
+
+# Data
+# ----
+
+
+@dataclass
+class DataSet:
+    """Rows in the order in which they are learned; classes are 0, 1, ..."""
+
+    name: str
+    X: np.ndarray | sparse.csr_matrix
+    y: np.ndarray
+    n_classes: int | None  # None in regression
+
+    @property
+    def target_scale(self):
+        """What learning rates are multiplied by."""
+        return 1.0 if self.n_classes else np.abs(self.y).mean()
+
+    @property
+    def n_outputs(self):
+        return self.n_classes if (self.n_classes or 2) > 2 else 1
+
+    @property
+    def title(self):
+        n_rows, n_features = self.X.shape
+        if self.n_classes:
+            kind = f"log loss, {self.n_classes} classes"
+        else:
+            kind = "absolute error"
+        return f"{self.name}: {n_rows:,} rows, {n_features:,} features, {kind}"
+
+
+def make_data_set(name, X, y, max_rows=None):
+    """Check, encode and shuffle what was read."""
+    if X.shape[0] != len(y) or len(y) < 2 or X.shape[1] == 0:
+        raise InputError("it needs a target in each row, two rows and a feature.")
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) == 1:
+        raise InputError("its target is the same in all rows.")
+    is_number = y.dtype.kind in "biuf"
+    if is_number and (len(classes) > MAX_NUMERIC_CLASSES or (classes % 1 != 0).any()):
+        y, n_classes = y.astype(float), None
+    else:
+        y, n_classes = codes, len(classes)
+    order = np.random.default_rng(0).permutation(len(y))[:max_rows]
+    X, y = X[order], y[order]
+    if sparse.issparse(X) and X.shape[1] <= MAX_DENSE_COLUMNS:
+        X = X.toarray()
+    return DataSet(name, X, y, n_classes)
+
+
+def readers_of_folder(folder, target):
+    """Functions that return X and y, by name."""
+    formats = {
+        "csv": partial(read_csv, target=target),
+        "svm": read_svm,
+        "npz": read_npz,
+    }
+    return readers_in(folder, formats)
+
+
+def read_csv(path, target):
+    if find_spec("pandas") is None:
+        raise InputError("reading CSV files needs pandas, which is not installed.")
+    import pandas as pd
+
+    # "NA" and "?" are categories in some files; where nothing stands, a value misses.
+    options = {"keep_default_na": False, "na_values": [""], "low_memory": False}
+    frame = next(read_frames(path, {**options, "chunksize": sys.maxsize}), None)
+    if frame is None:
+        raise InputError(f"{path} has no rows.")
+    if target not in frame:
+        raise InputError(f"{path} has no column {target!r}; --target names another.")
+    y = frame.pop(target)
+    if y.isna().any():
+        raise InputError(f"{path} has rows without a target.")
+    text = frame.select_dtypes(exclude="number")
+    frame = frame.drop(columns=text.columns[text.nunique() > MAX_CATEGORIES])
+    frame = pd.get_dummies(frame, drop_first=True, dtype=float).astype(float)
+    X, y = frame.fillna(frame.mean()).fillna(0.0).to_numpy(), y.to_numpy()
+    check_finite(path, X, y)
+    return X, y
+
+
+# Learning rates
+# --------------
+
+
+def nth_rate(step):
+    """..., 0.3 at -1, 1 at 0, 3 at 1, 10 at 2, ..."""
+    return float(f"{(1, 3)[step % 2]}e{step // 2}")
+
+
+STANDARD_STEPS = range(-6, 2)  # from 0.001 to 3
+
+
+def best_rate(loss_of):
+    """The rate from 0.001 to 3 of smallest loss, or one beyond that is still better.
+
+    Parameters
+    ----------
+    loss_of : callable
+        Returns the loss of a rate.
+
+    Returns
+    -------
+    loss, rate : float
+    """
+    losses = {step: loss_of(nth_rate(step)) for step in STANDARD_STEPS}
+    while True:
+        # The smallest of equal ones, so that diverging leads to smaller rates.
+        best = min(sorted(losses), key=losses.get)
+        if best == min(losses):
+            beyond = best - 1
+        elif best == max(losses):
+            beyond = best + 1
+        else:
+            break
+        before, losses[beyond] = losses[best], loss_of(nth_rate(beyond))
+        # Where learning does harm, ever smaller rates help, ever less.
+        gains = losses[beyond] < 0.999 * before or np.isinf(before)
+        if not gains or abs(beyond) == 40:
+            break
+    best = min(sorted(losses), key=losses.get)
+    return losses[best], nth_rate(best)
+
+
+# Methods
+# -------
+#
+# A method returns the loss on a data set, and the learning rate or None. It raises
+# InputError if it is not made for the data.
+
+
+@dataclass
+class Method:
+    name: str
+    run: Callable
+
+
+def one_pass(estimator, X, y, n_classes):
+    """Mean progressive loss of an estimator of ours, infinite if it diverges."""
+    first_call = {"classes": np.arange(n_classes)} if n_classes else {}
+    try:
+        estimator.partial_fit(X, y, **first_call)
+    except ValueError as error:
+        if "under-/overflow" not in str(error):
+            raise
+        return np.inf
+    return finite_or_infinite(estimator.cumulative_loss_ / len(y))
+
+
+def finite_or_infinite(loss):
+    """The loss as a float; what is not a number has diverged."""
+    return float(loss) if np.isfinite(loss) else np.inf
+
+
+def untuned(classifier, regressor, options, data_set):
+    if options.get("center") and sparse.issparse(data_set.X):
+        raise InputError("sparse rows cannot be centred.")
+    estimator = classifier if data_set.n_classes else regressor
+    model = estimator(**options)
+    return one_pass(model, data_set.X, data_set.y, data_set.n_classes), None
+
+
+def tuned(options, data_set):
+    loss, rate = best_rate(partial(loss_of_rate, options, data_set, data_set.X))
+    return loss, rate
+
+
+def loss_of_rate(options, data_set, X, rate):
+    baseline = BaselineClassifier if data_set.n_classes else BaselineRegressor
+    model = baseline(learning_rate=rate * data_set.target_scale, **options)
+    return one_pass(model, X, data_set.y, data_set.n_classes)
+
+
+def standardised(data_set):
+    scaler = StandardScaler(with_mean=not sparse.issparse(data_set.X))
+    X = scaler.fit_transform(data_set.X)
+    return min(
+        (loss_of_rate({"algorithm": "sgd"}, data_set, X, rate), rate)
+        for rate in map(nth_rate, STANDARD_STEPS)
+    )
+
+
+def our_methods():
+    """Untuned ones, as published and with features centred at their running means."""
+    scinol = ScInOLClassifier, ScInOLRegressor
+    implicit = AdaImplicitClassifier, AdaImplicitRegressor
+    adaftrl = AdaFTRLClassifier, AdaFTRLRegressor
+    for name, estimators, options in (
+        ("ScInOL1", scinol, {"algorithm": "scinol1"}),
+        ("ScInOL2", scinol, {"algorithm": "scinol2"}),
+        ("AdaImplicit", implicit, {"algorithm": "adaimplicit"}),
+        ("IOMD", implicit, {"algorithm": "iomd"}),
+        ("DFEG", (DFEGClassifier, DFEGRegressor), {}),
+        ("AdaFTRL", adaftrl, {"tuning": "koolen"}),
+        ("AdaFTRL, original", adaftrl, {"tuning": "orabona_pal"}),
+    ):
+        for suffix, center in (("", False), (", centred", True)):
+            run = partial(untuned, *estimators, {**options, "center": center})
+            yield Method(name + suffix, run)
+
+
+def baseline_methods():
+    baselines = BaselineClassifier, BaselineRegressor
+    for name, algorithm in (
+        ("CoCoB", "cocob"),
+        ("K17", "k17"),
+        ("FreeGrad", "freegrad"),
+        ("Coin", "coin"),
+    ):
+        yield Method(name, partial(untuned, *baselines, {"algorithm": algorithm}))
+    for name, options in (
+        # "ogd" is the same as long as there is no ball.
+        ("SGD", {"algorithm": "sgd"}),
+        ("AdaOGD", {"algorithm": "adaogd"}),
+        ("AdaGrad", {"algorithm": "adagrad"}),
+        ("Adam", {"algorithm": "adam"}),
+        # The other normaliser is the same at another rate.
+        ("NAG", {"algorithm": "nag", "normalizer": "mean"}),
+        ("SFMD", {"algorithm": "sfmd"}),
+        ("Kernel GD", {"algorithm": "kernel_gd"}),
+    ):
+        yield Method(name, partial(tuned, options))
+    yield Method("SGD*", standardised)
+
+
+def methods():
+    found = [*our_methods(), *baseline_methods()]
+    if find_spec("vowpalwabbit") is None:
+        print("Vowpal Wabbit is left out: there is no package vowpalwabbit.")
+    else:
+        for option in ([], ["--coin"], ["--freegrad"]):
+            name = " ".join(["VW", *option])
+            found.append(Method(name, partial(vowpal_wabbit, option)))
+    if find_spec("river") is None:
+        print("River is left out: there is no package river.")
+    else:
+        found.append(Method("river", river))
+    return found
+
+
+# Vowpal Wabbit
+# -------------
+#
+# It reads a file by itself, and writes the predictions that it makes as it learns.
+
+
+def vowpal_wabbit(options, data_set):
+    from vowpalwabbit import Workspace
+
+    n_columns = data_set.X.shape[1] * data_set.n_outputs
+    options = [*options, "--bit_precision", str(max(18, n_columns.bit_length() + 1))]
+    if data_set.n_classes is None:
+        options += ["--loss_function", "quantile", "--quantile_tau", "0.5"]
+    else:
+        options += ["--loss_function", "logistic"]
+    if data_set.n_outputs > 1:
+        options += ["--oaa", str(data_set.n_outputs), "--probabilities"]
+    with tempfile.TemporaryDirectory() as folder:
+        rows, predictions = Path(folder, "rows.txt"), Path(folder, "predictions.txt")
+        with rows.open("w", encoding="ascii") as file:
+            file.writelines(vowpal_wabbit_lines(data_set))
+        files = ["--data", str(rows), "--predictions", str(predictions)]
+        Workspace(arg_list=["--quiet", *files, *options]).finish()
+        lines = predictions.read_text(encoding="ascii").splitlines()
+    if data_set.n_outputs > 1:
+        # "1:0.25 2:0.75"
+        probabilities = [
+            [float(entry.partition(":")[2]) for entry in line.split()] for line in lines
+        ]
+        return loss_of_probabilities(data_set, np.array(probabilities)), None
+    predictions = np.array(lines, dtype=float)
+    if data_set.n_classes is None:
+        return finite_or_infinite(np.abs(predictions - data_set.y).mean()), None
+    signs = 2 * data_set.y - 1
+    return finite_or_infinite(np.logaddexp(0, -signs * predictions).mean()), None
+
+
+def vowpal_wabbit_lines(data_set):
+    if data_set.n_classes is None:
+        labels = data_set.y.tolist()
+    elif data_set.n_classes == 2:
+        labels = (2 * data_set.y - 1).tolist()
+    else:
+        labels = (data_set.y + 1).tolist()
+    X = sparse.csr_matrix(data_set.X)
+    for row, label in enumerate(labels):
+        entries = slice(X.indptr[row], X.indptr[row + 1])
+        features = zip(X.indices[entries], X.data[entries], strict=True)
+        yield f"{label} | {' '.join(f'{i}:{x:.9g}' for i, x in features)}\n"
+
+
+def loss_of_probabilities(data_set, probabilities):
+    if not np.isfinite(probabilities).all():
+        return np.inf
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+    labels = range(data_set.n_classes)
+    return float(log_loss(data_set.y, probabilities, labels=labels))
+
+
+# River
+# -----
+
+
+def river(data_set):
+    n_products = data_set.X.shape[0] * data_set.X.shape[1] * data_set.n_outputs
+    if n_products > MAX_RIVER_PRODUCTS:
+        raise InputError("it would take river too long.")
+    from river.linear_model import LinearRegression, LogisticRegression
+    from river.multiclass import OneVsRestClassifier
+    from river.preprocessing import StandardScaler
+
+    if data_set.n_classes is None:
+        model = LinearRegression()
+    elif data_set.n_classes == 2:
+        model = LogisticRegression()
+    else:
+        model = OneVsRestClassifier(LogisticRegression())
+    model = StandardScaler() | model
+    X = data_set.X.toarray() if sparse.issparse(data_set.X) else data_set.X
+    y = (data_set.y == 1 if data_set.n_classes == 2 else data_set.y).tolist()
+    predictions = []
+    for values, target in zip(X, y, strict=True):
+        row = dict(enumerate(values.tolist()))
+        if data_set.n_classes is None:
+            predictions.append(model.predict_one(row))
+        else:
+            predictions.append(model.predict_proba_one(row))
+        model.learn_one(row, target)
+    if data_set.n_classes is None:
+        predictions = np.array(predictions)
+        if not np.isfinite(predictions).all():
+            return np.inf, None
+        return float(mean_absolute_error(data_set.y, predictions)), None
+    # It does not know of a class before its first row.
+    classes = [False, True] if data_set.n_classes == 2 else range(data_set.n_classes)
+    unknown = 1 / data_set.n_classes
+    probabilities = [[p.get(c, unknown) for c in classes] for p in predictions]
+    return loss_of_probabilities(data_set, np.array(probabilities)), None
+
+
+# Table
+# -----
+
+
+@dataclass
+class Entry:
+    """What a method achieved on a data set."""
+
+    method: str
+    loss: float
+    rate: float | None
+
+
+def run_all(data_set, methods, parallel):
+    """Entries of those methods that are made for the data, best first."""
+    outcomes = parallel(
+        delayed(run)(method, data_set)
+        for method in show_progress(methods, data_set.name)
+    )
+    for outcome in outcomes:
+        if isinstance(outcome, str):
+            print(outcome)
+    entries = [outcome for outcome in outcomes if isinstance(outcome, Entry)]
+    return sorted(entries, key=lambda entry: entry.loss)
+
+
+def run(method, data_set):
+    """An entry of the table, or a sentence that says why there is none."""
+    try:
+        return Entry(method.name, *method.run(data_set))
+    except InputError as error:
+        return f"{method.name} is left out on {data_set.name}: {error}"
+
+
+def in_short(number, n_digits):
+    """The number with that many digits; when it is huge, its magnitude."""
+    if 10**n_digits <= number < np.inf:
+        return f"{number:.0e}"
+    return f"{number:.{n_digits}g}"
+
+
+def table(data_set, entries):
+    """Two columns of methods, the second to be read after the first."""
+    best = entries[0].loss
+    columns = "{:<26}{:>9}{:>7}{:>7}".format
+    header = columns("method", "loss", "/ best", "rate")
+    cells = [
+        columns(
+            entry.method,
+            in_short(entry.loss, 5),
+            in_short(entry.loss / best, 3),
+            "" if entry.rate is None else f"{entry.rate:g}",
+        )
+        for entry in entries
+    ]
+    half = -(-len(cells) // 2)
+    lines = [f"{header}  {header}", f"{'-' * len(header)}  {'-' * len(header)}"]
+    for left, right in zip_longest(cells[:half], cells[half:], fillvalue=""):
+        lines.append(f"{left}  {right}".rstrip())
+    return "\n".join([data_set.title, "", *lines, ""])
+
+
+def summary(results):
+    """For each method, how it compares with SGD*.
+
+    Parameters
+    ----------
+    results : dict of {str: list of Entry}
+        By name of data set.
+    """
+    ratios = {}
+    for name, entries in results.items():
+        (reference,) = (entry.loss for entry in entries if entry.method == "SGD*")
+        for entry in entries:
+            ratios.setdefault(entry.method, {})[name] = entry.loss / reference
+    header = f"{'method':<26}{'sets':>5}{'median':>8}{'below':>7}{'worst':>9}   on"
+    lines = [
+        "Loss in multiples of that of SGD*: in the median, on how many data sets it is "
+        "below,",
+        "and the largest.",
+        "",
+        header,
+        "-" * max(len(header), 75),
+    ]
+    for method, by_name in sorted(ratios.items(), key=lambda m: median(m[1].values())):
+        worst = max(by_name, key=by_name.get)
+        below = sum(ratio < 1 for ratio in by_name.values())
+        lines.append(
+            f"{method:<26}{len(by_name):>5}{median(by_name.values()):>8.3f}{below:>7}"
+            f"{in_short(by_name[worst], 4):>9}   {worst}"
+        )
+    return "\n".join(lines)
+
+
+def write_csv(path, results):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["data set", "method", "loss", "rate"])
+        for name, entries in results.items():
+            for entry in entries:
+                writer.writerow([name, entry.method, entry.loss, entry.rate])
+
+
+# Command line
+# ------------
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description="One-pass loss of every learner of the package, and of others."
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
+    )
+    parser.add_argument(
+        "--target",
+        default="target",
+        metavar="COLUMN",
+        help="column to predict in CSV files (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--only", default="", metavar="TEXT", help="data sets whose name contains this"
+    )
+    parser.add_argument(
+        "--max-rows", type=positive, metavar="N", help="rows to learn (default: all)"
+    )
+    parser.add_argument(
+        "--n-jobs",
+        type=int,
+        default=-1,
+        metavar="N",
+        help="processes to use (default: one for each core)",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
+    )
+    return parser.parse_args(argv)
+
+
+def positive(text):
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def readers(folder, target):
+    if folder is not None:
+        return readers_of_folder(folder, target)
+    return {name: lambda X=X, y=y: (X, y) for name, X, y in bundled_data_sets(None)}
+
+
+def main(argv=None):
+    arguments = parse(argv)
+    results = {}
+    try:
+        available = readers(arguments.data_dir, arguments.target)
+        chosen = [name for name in available if arguments.only in name]
+        if not chosen:
+            raise InputError(f"No data set has {arguments.only!r} in its name.")
+        if arguments.output:
+            arguments.output.parent.mkdir(parents=True, exist_ok=True)
+        found = methods()
+        with Parallel(n_jobs=arguments.n_jobs) as parallel:
+            for name in chosen:
+                try:
+                    rows = available[name]()
+                    data_set = make_data_set(name, *rows, arguments.max_rows)
+                    del rows  # in another order, these are a copy
+                except InputError as error:
+                    print(f"Skipped {name}: {error}")
+                    continue
+                results[name] = run_all(data_set, found, parallel)
+                print(table(data_set, results[name]), flush=True)
+        if not results:
+            raise InputError("No data set is left.")
+        if arguments.output:
+            write_csv(arguments.output, results)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+    print(summary(results))
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    if status:
+        sys.exit(status)
