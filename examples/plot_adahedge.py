@@ -30,8 +30,9 @@ from textwrap import fill
 
 import numpy as np
 from csv_stream import InputError, open_csv
+from interface import panels, show_progress
 from matplotlib.ticker import PercentFormatter
-from plot_no_tuning import FEW_ROWS, panels, show_progress
+from plot_no_tuning import FEW_ROWS
 from scipy.special import logsumexp
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import MaxAbsScaler

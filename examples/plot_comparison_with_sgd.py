@@ -39,8 +39,8 @@ from time import perf_counter
 
 import numpy as np
 from csv_stream import InputError, open_csv
+from interface import panels, rate, separator, show_progress
 from matplotlib.ticker import LogLocator, NullLocator
-from plot_no_tuning import panels, rate, separator, show_progress
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import (

@@ -43,9 +43,9 @@ from textwrap import fill
 
 import numpy as np
 from csv_stream import InputError
+from interface import choose, panels, show_progress
 from matplotlib.ticker import LogLocator, NullLocator
-from plot_implicit_updates import choose, data_sets_in, read_diabetes, scaled
-from plot_no_tuning import panels, show_progress
+from plot_implicit_updates import data_sets_in, read_diabetes, scaled
 from scipy import sparse
 from sklearn.datasets import fetch_california_housing
 from sklearn.metrics import pairwise_distances

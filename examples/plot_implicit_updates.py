@@ -40,8 +40,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from csv_stream import InputError, open_csv
 from data_folder import holds_classes, read_svm, readers_in
+from interface import choose, panels, positive, show_progress
 from joblib import Parallel, delayed
-from plot_no_tuning import panels, show_progress
 from scipy import sparse
 from sklearn.datasets import (
     load_breast_cancer,
@@ -449,20 +449,6 @@ def parse(argv):
         help="processes to use (default: one for each core)",
     )
     return parser.parse_args(argv)
-
-
-def positive(text):
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
-
-
-def choose(readers, names):
-    """Those of the readers that are named; a name without one is skipped."""
-    for name in names:
-        if name not in readers:
-            print(f"Skipped {name}: there is no data set of that name.")
-    return {name: read for name, read in readers.items() if name in names}
 
 
 def main(argv=None):

@@ -29,9 +29,9 @@ from functools import partial
 from pathlib import Path
 from textwrap import fill
 
-import matplotlib.pyplot as plt
 import numpy as np
 from csv_stream import InputError, open_csv
+from interface import panels, positive, rate, separator, show_progress
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
@@ -260,15 +260,6 @@ def compare(data_sets, rates, jobs):
     return outcomes
 
 
-def show_progress(iterable, description):
-    """The iterable, with a progress bar if tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return iterable
-    return tqdm(iterable, desc=description, delay=1, leave=False)
-
-
 def best(outcomes):
     return min(outcomes, key=lambda outcome: outcome.loss)
 
@@ -356,22 +347,6 @@ def conclusions(data_sets, outcomes, rates):
 # %%
 # Figures
 # -------
-
-
-def panels(number, per_row, width, height):
-    """A figure with a number of panels of some size, and these."""
-    n_columns = min(per_row, number)
-    n_rows = -(-number // n_columns)
-    figure, axes = plt.subplots(
-        n_rows,
-        n_columns,
-        figsize=(width * n_columns + 1, height * n_rows + 0.4),
-        layout="constrained",
-        squeeze=False,
-    )
-    for ax in axes.flat[number:]:
-        ax.set_axis_off()
-    return figure, axes.flat[:number]
 
 
 def draw(data_sets, outcomes, rates, choice, title):
@@ -463,7 +438,7 @@ def parse(argv):
     parser.add_argument("--target", metavar="COLUMN", help="column to predict")
     parser.add_argument(
         "--chunk-size",
-        type=chunk_size,
+        type=positive,
         default=1000,
         metavar="N",
         help="rows to read at once (default: %(default)s)",
@@ -511,23 +486,6 @@ def parse(argv):
     if (arguments.data is None) != (arguments.target is None):
         parser.error("--data and --target go together")
     return arguments
-
-
-def chunk_size(text):
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
-
-
-def rate(text):
-    if not 0 < float(text) < np.inf:
-        raise ValueError
-    return float(text)
-
-
-def separator(text):
-    (character,) = text.replace("\\t", "\t")
-    return character
 
 
 def main(argv=None):

@@ -69,7 +69,7 @@ from csv_stream import (
     read_frames,
 )
 from data_folder import check_finite, read_npz, read_svm, readers_in
-from plot_no_tuning import show_progress
+from interface import positive, show_progress
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000
@@ -557,12 +557,6 @@ def parse(argv):
         "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
     )
     return parser.parse_args(argv)
-
-
-def positive(text):
-    if int(text) < 1:
-        raise ValueError
-    return int(text)
 
 
 def readers(folder, target):

@@ -1,0 +1,61 @@
+"""What the scripts show and how they are asked: progress, panels, arguments."""
+
+import math
+
+
+def show_progress(iterable, description):
+    """The iterable, with a progress bar if tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return iterable
+    return tqdm(iterable, desc=description, delay=1, leave=False)
+
+
+def panels(number, per_row, width, height):
+    """A figure with a number of panels of some size, and these."""
+    import matplotlib.pyplot as plt
+
+    n_columns = min(per_row, number)
+    n_rows = -(-number // n_columns)
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(width * n_columns + 1, height * n_rows + 0.4),
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax in axes.flat[number:]:
+        ax.set_axis_off()
+    return figure, axes.flat[:number]
+
+
+def choose(readers, names):
+    """Those of the readers that are named; a name without one is skipped."""
+    for name in names:
+        if name not in readers:
+            print(f"Skipped {name}: there is no data set of that name.")
+    return {name: read for name, read in readers.items() if name in names}
+
+
+# Types of arguments; what argparse says of a wrong one has their names in it.
+
+
+def positive(text):
+    """A whole number above 0."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def rate(text):
+    """A learning rate."""
+    if not 0 < float(text) < math.inf:
+        raise ValueError
+    return float(text)
+
+
+def separator(text):
+    r"""A character; \t stands for a tab."""
+    (character,) = text.replace("\\t", "\t")
+    return character
