@@ -365,7 +365,7 @@ def with_joblib(estimator):
 @pytest.mark.parametrize(
     ("layout", "copied"),
     [*zip(LAYOUTS, [with_pickle, with_joblib, copy.deepcopy], strict=True)],
-    ids=["dense-pickle", "sparse-joblib", "centred-deepcopy"],
+    ids=["dense-pickle", "centred-joblib", "sparse-deepcopy"],
 )
 def test_copies_go_on(case, layout, copied, engine):
     X, y = case.data()
