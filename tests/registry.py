@@ -229,14 +229,24 @@ def choice(estimator, algorithm):
     return {} if name in ONLY else {CHOICES.get(name, "algorithm"): algorithm}
 
 
+def outputs(estimator, loss):
+    """Numbers of outputs. Only a joint loss knows that there are several.
+
+    To see that outputs do not disturb each other, the hinge loss and regression will
+    do; with the many algorithms of the baselines, the joint loss alone.
+    """
+    several = {estimator().loss, "hinge"}
+    if family(estimator) == "Baseline":
+        several = {"log_loss"}
+    return (1, 3) if loss in several else (1,)
+
+
 CASES = [
     Case(estimator, loss, algorithm, n_outputs)
     for estimator in ESTIMATORS
     for loss in options(estimator, "loss")
     for algorithm in algorithms(estimator)
-    for n_outputs in (1, 3)
-    # Only a joint loss knows that there are several outputs.
-    if n_outputs == 1 or loss in (estimator().loss, "hinge")
+    for n_outputs in outputs(estimator, loss)
     if not (algorithm in BOUNDED and loss.startswith("squared"))
 ]
 REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]

@@ -432,7 +432,8 @@ def test_rows_without_weight_change_nothing(estimator, algorithm, engine):
     late = estimator(**algorithm)
     partial_fit(late, 1e6 * X, y, sample_weight=np.zeros(60))
     assert late.n_samples_seen_ == 0
-    assert late.regret_bound(np.full(4, 0.1)) == 0.0
+    if hasattr(late, "regret_bound"):
+        assert late.regret_bound(np.full(4, 0.1)) == 0.0
     partial_fit(late, X, y)
     assert_same_model(late, expected)
     assert late.loss_curve_ == expected.loss_curve_
