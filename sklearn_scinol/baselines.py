@@ -80,7 +80,7 @@ class _Baseline(KernelMethods):
 class BaselineClassifier(_Baseline, OnlineClassifier):
     r"""Linear classifier by a competitor from the literature.
 
-    A row costs O(n_features), a sparse row O(non-zeros).
+    A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
 
     Parameters
     ----------
@@ -117,8 +117,9 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         "squared_hinge" half its square; with more than two classes, one versus rest.
 
     learning_rate : float, default=1.0
-        The :math:`\beta` of these, to be tuned. What is right hangs on the units of the
-        features (except for "nag" and "sfmd"), the loss and the number of rows.
+        The rate, which is :math:`\beta` where the list above has one. To be tuned: what
+        is right hangs on the units of the features (except for "nag" and "sfmd"), the
+        loss and the number of rows. Algorithms without a rate ignore it.
 
     normalizer : {"sum", "mean"}, default="sum"
         What "nag" divides by: the sum over coordinates of the squares of features, each
@@ -355,7 +356,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
 class BaselineRegressor(_Baseline, OnlineRegressor):
     r"""Linear regression by a competitor from the literature.
 
-    A row costs O(n_features), a sparse row O(non-zeros).
+    A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
 
     Parameters
     ----------
@@ -393,8 +394,9 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
         `epsilon`.
 
     learning_rate : float, default=1.0
-        The :math:`\beta` of these, to be tuned. What is right hangs on the units of the
-        features (except for "nag" and "sfmd"), the loss and the number of rows.
+        The rate, which is :math:`\beta` where the list above has one. To be tuned: what
+        is right hangs on the units of the features (except for "nag" and "sfmd"), the
+        loss and the number of rows. Algorithms without a rate ignore it.
 
     normalizer : {"sum", "mean"}, default="sum"
         What "nag" divides by: the sum over coordinates of the squares of features, each
