@@ -13,12 +13,12 @@ __all__ = [
     "EXACT",
     "LARGEST_WEALTH",
     "PORTABLE",
+    "SMALLEST_SCALE",
     "TINY",
     "chosen",
     "exact",
     "larger",
     "portable",
-    "quotient",
     "smaller",
     "squared_scale",
 ]
@@ -26,6 +26,9 @@ __all__ = [
 #: Sums of squares start here instead of at 0, so that a coordinate that was never seen
 #: divides 0 by a number. It is lost in the first square that is added.
 TINY = np.finfo(np.float64).tiny
+
+#: The largest feature so far is taken to be at least this: its square is a number.
+SMALLEST_SCALE = 1e-150
 
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
 #: square of it, and its sum over any number of features, is finite.
@@ -62,12 +65,6 @@ def smaller(a, b):
 def chosen(condition, a, b):
     """`a` where the condition holds, `b` elsewhere."""
     return np.where(condition, a, b)
-
-
-@exact
-def quotient(a, b, c):
-    """``a / (b * c)`` where that product may leave the range."""
-    return a / b / c
 
 
 @portable

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, TINY, larger, quotient, smaller
+from .._portable import LARGEST_WEALTH, SMALLEST_SCALE, larger, smaller
 
 __all__ = ["Coin"]
 
@@ -49,8 +49,8 @@ class Coin(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
-        M = larger(larger(s.M[i], np.abs(x)), TINY)
-        return (self.alpha + s.wealth[i]) * quotient(s.theta[i], M + s.A[i], M)
+        M = larger(larger(s.M[i], np.abs(x)), SMALLEST_SCALE)
+        return (self.alpha + s.wealth[i]) * s.theta[i] / (M * (M + s.A[i]))
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import TINY, larger, quotient
+from .._portable import SMALLEST_SCALE, larger
 
 __all__ = ["SFMD"]
 
@@ -50,14 +50,14 @@ class SFMD(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
-        M = larger(larger(s.M[i], np.abs(x)), TINY)
-        return self.eta * quotient(s.theta[i], M, M * np.sqrt(self.d * s.S2[i]))
+        M = larger(larger(s.M[i], np.abs(x)), SMALLEST_SCALE)
+        return self.eta * s.theta[i] / (M * M * np.sqrt(self.d * s.S2[i]))
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss."""
         s.M[i] = larger(s.M[i], np.abs(x))
         s.theta[i] -= g * x
-        ratio = g * (x / larger(s.M[i], TINY))
+        ratio = g * (x / larger(s.M[i], SMALLEST_SCALE))
         s.S2[i] += ratio * ratio
 
     def reach(self, s, i, t):
