@@ -4,7 +4,8 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from ._linear import LinearClassifier, LinearRegressor
 from .learners.adaftrl import TUNINGS, AdaFTRL
 
 __all__ = ["AdaFTRLClassifier", "AdaFTRLRegressor"]
@@ -27,7 +28,7 @@ class _AdaFTRL:
         return self._fitted_model().shared_state().delta_sum.copy()
 
 
-class AdaFTRLClassifier(_AdaFTRL, OnlineClassifier):
+class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     r"""Linear classifier with weights in a ball, and no learning rate.
 
     AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
@@ -171,7 +172,7 @@ class AdaFTRLClassifier(_AdaFTRL, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
+        **LinearClassifier._parameter_constraints,
         **_AdaFTRL._own_constraints,
     }
 
@@ -209,7 +210,7 @@ class AdaFTRLClassifier(_AdaFTRL, OnlineClassifier):
         self.class_weight = class_weight
 
 
-class AdaFTRLRegressor(_AdaFTRL, OnlineRegressor):
+class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     r"""Linear regression with weights in a ball, and no learning rate.
 
     AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
@@ -353,7 +354,7 @@ class AdaFTRLRegressor(_AdaFTRL, OnlineRegressor):
     """
 
     _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
+        **LinearRegressor._parameter_constraints,
         **_AdaFTRL._own_constraints,
     }
 

@@ -31,7 +31,7 @@ from sklearn.utils.validation import (
 )
 
 from ._callbacks import CallbackSupportMixin, with_callbacks
-from ._model import BLOCK_ROWS, LinearModel
+from ._model import BLOCK_ROWS
 from .losses import CLASSIFICATION, JOINT, REGRESSION
 
 __all__ = ["OnlineClassifier", "OnlineRegressor"]
@@ -69,23 +69,15 @@ def _unchanged_on_error(estimator):
         raise
 
 
-def bounds_regret(estimator):
-    """Whether a bound on the regret is known of the estimator's algorithm."""
-    return estimator._bounds_regret
-
-
-class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+class _OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     """Base of the estimators: streams go in, the model's predictions come out."""
 
     _parameter_constraints: dict = {
-        "center": ["boolean", StrOptions({"auto"})],
-        "fit_intercept": ["boolean"],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "shuffle": ["boolean"],
         "random_state": ["random_state"],
-        "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -95,11 +87,9 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
 
     # What the subclasses give.
 
-    _bounds_regret = True
-
     @abstractmethod
-    def _make_learner(self, loss):
-        """Learner with the hyperparameters of the estimator."""
+    def _start(self, X):
+        """Make the model, `_model`, before the first rows, which are `X`."""
 
     @abstractmethod
     def _make_loss(self):
@@ -261,23 +251,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         if total > 0:
             self.loss_curve_.append((model.cumulative_loss - loss_before) / total)
 
-    def _start(self, X):
-        loss = self._make_loss()
-        self._model = self._make_model(
-            X,
-            self._make_learner(loss),
-            loss,
-            n_features=X.shape[1],
-            n_outputs=self._n_outputs(),
-            fit_intercept=self.fit_intercept,
-            average=int(self.average),
-        )
-
-    def _make_model(self, X, *arguments, **keywords):
-        """Model before the first row; `X` has the first rows."""
-        center = not sparse.issparse(X) if self.center == "auto" else self.center
-        return LinearModel(*arguments, center=bool(center), **keywords)
-
     # Validation.
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
@@ -293,11 +266,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         )
         if sparse.issparse(X):
             self._check_finite(X.data)
-        if sparse.issparse(X) and self.center not in ("auto", False):
-            raise ValueError(
-                "Cannot center sparse matrices: pass `center=False` or "
-                "`center='auto'` instead."
-            )
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight,
@@ -347,11 +315,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
         return tags
 
     @property
-    def intercept_(self):
-        """Intercepts, in the units of the features: shape (n_outputs,)."""
-        return self._fitted_model().coefficients()[1]
-
-    @property
     def n_samples_seen_(self):
         """Number of rows learned: those of positive weight."""
         return self._fitted_model().t
@@ -369,63 +332,6 @@ class _OnlineLinearEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCM
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
-
-    @available_if(bounds_regret)
-    def regret_bound(self, coef, intercept=0.0):
-        """Bound on the regret against a linear model, on the rows learned so far.
-
-        The total loss of the predictions made, each before its row was learned, exceeds
-        that of the model by at most this: `cumulative_loss_` minus the comparator's
-        total loss is never larger, whatever the rows. With centring the comparator
-        acts on the centred rows. The class's notes say whose theorem that is.
-
-        Parameters
-        ----------
-        coef : array-like of shape (n_features,) or (n_outputs, n_features)
-            Weights of the comparator; one row an output (two classes have one).
-        intercept : float or array-like of shape (n_outputs,), default=0.0
-            Intercepts of the comparator.
-
-        Returns
-        -------
-        bound : float
-            In the units of the loss.
-
-        Raises
-        ------
-        ValueError
-            If shapes do not fit, or the model has no intercept and `intercept` is not
-            zero.
-        """
-        model = self._fitted_model()
-        return model.regret_bound(
-            *self._check_comparator(coef, intercept, model.n_features)
-        )
-
-    def _check_comparator(self, coef, intercept, n_columns):
-        """Coefficients of shape (n_outputs, n_columns), and intercepts."""
-        model = self._model
-        coef = check_array(
-            coef,
-            ensure_2d=False,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            dtype=np.float64,
-            input_name="coef",
-        )
-        expected = (model.n_outputs, n_columns)
-        if coef.shape != expected and (
-            model.n_outputs > 1 or coef.shape != expected[1:]
-        ):
-            raise ValueError(f"coef.shape == {coef.shape}, expected {expected}!")
-        intercept = np.array(intercept, dtype=np.float64)
-        if intercept.shape not in [(), (1,), expected[:1]]:
-            raise ValueError(
-                f"intercept.shape == {intercept.shape}, expected {expected[:1]}!"
-            )
-        if not model.fit_intercept and intercept.any():
-            raise ValueError("intercept must be 0 where fit_intercept=False.")
-        return coef.reshape(expected), np.broadcast_to(intercept, expected[:1])
 
 
 def _without_duplicates(X):
@@ -450,11 +356,11 @@ def _has_probabilities(estimator):
     )
 
 
-class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
+class OnlineClassifier(ClassifierMixin, _OnlineEstimator):
     """Base of the classifiers."""
 
     _parameter_constraints: dict = {
-        **_OnlineLinearEstimator._parameter_constraints,
+        **_OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
     }
@@ -588,11 +494,6 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
         """
         return self._respond(self._decision(X), "predict_log_proba")
 
-    @property
-    def coef_(self):
-        """Weights in the units of the features: shape (1 or n_classes, n_features)."""
-        return self._fitted_model().coefficients()[0]
-
     def _respond(self, decision, method):
         if method == "predict":
             if decision.shape[1] == 1:
@@ -686,11 +587,11 @@ class OnlineClassifier(ClassifierMixin, _OnlineLinearEstimator):
         return 1 if self.classes_.size == 2 else self.classes_.size
 
 
-class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
+class OnlineRegressor(RegressorMixin, _OnlineEstimator):
     """Base of the regressors."""
 
     _parameter_constraints: dict = {
-        **_OnlineLinearEstimator._parameter_constraints,
+        **_OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
@@ -769,15 +670,6 @@ class OnlineRegressor(RegressorMixin, _OnlineLinearEstimator):
             In the units of the targets.
         """
         return self._respond(self._decision(X), "predict")
-
-    @property
-    def coef_(self):
-        """Weights in the units of the features.
-
-        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
-        """
-        coef = self._fitted_model().coefficients()[0]
-        return coef if self._output_shape else coef[0]
 
     def _respond(self, decision, method):
         return decision if self._output_shape else decision[:, 0]

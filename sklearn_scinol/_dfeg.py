@@ -4,8 +4,9 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_TOL
 from ._kernels import KernelMethods
+from ._linear import LinearClassifier, LinearRegressor
 from .learners import DFEG
 from .losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 
@@ -30,7 +31,7 @@ class _DFEG(KernelMethods):
         return DFEG(float(self.a), float(self.delta), loss.lipschitz)
 
 
-class DFEGClassifier(_DFEG, OnlineClassifier):
+class DFEGClassifier(_DFEG, LinearClassifier):
     r"""Classifier without a learning rate, linear or with a kernel.
 
     Dimension-free exponentiated gradient (DFEG) [1]_ has no learning rate and asks for
@@ -221,7 +222,7 @@ class DFEGClassifier(_DFEG, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
+        **LinearClassifier._parameter_constraints,
         **_DFEG._own_constraints,
         "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
     }
@@ -279,7 +280,7 @@ class DFEGClassifier(_DFEG, OnlineClassifier):
         return tags
 
 
-class DFEGRegressor(_DFEG, OnlineRegressor):
+class DFEGRegressor(_DFEG, LinearRegressor):
     r"""Regression without a learning rate, linear or with a kernel.
 
     Dimension-free exponentiated gradient (DFEG) [1]_ has no learning rate and asks for
@@ -473,7 +474,7 @@ class DFEGRegressor(_DFEG, OnlineRegressor):
     """
 
     _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
+        **LinearRegressor._parameter_constraints,
         **_DFEG._own_constraints,
         "loss": [StrOptions(with_bounded_slope(REGRESSION))],
     }

@@ -5,7 +5,8 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from ._linear import LinearClassifier, LinearRegressor
 from .learners import ALGORITHMS
 
 __all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
@@ -35,7 +36,7 @@ class _AdaImplicit:
         return self._fitted_model().shared_state().delta_sum.copy()
 
 
-class AdaImplicitClassifier(_AdaImplicit, OnlineClassifier):
+class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     r"""Linear classifier that learns by implicit updates, with an adaptive step size.
 
     An implicit update [1]_ does not step along the gradient of the loss but goes to the
@@ -198,7 +199,7 @@ class AdaImplicitClassifier(_AdaImplicit, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
+        **LinearClassifier._parameter_constraints,
         **_AdaImplicit._own_constraints,
     }
     _takes_joint_losses = False
@@ -239,7 +240,7 @@ class AdaImplicitClassifier(_AdaImplicit, OnlineClassifier):
         self.class_weight = class_weight
 
 
-class AdaImplicitRegressor(_AdaImplicit, OnlineRegressor):
+class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     r"""Linear regression that learns by implicit updates, with an adaptive step size.
 
     An implicit update [1]_ does not step along the gradient of the loss but goes to the
@@ -396,7 +397,7 @@ class AdaImplicitRegressor(_AdaImplicit, OnlineRegressor):
     """
 
     _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
+        **LinearRegressor._parameter_constraints,
         **_AdaImplicit._own_constraints,
     }
 

@@ -9,8 +9,8 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ._base import bounds_regret
 from ._kernel_model import Kernel, KernelModel
+from ._linear import bounds_regret
 
 __all__ = ["KernelMethods"]
 

@@ -4,7 +4,8 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from ._linear import LinearClassifier, LinearRegressor
 from .learners import ALGORITHMS
 from .losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 
@@ -25,7 +26,7 @@ class _ScInOL:
         return ALGORITHMS[self.algorithm](float(self.initial_wealth))
 
 
-class ScInOLClassifier(_ScInOL, OnlineClassifier):
+class ScInOLClassifier(_ScInOL, LinearClassifier):
     """Linear classifier that learns row by row, with nothing to tune.
 
     Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
@@ -171,7 +172,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
+        **LinearClassifier._parameter_constraints,
         **_ScInOL._own_constraints,
         "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
     }
@@ -210,7 +211,7 @@ class ScInOLClassifier(_ScInOL, OnlineClassifier):
         self.class_weight = class_weight
 
 
-class ScInOLRegressor(_ScInOL, OnlineRegressor):
+class ScInOLRegressor(_ScInOL, LinearRegressor):
     """Linear regression that learns row by row, with nothing to tune.
 
     Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
@@ -349,7 +350,7 @@ class ScInOLRegressor(_ScInOL, OnlineRegressor):
     """
 
     _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
+        **LinearRegressor._parameter_constraints,
         **_ScInOL._own_constraints,
         "loss": [StrOptions(with_bounded_slope(REGRESSION))],
     }

@@ -9,8 +9,9 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ._kernels import KernelMethods
+from ._linear import LinearClassifier, LinearRegressor
 from .learners import ALGORITHMS
 
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
@@ -77,7 +78,7 @@ class _Baseline(KernelMethods):
         return learner(rate)
 
 
-class BaselineClassifier(_Baseline, OnlineClassifier):
+class BaselineClassifier(_Baseline, LinearClassifier):
     r"""Linear classifier by a competitor from the literature.
 
     A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
@@ -299,7 +300,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
+        **LinearClassifier._parameter_constraints,
         **_Baseline._own_constraints,
     }
 
@@ -353,7 +354,7 @@ class BaselineClassifier(_Baseline, OnlineClassifier):
         self.class_weight = class_weight
 
 
-class BaselineRegressor(_Baseline, OnlineRegressor):
+class BaselineRegressor(_Baseline, LinearRegressor):
     r"""Linear regression by a competitor from the literature.
 
     A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
@@ -573,7 +574,7 @@ class BaselineRegressor(_Baseline, OnlineRegressor):
     """
 
     _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
+        **LinearRegressor._parameter_constraints,
         **_Baseline._own_constraints,
     }
 
