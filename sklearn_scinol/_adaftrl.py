@@ -60,6 +60,14 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
 
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -183,6 +191,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         radius=1.0,
         tuning="koolen",
         center=False,
+        scale=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -198,6 +207,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         self.radius = radius
         self.tuning = tuning
         self.center = center
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -242,6 +252,14 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -365,6 +383,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         radius=1.0,
         tuning="koolen",
         center=False,
+        scale=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -381,6 +400,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         self.radius = radius
         self.tuning = tuning
         self.center = center
+        self.scale = scale
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

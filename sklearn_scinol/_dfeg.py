@@ -91,6 +91,14 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         never with a kernel. "auto" centres dense input and not sparse, as decided by
         the first rows. False is the paper's algorithm to the letter.
 
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -240,6 +248,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         kernel_params=None,
         max_support=None,
         center=False,
+        scale=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -261,6 +270,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         self.kernel_params = kernel_params
         self.max_support = max_support
         self.center = center
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -341,6 +351,14 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         Whether each feature is centred at its running mean (the row itself included);
         never with a kernel. "auto" centres dense input and not sparse, as decided by
         the first rows. False is the paper's algorithm to the letter.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -492,6 +510,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         kernel_params=None,
         max_support=None,
         center=False,
+        scale=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -514,6 +533,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         self.kernel_params = kernel_params
         self.max_support = max_support
         self.center = center
+        self.scale = scale
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

@@ -75,6 +75,14 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the paper's algorithm to the letter.
 
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -212,6 +220,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         beta=1.0,
         radius=None,
         center=False,
+        scale=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -228,6 +237,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         self.beta = beta
         self.radius = radius
         self.center = center
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -278,6 +288,14 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the paper's algorithm to the letter.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -409,6 +427,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         beta=1.0,
         radius=None,
         center=False,
+        scale=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -426,6 +445,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         self.beta = beta
         self.radius = radius
         self.center = center
+        self.scale = scale
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

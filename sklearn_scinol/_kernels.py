@@ -46,6 +46,11 @@ class KernelMethods:
                 "Cannot center rows in the space of a kernel: pass `center=False` "
                 "instead, or `kernel='linear'`."
             )
+        for parameter in ("scale", "standardize_target"):
+            if getattr(self, parameter, False):
+                raise ValueError(
+                    f"{parameter} must be False with a kernel other than 'linear'."
+                )
         if self.kernel == "precomputed" and self.max_support is not None:
             raise ValueError(
                 "max_support must be None with kernel='precomputed', of which all of "

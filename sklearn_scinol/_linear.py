@@ -16,8 +16,10 @@ __all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret"]
 
 
 def bounds_regret(estimator):
-    """Whether a bound on the regret is known of the estimator's algorithm."""
-    return estimator._bounds_regret
+    """Whether a bound on the regret is known of what the estimator does."""
+    # Bounds are for a target in units that do not change.
+    standardizes = getattr(estimator, "standardize_target", False)
+    return estimator._bounds_regret and not standardizes
 
 
 class _Linear:
@@ -25,6 +27,7 @@ class _Linear:
 
     _linear_constraints = {
         "center": ["boolean", StrOptions({"auto"})],
+        "scale": ["boolean"],
         "fit_intercept": ["boolean"],
         "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
     }
@@ -52,7 +55,13 @@ class _Linear:
     def _make_model(self, X, *arguments, **keywords):
         """Model before the first row; `X` has the first rows."""
         center = not sparse.issparse(X) if self.center == "auto" else self.center
-        return LinearModel(*arguments, center=bool(center), **keywords)
+        return LinearModel(
+            *arguments,
+            center=bool(center),
+            scale=bool(self.scale),
+            standardize_target=bool(getattr(self, "standardize_target", False)),
+            **keywords,
+        )
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
         X, y, sample_weight = super()._validate(X, y, sample_weight, reset, classes)
@@ -74,8 +83,9 @@ class _Linear:
 
         The total loss of the predictions made, each before its row was learned, exceeds
         that of the model by at most this: `cumulative_loss_` minus the comparator's
-        total loss is never larger, whatever the rows. With centring the comparator
-        acts on the centred rows. The class's notes say whose theorem that is.
+        total loss is never larger, whatever the rows. With centring or scaling the
+        comparator acts on rows so transformed. The class's notes say whose theorem that
+        is.
 
         Parameters
         ----------

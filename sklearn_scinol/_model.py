@@ -8,6 +8,7 @@ from scipy import sparse
 
 from ._config import get_config
 from .engines import SparseRows, get_engine
+from .learners import moments
 from .learners.averaging import sum_before
 
 __all__ = ["LinearModel", "OnlineModel"]
@@ -182,8 +183,12 @@ class LinearModel(OnlineModel):
     ----------
     learner, loss, n_features, n_outputs, fit_intercept, average
         See :class:`OnlineModel`.
-    center : bool
-        Whether features are centred at their running mean. The intercept is not.
+    center, scale : bool
+        Whether features are centred at their running mean, and divided by their running
+        standard deviation. The intercept is not.
+    standardize_target : bool
+        Whether the same is done to the target: predictions are its running mean plus
+        its running standard deviation times what the learner predicts.
 
     Attributes
     ----------
@@ -193,17 +198,35 @@ class LinearModel(OnlineModel):
         fields more: the sum of the weights, and the clock up to which it goes.
     first : ndarray of shape (n_coordinates,)
         First non-zero value ``|x|`` as the learner saw it, where it asks for that.
-    mean : ndarray of shape (n_features,)
-        Weighted mean of the rows so far, with centring.
+    mean, variance : ndarray of shape (n_features,)
+        Weighted moments of the rows so far: the mean with centring or scaling, the
+        variance with scaling.
+    recorded : ndarray of shape (n_features,)
+        Sum of the weights of the rows that the moments are of, with scaling: sparse
+        rows leave out their zeros until the feature comes up again.
+    target_moments : ndarray of shape (2, n_outputs)
+        Weighted mean and variance of the targets so far, if these are standardised.
     weight_sum : float
-        Sum of the weights of the rows so far, with centring.
+        Sum of the weights of the rows so far, if there are moments.
     """
 
     def __init__(
-        self, learner, loss, n_features, n_outputs, *, fit_intercept, center, average
+        self,
+        learner,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        fit_intercept,
+        average,
+        center=False,
+        scale=False,
+        standardize_target=False,
     ):
         super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
         self.center = center
+        self.scale = scale
+        self.standardize_target = standardize_target
         initial = [*learner.initial_state()]
         if average:
             initial += [0.0, 0.0]
@@ -211,12 +234,20 @@ class LinearModel(OnlineModel):
         self.fields = np.empty(shape)
         self.fields[:] = np.reshape(initial, (-1, 1, 1))
         self.first = np.zeros(self.n_coordinates)
-        self.mean = np.zeros(n_features if center else 0)
+        self.mean = np.zeros(n_features if center or scale else 0)
+        self.variance = np.zeros(n_features if scale else 0)
+        self.recorded = np.zeros(n_features if scale else 0)
+        self.target_moments = np.zeros((2, n_outputs if standardize_target else 0))
         self.weight_sum = 0.0
 
     @property
     def n_coordinates(self):
         return self.n_features + self.fit_intercept
+
+    @property
+    def keeps_moments(self):
+        """Whether moments of features or targets are kept."""
+        return self.center or self.scale or self.standardize_target
 
     def state(self, fields=None):
         """Named arrays of the learner in `fields`, by default the model's own."""
@@ -231,13 +262,27 @@ class LinearModel(OnlineModel):
 
     def _arrange(self, X, again):
         super()._arrange(X, again)
-        order = "F" if self._learns_sparse(X) else "C"
+        learns_sparse = self._learns_sparse(X)
+        order = "F" if learns_sparse else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
-        self.first = np.require(self.first, requirements=["W", "E"])
-        self.mean = np.require(self.mean, requirements=["W", "E"])
+        if self.scale and not learns_sparse:
+            self.mean, self.variance = self._moments()
+            self.recorded = np.full(self.n_features, self.weight_sum)
+        for name in ("first", "mean", "variance", "recorded", "target_moments"):
+            array = np.require(getattr(self, name), requirements=["W", "E"])
+            setattr(self, name, array)
 
     def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
         engine.learn(self, self._rows(X, rows), y, c, predictions, averaged)
+        if not self._learns_sparse(X):
+            self.recorded[:] = self.weight_sum
+
+    def _moments(self):
+        """Means and variances of all rows so far, zeros that wait included."""
+        with np.errstate(all="ignore"):
+            share = moments.waiting_share(self.weight_sum, self.recorded)
+        mean = moments.moved_mean(self.mean, share, -self.mean)
+        return mean, moments.moved_variance(self.variance, share, -self.mean)
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
@@ -284,14 +329,41 @@ class LinearModel(OnlineModel):
         predict = self._predict_averaged if self.averages else self._predict
         with np.errstate(all="ignore"):
             for rows in self._blocks(X):
-                p[rows] = predict(self._centered(X[rows]))
-        return p
+                p[rows] = predict(self._transformed(X[rows]))
+            return self._in_units_of_target(p)
 
-    def _centered(self, X):
+    def _transformed(self, X):
+        """Rows as the learner sees them; each takes part, at weight 1, in its moments.
+
+        That is a share in the sum of weights.
+        """
+        share = 1.0 / (self.weight_sum + 1.0)
+        if sparse.issparse(X):
+            if not self.center:
+                Z = X.astype(np.float64, copy=self.scale)
+                if self.scale:
+                    Z.data *= self._inverse_deviations(Z.data, share, Z.indices)
+                return Z
+            X = X.toarray()
+        Z = X.astype(np.float64, copy=False)
         if not self.center:
-            return X.astype(np.float64, copy=False)
-        X = X.toarray() if sparse.issparse(X) else X
-        return (X - self.mean) * self._centering_factor()
+            return Z * self._inverse_deviations(Z, share) if self.scale else Z
+        factors = self._inverse_deviations(Z, share) if self.scale else 1.0
+        return (Z - self.mean) * (1.0 - share) * factors
+
+    def _inverse_deviations(self, values, share, features=...):
+        """What values of features are multiplied by; each counts for itself."""
+        mean, variance = self._moments()
+        variance = moments.moved_variance(
+            variance[features], share, values - mean[features]
+        )
+        return moments.inverse_deviation(variance)
+
+    def _in_units_of_target(self, p):
+        if not self.standardize_target:
+            return p
+        mean, variance = self.target_moments
+        return mean + np.sqrt(variance) * p
 
     def _predict_averaged(self, Z):
         w, b = self._weights()
@@ -340,10 +412,6 @@ class LinearModel(OnlineModel):
                 p[:, k] += np.bincount(row, more, minlength=p.shape[0])
         return p
 
-    def _centering_factor(self):
-        # The mean of the rows includes the row itself, at weight 1.
-        return self.weight_sum / (self.weight_sum + 1.0)
-
     def _weights(self):
         """Weights of the features of rows within reach, and the intercepts."""
         if self.averages:
@@ -380,9 +448,16 @@ class LinearModel(OnlineModel):
         """
         with np.errstate(all="ignore"):
             w, b = self._weights()
-        if self.center:
-            w = w * self._centering_factor()
-            b = b - w @ self.mean
+            share = 1.0 / (self.weight_sum + 1.0)
+            if self.scale:
+                # Of a row at the mean: others take part in their standard deviation.
+                w = w * self._inverse_deviations(self._moments()[0], share)
+            if self.center:
+                w = w * (1.0 - share)
+                b = b - w @ self.mean
+            if self.standardize_target:
+                w = np.sqrt(self.target_moments[1])[:, np.newaxis] * w
+                b = self._in_units_of_target(b)
         return w, b
 
     def regret_bound(self, coef, intercept):

@@ -58,6 +58,14 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         rows; sparse rows that come later are then made dense, some at a time. False is
         the paper's algorithm to the letter.
 
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        paper's algorithm, which does not mind units either.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -184,6 +192,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         algorithm="scinol2",
         initial_wealth=1.0,
         center="auto",
+        scale=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -199,6 +208,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.algorithm = algorithm
         self.initial_wealth = initial_wealth
         self.center = center
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -244,6 +254,20 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         input and not sparse, as decided by the first rows; sparse rows that come later
         are then made dense, some at a time. False is the paper's algorithm to the
         letter.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        paper's algorithm, which does not mind units either.
+
+    standardize_target : bool, default=False
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. `initial_wealth`
+        is then in units of that deviation, and neither the unit nor the zero of the
+        target matters.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -353,6 +377,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         **LinearRegressor._parameter_constraints,
         **_ScInOL._own_constraints,
         "loss": [StrOptions(with_bounded_slope(REGRESSION))],
+        "standardize_target": ["boolean"],
     }
 
     def __init__(
@@ -362,6 +387,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         algorithm="scinol2",
         initial_wealth=1.0,
         center="auto",
+        scale=False,
+        standardize_target=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -378,6 +405,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.algorithm = algorithm
         self.initial_wealth = initial_wealth
         self.center = center
+        self.scale = scale
+        self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

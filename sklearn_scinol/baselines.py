@@ -165,6 +165,14 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
 
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -319,6 +327,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         kernel_params=None,
         max_support=None,
         center=False,
+        scale=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -342,6 +351,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.kernel_params = kernel_params
         self.max_support = max_support
         self.center = center
+        self.scale = scale
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -441,6 +451,20 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        published algorithm.
+
+    standardize_target : bool, default=False
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. `learning_rate` is
+        then in units of that deviation, and neither the unit nor the zero of the target
+        matters.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -593,6 +617,8 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         kernel_params=None,
         max_support=None,
         center=False,
+        scale=False,
+        standardize_target=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -617,6 +643,8 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.kernel_params = kernel_params
         self.max_support = max_support
         self.center = center
+        self.scale = scale
+        self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

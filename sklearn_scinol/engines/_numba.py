@@ -27,7 +27,7 @@ from numba.extending import (
 )
 
 from .. import _portable, losses
-from ..learners import averaging, hedge
+from ..learners import averaging, hedge, moments
 
 __all__ = ["learn", "learn_combination", "learn_rounds"]
 
@@ -115,19 +115,25 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         type(model.loss),
         sparse=sparse,
         center=model.center,
+        unit_variance=model.scale,
+        standard_target=model.standardize_target,
         single_output=model.n_outputs == 1,
         average=averaged is not None,
     )
     if sparse:
         m = np.diff(X.indptr).max(initial=1) + model.fit_intercept
         fields = np.empty((*model.fields.shape[:2], m))
-        rows = (X.data, X.indices, X.indptr, model.fields.T)
+        rows = (X.data, X.indices, X.indptr, model.fields.T, model.mean, model.variance)
+        rows += (model.recorded,)
     else:
         m = model.n_coordinates
         fields = model.fields
-        mean = _scratch(1, model.mean.size)[0]
-        mean[:] = model.mean
-        rows = (X, mean)
+        mean, variance = (
+            _scratch(1, model.mean.size)[0],
+            _scratch(1, model.variance.size)[0],
+        )
+        mean[:], variance[:] = model.mean, model.variance
+        rows = (X, mean, variance)
     t, model.weight_sum = kernel(
         model.learner,
         model.loss,
@@ -139,6 +145,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         model.first,
         float(model.t),
         model.weight_sum,
+        model.target_moments,
         float(model.averaging_starts),
         y,
         sample_weight,
@@ -152,7 +159,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
     )
     model.t = int(t)
     if not sparse:
-        model.mean[:] = mean
+        model.mean[:], model.variance[:] = mean, variance
 
 
 def learn_combination(
@@ -201,7 +208,17 @@ def _scratch(n_outputs, m):
 
 
 @cache
-def _kernel(learner, loss, *, sparse, center, single_output, average):
+def _kernel(
+    learner,
+    loss,
+    *,
+    sparse,
+    center,
+    unit_variance,
+    standard_target,
+    single_output,
+    average,
+):
     by_row = hasattr(learner, "Shared")
     implicit = hasattr(learner, "implicit_step")
     if implicit:
@@ -224,6 +241,10 @@ def _kernel(learner, loss, *, sparse, center, single_output, average):
         keeps_weights=not by_row,
         weight_in_row=not implicit,
         center=center,
+        unit_variance=unit_variance,
+        weigh=weigh_row if center or unit_variance or standard_target else no_weight,
+        to_target=to_standard_target if standard_target else no_target,
+        record_target=record_target if standard_target else no_record,
         single_output=single_output,
         average=average,
         digest=_digest(),
@@ -269,6 +290,49 @@ def unit_factor(learner, h, k, q, t):
 @inlined
 def shared_factor(learner, h, k, q, t):
     return learner.factor(h, k, q, t)
+
+
+# With a standardised target that is in units of the target's deviation, from its mean.
+
+
+@inlined
+def no_target(target, k, p):
+    return p
+
+
+@inlined
+def to_standard_target(target, k, p):
+    return target[0, k] + np.sqrt(target[1, k]) * p
+
+
+@inlined
+def no_record(target, share, y, r):
+    pass
+
+
+@inlined
+def record_target(target, share, y, r):
+    for k in range(target.shape[1]):
+        deviation = y[r, k] - target[0, k]
+        target[0, k] = moments.moved_mean(target[0, k], share, deviation)
+        target[1, k] = moments.moved_variance(target[1, k], share, deviation)
+
+
+# The sum of the weights so far, of which a row of weight 0 is no part, and the share in
+# it that a row has in its own moments: such a row as if it were one of weight 1.
+
+
+@inlined
+def no_weight(weight_sum, c):
+    return weight_sum, 0.0
+
+
+@inlined
+def weigh_row(weight_sum, c):
+    if c > 0.0:
+        weight_sum += c
+        return weight_sum, c / weight_sum
+    return weight_sum, 1.0 / (weight_sum + 1.0)
 
 
 # What a coordinate adds to the sum that learners call `q`.
@@ -351,7 +415,21 @@ def update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t):
 
 @inlined
 def average_row(
-    learner, s, fields, clock, x, m, t, start, record, sums, predictions, r, averaged
+    learner,
+    s,
+    fields,
+    clock,
+    x,
+    m,
+    t,
+    start,
+    record,
+    sums,
+    predictions,
+    r,
+    to_target,
+    target,
+    averaged,
 ):
     """Predictions of the averaged weights; their sums are brought up to date."""
     n_averaged = t - 1.0 - start
@@ -365,7 +443,9 @@ def average_row(
         p = 0.0
         for j in range(m):  # on its own: `total` and `last` are neighbours
             p += sums[j] * x[j]
-        averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
+        averaged[r, k] = predictions[r, k]
+        if n_averaged > 0.0:
+            averaged[r, k] = to_target(target, k, p / n_averaged)
 
 
 @expanded
@@ -442,6 +522,10 @@ def _dense_kernel(
     keeps_weights,
     weight_in_row,
     center,
+    unit_variance,
+    weigh,
+    to_target,
+    record_target,
     single_output,
     average,
     digest,
@@ -457,6 +541,7 @@ def _dense_kernel(
         first,
         t,
         weight_sum,
+        target,
         averaging_starts,
         y,
         sample_weight,
@@ -468,6 +553,7 @@ def _dense_kernel(
         sums,
         X,
         mean,
+        variance,
     ):
         digest  # noqa: B018 - see the module's docstring
         n, d = X.shape
@@ -478,29 +564,27 @@ def _dense_kernel(
         step = np.zeros(n_outputs)
         dots = np.empty(n_outputs)
         any_unseen = keeps_first and first.min() == 0.0
-        share = recorded = 0.0
         for r in range(n):
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
             scale = lipschitz * (c if learns and weight_in_row else 1.0)
-            if center:
-                # A row of weight 0 is centred as if it counted, and not recorded.
-                if learns:
-                    weight_sum += c
-                    share = recorded = c / weight_sum
-                else:
-                    share = 1.0 / (weight_sum + 1.0)
-                    recorded = 0.0
+            weight_sum, share = weigh(weight_sum, c)
+            recorded_share = share if learns else 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
             dot = q = 0.0
             for j in range(d):
                 value = X[r, j]
-                if center:
+                if center or unit_variance:
                     deviation = value - mean[j]
-                    mean[j] += recorded * deviation
-                    value = (1.0 - share) * deviation
+                    mean[j] = moments.moved_mean(mean[j], recorded_share, deviation)
+                    if center:
+                        value = (1.0 - share) * deviation
+                if unit_variance:
+                    moved = moments.moved_variance(variance[j], share, deviation)
+                    variance[j] = moved if learns else variance[j]
+                    value *= moments.inverse_deviation(moved)
                 x[j] = value
                 w_j = learner.weight(s, (0, j), scale * value, t)
                 if keeps_weights:
@@ -514,10 +598,12 @@ def _dense_kernel(
                 dot += w_j
                 q += square(learner, s, (0, d), scale)
             dots[0] = dot
-            predictions[r, 0] = dot * factor(learner, h, 0, q, t)
+            p = dot * factor(learner, h, 0, q, t)
+            predictions[r, 0] = to_target(target, 0, p)
             for k in range(1, n_outputs):
                 dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
-                predictions[r, k] = dots[k] * factor(learner, h, k, q, t)
+                p = dots[k] * factor(learner, h, k, q, t)
+                predictions[r, k] = to_target(target, k, p)
             if average:
                 average_row(
                     learner,
@@ -532,6 +618,8 @@ def _dense_kernel(
                     sums,
                     predictions,
                     r,
+                    to_target,
+                    target,
                     averaged,
                 )
             if not learns:
@@ -540,6 +628,7 @@ def _dense_kernel(
             derivatives(loss, lipschitz, y, predictions, r, g)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
+            record_target(target, share, y, r)
             if any_unseen:
                 for j in range(m):
                     if first[j] == 0.0:
@@ -570,6 +659,10 @@ def _sparse_kernel(
     keeps_weights,
     weight_in_row,
     center,
+    unit_variance,
+    weigh,
+    to_target,
+    record_target,
     single_output,
     average,
     digest,
@@ -585,6 +678,7 @@ def _sparse_kernel(
         first,
         t,
         weight_sum,
+        target,
         averaging_starts,
         y,
         sample_weight,
@@ -598,6 +692,9 @@ def _sparse_kernel(
         indices,
         indptr,
         records,
+        mean,
+        variance,
+        recorded,
     ):
         digest  # noqa: B018 - see the module's docstring
         n_outputs = 1 if single_output else fields.shape[1]
@@ -612,11 +709,25 @@ def _sparse_kernel(
             learns = c > 0.0
             t += 1.0
             scale = lipschitz * (c if learns and weight_in_row else 1.0)
+            waited_until = weight_sum
+            weight_sum, share = weigh(weight_sum, c)
             q = 0.0
             for j in range(nnz):
-                x[j] = data[start + j]
+                value = data[start + j]
                 i = indices[start + j]
                 copy_record(records, i, fields, j, n_fields, n_outputs)
+                if unit_variance:
+                    waiting = moments.waiting_share(waited_until, recorded[i])
+                    moved = moments.moved_variance(variance[i], waiting, -mean[i])
+                    middle = moments.moved_mean(mean[i], waiting, -mean[i])
+                    deviation = value - middle
+                    moved = moments.moved_variance(moved, share, deviation)
+                    value *= moments.inverse_deviation(moved)
+                    if learns:
+                        mean[i] = moments.moved_mean(middle, share, deviation)
+                        variance[i] = moved
+                        recorded[i] = weight_sum
+                x[j] = value
             if fit_intercept:
                 x[nnz] = 1.0
                 copy_record(records, first.size - 1, fields, nnz, n_fields, n_outputs)
@@ -624,7 +735,8 @@ def _sparse_kernel(
                 q += square(learner, s, (0, j), scale * x[j])
             for k in range(n_outputs):
                 dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
-                predictions[r, k] = dots[k] * factor(learner, h, k, q, t)
+                p = dots[k] * factor(learner, h, k, q, t)
+                predictions[r, k] = to_target(target, k, p)
             if average:
                 average_row(
                     learner,
@@ -639,6 +751,8 @@ def _sparse_kernel(
                     sums,
                     predictions,
                     r,
+                    to_target,
+                    target,
                     averaged,
                 )
             if not learns:
@@ -652,6 +766,7 @@ def _sparse_kernel(
             derivatives(loss, lipschitz, y, predictions, r, g)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
+            record_target(target, share, y, r)
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..learners import hedge
+from ..learners import hedge, moments
 from ..learners.averaging import record_sum, sum_before, tick
 
 __all__ = ["learn", "learn_combination", "learn_rounds"]
@@ -39,20 +39,22 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
     first = model.first if any_unseen else None
     for r in range(X.shape[0]):
         c = sample_weight[r]
-        if model.center:
-            # A row of weight 0 is centred as if it counted, and not recorded.
-            share = (c or 1.0) / (model.weight_sum + (c or 1.0))
-            deviation = X[r] - model.mean
-            np.multiply(deviation, 1.0 - share, out=features)
+        share = _enter(model, c)
+        features[:] = X[r]
+        if model.center or model.scale:
+            deviation = features - model.mean
+            if model.center:
+                np.multiply(deviation, 1.0 - share, out=features)
+            if model.scale:
+                variance = moments.moved_variance(model.variance, share, deviation)
+                features *= moments.inverse_deviation(variance)
+                if c > 0:
+                    model.variance[:] = variance
             if c > 0:
-                model.weight_sum += c
-                deviation *= share
-                model.mean += deviation
-        else:
-            features[:] = X[r]
+                model.mean[:] = moments.moved_mean(model.mean, share, deviation)
         averaged_r = None if averaged is None else averaged[r]
         predictions[r] = _learn_row(
-            model, s, model.fields, first, x, y[r], c, averaged_r
+            model, s, model.fields, first, x, y[r], c, share, averaged_r
         )
         if c > 0:
             _end_trial(model)
@@ -63,14 +65,29 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
     ones = np.ones(intercept.size)
     for r in range(X.indptr.size - 1):
         nonzero = slice(X.indptr[r], X.indptr[r + 1])
-        i = np.concatenate([X.indices[nonzero], intercept])
-        x = np.concatenate([X.data[nonzero], ones])
+        features, x = X.indices[nonzero], X.data[nonzero]
+        c = sample_weight[r]
+        waiting_until = model.weight_sum
+        share = _enter(model, c)
+        if model.scale:
+            mean, variance = model.mean[features], model.variance[features]
+            waiting = moments.waiting_share(waiting_until, model.recorded[features])
+            variance = moments.moved_variance(variance, waiting, -mean)
+            mean = moments.moved_mean(mean, waiting, -mean)
+            deviation = x - mean
+            variance = moments.moved_variance(variance, share, deviation)
+            x = x * moments.inverse_deviation(variance)
+            if c > 0:
+                model.mean[features] = moments.moved_mean(mean, share, deviation)
+                model.variance[features] = variance
+                model.recorded[features] = model.weight_sum
+        i = np.concatenate([features, intercept])
+        x = np.concatenate([x, ones])
         fields = model.fields[:, :, i]
         first = model.first[i] if model.learner.keeps_first else None
-        c = sample_weight[r]
         averaged_r = None if averaged is None else averaged[r]
         predictions[r] = _learn_row(
-            model, model.state(fields), fields, first, x, y[r], c, averaged_r
+            model, model.state(fields), fields, first, x, y[r], c, share, averaged_r
         )
         if c > 0:
             model.fields[:, :, i] = fields
@@ -79,7 +96,20 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
             _end_trial(model)
 
 
-def _learn_row(model, s, fields, first, x, y, c, averaged):
+def _enter(model, c):
+    """Count the weight of a row, if there are moments; its share in the sum of all.
+
+    A row of weight 0 is treated as if it were one of weight 1, and not recorded.
+    """
+    if not model.keeps_moments:
+        return 0.0
+    if c > 0:
+        model.weight_sum += c
+        return c / model.weight_sum
+    return 1.0 / (model.weight_sum + 1.0)
+
+
+def _learn_row(model, s, fields, first, x, y, c, share, averaged):
     """Predict one row, then learn from it; its state is `s`, all arrays of `fields`."""
     learner, loss, h = model.learner, model.loss, model.shared_state()
     t = model.t + 1
@@ -95,12 +125,18 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
         else:
             q = np.add.reduce(scaled_x * scaled_x)
         p = learner.factor(h, ..., q, t) * dot
+    offset, unit = 0.0, 1.0
+    if model.standardize_target:
+        offset, unit = model.target_moments[0].copy(), np.sqrt(model.target_moments[1])
+        p = offset + unit * p
     n_averaged = t - 1 - model.averaging_starts
     if averaged is not None:
         total, last = fields[-2:]
         at_rest, clock = learner.weight(s, ..., 0.0, t), model.clock[0, :, np.newaxis]
         w_sum = sum_before(total, last, ..., at_rest, clock)
-        averaged[:] = (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0 else p
+        averaged[:] = p
+        if n_averaged > 0:
+            averaged[:] = offset + unit * ((w_sum * x).sum(axis=1) / n_averaged)
         if c > 0:
             record_sum(total, last, ..., w_sum, clock)
     if c > 0:
@@ -122,6 +158,11 @@ def _learn_row(model, s, fields, first, x, y, c, averaged):
         learner.update(s, ..., scaled_x, g, w, t)
         if first is not None:
             np.copyto(first, np.abs(scaled_x), where=first == 0)
+        if model.standardize_target:
+            mean, variance = model.target_moments
+            deviation = y - mean
+            mean[:] = moments.moved_mean(mean, share, deviation)
+            variance[:] = moments.moved_variance(variance, share, deviation)
         model.t = t
     return p
 
