@@ -3,6 +3,7 @@
 from ._adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from ._config import config_context, get_config, set_config
 from ._dfeg import DFEGClassifier, DFEGRegressor
+from ._hedge import HedgeClassifier, HedgeRegressor
 from ._implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from ._scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -15,6 +16,8 @@ __all__ = [
     "AdaImplicitRegressor",
     "DFEGClassifier",
     "DFEGRegressor",
+    "HedgeClassifier",
+    "HedgeRegressor",
     "ScInOLClassifier",
     "ScInOLRegressor",
     "config_context",

@@ -11,7 +11,7 @@ from .engines import SparseRows, get_engine
 from .learners import moments
 from .learners.averaging import sum_before
 
-__all__ = ["LinearModel", "OnlineModel"]
+__all__ = ["LinearModel", "Model", "OnlineModel"]
 
 # A block is what the engines see at a time: enough rows to forget what a block costs,
 # few enough for a copy, where one is needed, to be small (8 MB).
@@ -19,54 +19,55 @@ BLOCK_ENTRIES = 2**20
 BLOCK_ROWS = 8192
 
 
-class OnlineModel(metaclass=ABCMeta):
-    """A model under an online learner, whatever its weights are stored as.
+class Model(metaclass=ABCMeta):
+    """What an estimator has learned: predicts, learns, counts what it was charged.
 
     Parameters
     ----------
-    learner : Learner
-        The algorithm, with its hyperparameters.
     loss : Loss
         The loss, with its parameters.
-    n_features, n_outputs : int
-        Numbers of features and of outputs.
-    fit_intercept : bool
-        Whether a constant feature 1 is added, as the last coordinate.
-    average : int
-        The trial from which on weights are averaged; 0 for none.
+    n_outputs : int
+        Number of outputs.
 
     Attributes
     ----------
-    shared : ndarray of shape (n_shared, n_outputs)
-        What the learner keeps for all coordinates of an output, if anything.
-    clock : ndarray of shape (2, n_outputs)
-        See :mod:`.learners.averaging`.
     t : int
         Number of trials so far: rows with a positive weight.
     cumulative_loss : float
         Weighted sum of the losses of the predictions made before each update.
     """
 
-    def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
-        self.learner = learner
+    def __init__(self, loss, n_outputs):
         self.loss = loss
-        self.n_features = n_features
         self.n_outputs = n_outputs
-        self.fit_intercept = fit_intercept
-        self.average = average
-        shared = [*learner.initial_shared()] if self.learns_by_row else []
-        self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
-        self.clock = np.zeros((2, n_outputs))
         self.t = 0
         self.cumulative_loss = 0.0
 
     @abstractmethod
-    def _blocks(self, X, order=None):
-        """Give rows of `X` in order, as slices or indices, some at a time."""
+    def learn(self, X, targets, sample_weight=None, order=None, again=False):
+        """Learn from rows in order.
 
-    @abstractmethod
-    def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
-        """Learn from a block of rows; see the engines' functions."""
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+            Features.
+        targets : callable
+            Gives the loss's targets of some rows: of shape (m, n_outputs), or (m,)
+            for a joint loss.
+        sample_weight : ndarray of shape (n,), default=None
+            Non-negative weights; None stands for ones.
+        order : ndarray of int, default=None
+            The order of the rows; None stands for the one they have.
+        again : bool, default=False
+            Whether these are the rows of the last call once more.
+
+        Yields
+        ------
+        rows : slice or ndarray
+            The rows of a block that was learned.
+        predictions : ndarray of shape (m, n_outputs)
+            Their predictions, each made before its row was learned.
+        """
 
     @abstractmethod
     def decision(self, X):
@@ -88,6 +89,72 @@ class OnlineModel(metaclass=ABCMeta):
     @abstractmethod
     def is_small_beside(self, X):
         """Whether a checkpoint costs little beside learning from the rows."""
+
+    def _suffer(self, y, c, predictions):
+        with np.errstate(all="ignore"):
+            losses = self.loss.value(y, predictions)
+            if not self.loss.joint:
+                losses = losses.sum(axis=1)
+            # One by one, so that the sum does not depend on where blocks begin.
+            running = np.cumsum(np.append(self.cumulative_loss, c * losses))
+        self.cumulative_loss = float(running[-1])
+
+
+def ordered_blocks(n, size, order=None):
+    """Give `n` rows in order, as slices or indices, at most `size` at a time."""
+    for start in range(0, n, size):
+        rows = slice(start, min(start + size, n))
+        yield rows if order is None else order[rows]
+
+
+def weights_of(rows, n, sample_weight):
+    """Weights of `n` rows, which are ones where none are given."""
+    if sample_weight is None:
+        return np.ones(n)
+    return np.require(sample_weight[rows], np.float64, ["C", "W"])
+
+
+class OnlineModel(Model):
+    """A model under an online learner, whatever its weights are stored as.
+
+    Parameters
+    ----------
+    learner : Learner
+        The algorithm, with its hyperparameters.
+    loss : Loss
+        The loss, with its parameters.
+    n_features, n_outputs : int
+        Numbers of features and of outputs.
+    fit_intercept : bool
+        Whether a constant feature 1 is added, as the last coordinate.
+    average : int
+        The trial from which on weights are averaged; 0 for none.
+
+    Attributes
+    ----------
+    shared : ndarray of shape (n_shared, n_outputs)
+        What the learner keeps for all coordinates of an output, if anything.
+    clock : ndarray of shape (2, n_outputs)
+        See :mod:`.learners.averaging`.
+    """
+
+    def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
+        super().__init__(loss, n_outputs)
+        self.learner = learner
+        self.n_features = n_features
+        self.fit_intercept = fit_intercept
+        self.average = average
+        shared = [*learner.initial_shared()] if self.learns_by_row else []
+        self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
+        self.clock = np.zeros((2, n_outputs))
+
+    @abstractmethod
+    def _blocks(self, X, order=None):
+        """Give rows of `X` in order, as slices or indices, some at a time."""
+
+    @abstractmethod
+    def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
+        """Learn from a block of rows; see the engines' functions."""
 
     @property
     def averaging_starts(self):
@@ -114,37 +181,11 @@ class OnlineModel(metaclass=ABCMeta):
         return self.loss.lipschitz if self.learner.bounded_gradients else 1.0
 
     def learn(self, X, targets, sample_weight=None, order=None, again=False):
-        """Learn from rows in order.
-
-        Parameters
-        ----------
-        X : ndarray or CSR array of shape (n, n_features)
-            Features.
-        targets : callable
-            Gives the loss's targets of some rows: of shape (m, n_outputs), or (m,)
-            for a joint loss.
-        sample_weight : ndarray of shape (n,), default=None
-            Non-negative weights; None stands for ones.
-        order : ndarray of int, default=None
-            The order of the rows; None stands for the one they have.
-        again : bool, default=False
-            Whether these are the rows of the last call once more.
-
-        Yields
-        ------
-        rows : slice or ndarray
-            The rows of a block that was learned.
-        predictions : ndarray of shape (m, n_outputs)
-            Their predictions, each made before its row was learned.
-        """
         engine = get_engine(get_config()["engine"])
         self._arrange(X, again)
         for rows in self._blocks(X, order):
             y = targets(rows)
-            if sample_weight is None:
-                c = np.ones(len(y))
-            else:
-                c = np.require(sample_weight[rows], np.float64, ["C", "W"])
+            c = weights_of(rows, len(y), sample_weight)
             predictions = np.empty((len(y), self.n_outputs))
             averaged = np.empty_like(predictions) if self.average else None
             self._learn_block(engine, X, rows, y, c, predictions, averaged)
@@ -155,15 +196,6 @@ class OnlineModel(metaclass=ABCMeta):
         """Make the state what engines take; joblib maps large ones, to be read only."""
         self.shared = np.require(self.shared, requirements=["W", "E"])
         self.clock = np.require(self.clock, requirements=["W", "E"])
-
-    def _suffer(self, y, c, predictions):
-        with np.errstate(all="ignore"):
-            losses = self.loss.value(y, predictions)
-            if not self.loss.joint:
-                losses = losses.sum(axis=1)
-            # One by one, so that the sum does not depend on where blocks begin.
-            running = np.cumsum(np.append(self.cumulative_loss, c * losses))
-        self.cumulative_loss = float(running[-1])
 
     def _factor(self, q):
         """What the vectors are multiplied by, for rows of squared norm `q`."""
@@ -289,10 +321,7 @@ class LinearModel(OnlineModel):
         if self._learns_sparse(X):
             entries = X.nnz // n
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
-        size = min(max(size, 1), BLOCK_ROWS)
-        for start in range(0, n, size):
-            rows = slice(start, min(start + size, n))
-            yield rows if order is None else order[rows]
+        return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
 
     def _learns_sparse(self, X):
         """Whether zeros can be passed over."""

@@ -5,11 +5,13 @@ from numbers import Integral
 
 import numpy as np
 from sklearn.utils import check_array, check_scalar
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import check_is_fitted
 
 from ._config import get_config
 from .engines import get_engine
 
-__all__ = ["AdaHedge"]
+__all__ = ["AdaHedge", "ExpertWeightsDisplay"]
 
 
 class AdaHedge:
@@ -57,7 +59,7 @@ class AdaHedge:
 
     See Also
     --------
-    sklearn_scinol.ScInOLClassifier : Its `partial_fit_predict` makes it an expert.
+    sklearn_scinol.HedgeClassifier : Estimators as experts, all in one estimator.
 
     Notes
     -----
@@ -165,10 +167,11 @@ class AdaHedge:
                 f"losses has {shape[-1]} experts, but {type(self).__name__} is "
                 f"expecting {self.n_experts} experts as input."
             )
-        rounds = np.require(rounds, np.float64, ["C", "W"]).reshape(-1, self.n_experts)
+        rounds = rounds.reshape(-1, self.n_experts)
         with np.errstate(over="ignore"):
             smallest = rounds.min(axis=1)
             ranges = rounds.max(axis=1) - smallest
+            rounds = np.require(rounds, np.float64, ["C", "W"])
             # One by one, so that the norm does not depend on where blocks begin.
             norms = np.hypot.accumulate(np.append(self._norm_of_ranges, ranges))
         lead, weights = self._lead.copy(), self.weights_.copy()
@@ -194,3 +197,123 @@ class AdaHedge:
         self._largest_range = max(self._largest_range, float(ranges.max()))
         self._norm_of_ranges = float(norms[-1])
         return charged.reshape(shape)
+
+
+class ExpertWeightsDisplay:
+    """Plot of the experts' weights over the rows.
+
+    Make it with :meth:`from_estimator`, or the method `plot_weights` of an estimator.
+
+    Parameters
+    ----------
+    n_samples : ndarray of shape (n_points,)
+        Numbers of rows learned.
+
+    weights : ndarray of shape (n_points, n_experts)
+        Weights of the next row then.
+
+    names : list of str
+        Names of the experts.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where the weights are plotted.
+
+    figure_ : matplotlib Figure
+        The figure of that.
+
+    areas_ : list of matplotlib PolyCollection
+        One for each expert.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import HedgeClassifier
+    >>> from sklearn_scinol.experts import ExpertWeightsDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
+    >>> display = ExpertWeightsDisplay.from_estimator(model)
+    >>> plt.show()
+    """
+
+    def __init__(self, *, n_samples, weights, names):
+        self.n_samples = n_samples
+        self.weights = weights
+        self.names = names
+
+    @classmethod
+    def from_estimator(cls, estimator, *, output=0, ax=None, **kwargs):
+        """Plot the weights of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : HedgeClassifier or HedgeRegressor
+            Has learned something.
+
+        output : int, default=0
+            Which output's weights, where each has its own.
+
+        ax : matplotlib Axes, default=None
+            Where to plot; None makes a new figure.
+
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
+
+        Returns
+        -------
+        display : ExpertWeightsDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator has not learned anything.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        n_samples, weights = estimator.weights_curve_
+        if weights.ndim == 3:
+            weights = weights[:, output]
+        names = [*estimator.named_estimators_]
+        display = cls(n_samples=n_samples, weights=weights, names=names)
+        return display.plot(ax, **kwargs)
+
+    def plot(self, ax=None, **kwargs):
+        """Plot the weights as areas on top of each other, which sum to 1.
+
+        The axis of rows is logarithmic, since most is decided early.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to plot; None makes a new figure.
+
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
+
+        Returns
+        -------
+        display : ExpertWeightsDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots()
+        # Row n is predicted with the weights after n - 1 rows.
+        rows = np.asarray(self.n_samples) + 1
+        kwargs = {"labels": self.names, "step": "post"} | kwargs
+        self.areas_ = ax.stackplot(rows, np.transpose(self.weights), **kwargs)
+        ax.set(xscale="log", xlabel="row", ylabel="weight", ylim=(0, 1))
+        ax.set_xlim(1, max(rows[-1], 2))
+        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

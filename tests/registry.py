@@ -21,12 +21,18 @@ from sklearn_scinol import baselines
 
 ENGINES = ("numpy", "numba")
 
-ESTIMATORS = [
+PUBLIC_ESTIMATORS = [
     public
     for module in (sklearn_scinol, baselines)
     for public in map(vars(module).get, module.__all__)
     if isclass(public) and issubclass(public, BaseEstimator)
 ]
+
+#: Of linear models.
+ESTIMATORS = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "coef_")]
+
+#: Of mixtures of those.
+MIXTURES = [public for public in PUBLIC_ESTIMATORS if public not in ESTIMATORS]
 
 #: Other values than the defaults, for the losses that have parameters.
 LOSS_PARAMETERS = {

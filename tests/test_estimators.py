@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import ESTIMATORS, algorithms, choice
+from registry import ESTIMATORS, MIXTURES, algorithms, choice
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -76,6 +76,7 @@ def with_checks(*estimators):
 @with_checks(
     *(estimator() for estimator in ESTIMATORS if estimator not in SLOW_TO_CONVERGE),
     *SLOW_TO_CONVERGE.values(),
+    *(mixture() for mixture in MIXTURES),
     AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
     AdaImplicitClassifier(loss="hinge", algorithm="iomd"),
     AdaFTRLRegressor(loss="squared_error", radius=100.0),

@@ -63,6 +63,8 @@ def test_engine_auto_is_numba_where_it_is_installed():
                 "AdaImplicitRegressor",
                 "DFEGClassifier",
                 "DFEGRegressor",
+                "HedgeClassifier",
+                "HedgeRegressor",
                 "ScInOLClassifier",
                 "ScInOLRegressor",
                 "config_context",
@@ -71,7 +73,7 @@ def test_engine_auto_is_numba_where_it_is_installed():
             },
         ),
         ("sklearn_scinol.baselines", {"BaselineClassifier", "BaselineRegressor"}),
-        ("sklearn_scinol.experts", {"AdaHedge"}),
+        ("sklearn_scinol.experts", {"AdaHedge", "ExpertWeightsDisplay"}),
         (
             "sklearn_scinol.evaluation",
             {"ProgressiveValidationDisplay", "progressive_validation"},

@@ -1,0 +1,385 @@
+"""A mixture of experts, which are estimators: what they say, weighted by AdaHedge."""
+
+from copy import copy, deepcopy
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy.special import log_softmax
+from sklearn.utils.parallel import Parallel, delayed
+
+from ._config import config_context, get_config
+from ._model import BLOCK_ENTRIES, Model, ordered_blocks, weights_of
+from .experts import AdaHedge
+
+__all__ = ["MixtureModel"]
+
+# Experts learn so many rows before they meet: enough to forget what a meeting costs.
+BLOCK_ROWS = 65_536
+
+# An expert that cannot predict row by row predicts so many at once, then learns them.
+CHUNK_ROWS = 256
+
+# What an expert from elsewhere holds to be impossible may happen all the same.
+SMALLEST_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
+
+# Smaller probabilities are mixed as if they were this, which has a logarithm.
+SMALLEST_PROBABILITY = 1e-300
+
+# Rows between the points of the curve of weights, as a share of those so far.
+SPACING = 0.1
+
+
+class MeanOfPredictions:
+    """Mixes predictions, each output by itself; with classes all by the same weights.
+
+    A convex loss charges the mean no more than the mean of what it charges the experts.
+    """
+
+    methods = ("decision_function",)
+
+    def __init__(self, loss, n_outputs, n_classes):
+        self.loss = loss
+        self.n_outputs = n_outputs
+        self.n_classes = n_classes
+
+    def ignorance(self, n):
+        """Answer of an expert that has learned nothing."""
+        return np.zeros((n, self.n_outputs))
+
+    def read(self, answer, method):
+        """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
+        return answer.reshape(len(answer), -1)
+
+    def losses(self, answer, y):
+        """Losses of shape (n_hedges, n)."""
+        losses = self.loss.value(y, answer).T
+        return losses.sum(axis=0, keepdims=True) if self.n_classes else losses
+
+    def ingredient(self, answer):
+        """What the weighted mean is taken of."""
+        return answer
+
+    def decision(self, mean):
+        """Prediction, as the loss takes it."""
+        return mean
+
+
+class MeanOfProbabilities:
+    """Mixes probabilities. Answers are log odds, or logarithms of probabilities.
+
+    The loss is convex in them, and more than that: the mixture is charged the mix loss
+    for the learning rate 1, which is never more than the mean of the experts' losses
+    and far less where these differ much.
+    """
+
+    def __init__(self, loss, n_outputs, n_classes):
+        self.n_outputs = n_outputs
+        self.n_classes = n_classes
+
+    def ignorance(self, n):
+        """Answer of an expert that has learned nothing: all classes are the same."""
+        if self.n_outputs == 1:
+            return np.zeros((n, 1))
+        return np.full((n, self.n_outputs), -np.log(self.n_classes))
+
+    @property
+    def methods(self):
+        """Methods of estimators to ask, in this order."""
+        if self.n_outputs == 1:
+            return "decision_function", "predict_log_proba", "predict_proba"
+        return "predict_log_proba", "predict_proba", "decision_function"
+
+    def read(self, answer, method):
+        """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
+        if method == "decision_function":
+            answer = answer.reshape(len(answer), -1)
+            return answer if self.n_outputs == 1 else log_softmax(answer, axis=1)
+        if method == "predict_proba":
+            with np.errstate(divide="ignore"):
+                answer = np.log(answer)
+        answer = np.maximum(answer, SMALLEST_LOG_PROBABILITY)
+        return answer[:, 1:] - answer[:, :1] if self.n_outputs == 1 else answer
+
+    def losses(self, answer, y):
+        """Losses of shape (1, n)."""
+        if self.n_outputs > 1:
+            return -np.take_along_axis(answer, y[:, np.newaxis], axis=1).T
+        _, scale = self._odds(answer)
+        return (np.log(scale) + np.maximum(-y * answer, 0.0)).T
+
+    def ingredient(self, answer):
+        """What the weighted mean is taken of: probabilities of all classes."""
+        if self.n_outputs > 1:
+            return np.maximum(np.exp(answer), SMALLEST_PROBABILITY)
+        odds, scale = self._odds(answer)
+        less_likely = np.maximum(odds / scale, SMALLEST_PROBABILITY)
+        more_likely = 1.0 / scale
+        positive = answer > 0.0
+        return np.hstack(
+            [
+                np.where(positive, less_likely, more_likely),
+                np.where(positive, more_likely, less_likely),
+            ]
+        )
+
+    def _odds(self, answer):
+        """Odds of the less likely of two classes, and what makes them probabilities."""
+        odds = np.exp(-np.abs(answer))
+        return odds, 1.0 + odds
+
+    def decision(self, mean):
+        """Prediction, as the loss takes it."""
+        logarithms = np.log(mean)
+        if self.n_outputs > 1:
+            return logarithms
+        return logarithms[:, 1:] - logarithms[:, :1]
+
+
+class Expert:
+    """An estimator in a mixture, and how it is asked.
+
+    Parameters
+    ----------
+    name : str
+    estimator : object
+        Has `partial_fit`. If it has `partial_fit_predict` as well, it predicts each row
+        from the model that has learned all rows before; else some rows at a time.
+    mean : MeanOfPredictions or MeanOfProbabilities
+    """
+
+    def __init__(self, name, estimator, mean):
+        self.name = name
+        self.estimator = estimator
+        self.mean = mean
+        self.is_exact = hasattr(estimator, "partial_fit_predict")
+        self.has_learned = False
+
+    def checkpoint(self):
+        """Copy that goes on from here, whatever the expert learns from now on."""
+        other = copy(self)
+        if self._is_ours:
+            other.estimator = copy(self.estimator)
+            other.estimator._model = self.estimator._model.checkpoint()
+            other.estimator.loss_curve_ = self.estimator.loss_curve_.copy()
+        else:
+            other.estimator = deepcopy(self.estimator)
+        return other
+
+    def is_small_beside(self, X):
+        """Whether a checkpoint costs little beside learning from the rows."""
+        return not self._is_ours or self.estimator._model.is_small_beside(X)
+
+    @property
+    def _is_ours(self):
+        return isinstance(getattr(self.estimator, "_model", None), Model)
+
+    def predict_and_learn(self, X, y, labels, sample_weight):
+        """Predict rows, then learn them, as chunks if need be.
+
+        Returns
+        -------
+        expert : Expert
+            The expert, which has learned: itself, unless another process did this.
+        ingredient : ndarray of shape (n, n_outputs or n_classes)
+            What it said of the rows, as it is mixed.
+        losses : ndarray of shape (n_hedges, n)
+        """
+        if self.is_exact:
+            answer = self._learn(X, labels, sample_weight)
+        else:
+            answers = []
+            for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
+                c = None if sample_weight is None else sample_weight[rows]
+                answers.append(self._answer(X[rows]))
+                self._learn(X[rows], labels[rows], c)
+            answer = np.concatenate(answers)
+        return self, self.mean.ingredient(answer), self.mean.losses(answer, y)
+
+    def predict(self, X):
+        """What it says of rows, as it is mixed."""
+        return self.mean.ingredient(self._answer(X))
+
+    def _learn(self, X, labels, sample_weight):
+        """Learn; return what an exact expert said before."""
+        keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if self.mean.n_classes:
+            keywords["classes"] = np.arange(self.mean.n_classes)
+        if not self.is_exact:
+            self.estimator.partial_fit(X, labels, **keywords)
+            self.has_learned = True
+            return None
+        if self.mean.n_classes:
+            keywords["method"] = self._method
+        answer = self.estimator.partial_fit_predict(X, labels, **keywords)
+        self.has_learned = True
+        return self._read(answer)
+
+    def _answer(self, X):
+        if not self.has_learned:
+            return self.mean.ignorance(X.shape[0])
+        return self._read(getattr(self.estimator, self._method)(X))
+
+    @property
+    def _method(self):
+        if not self.mean.n_classes:
+            return "predict"
+        for method in self.mean.methods:
+            if hasattr(self.estimator, method):
+                return method
+        raise ValueError(
+            f"The estimator {self.name!r} should have {' or '.join(self.mean.methods)}."
+        )
+
+    def _read(self, answer):
+        answer = self.mean.read(np.asarray(answer, dtype=np.float64), self._method)
+        if not np.isfinite(answer).all():
+            raise ValueError(
+                f"The predictions of the estimator {self.name!r} contain NaN or "
+                "infinity."
+            )
+        return answer
+
+
+class MixtureModel(Model):
+    """Experts with their weights.
+
+    With a loss that has a link the mean of the experts' probabilities is taken, with
+    any other that of their predictions.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The experts.
+    loss : Loss
+        The loss, with its parameters.
+    n_outputs : int
+        Number of outputs.
+    n_classes : int or None
+        None in regression, where each output has weights of its own.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        How many experts learn or predict at once.
+    experts : list of Expert
+    hedges : list of AdaHedge
+        One for each set of weights.
+    points : list of int
+        Numbers of rows after which the weights were recorded.
+    curve : list of ndarray of shape (n_hedges, n_experts)
+        Those weights.
+    """
+
+    def __init__(self, estimators, loss, n_outputs, n_classes):
+        super().__init__(loss, n_outputs)
+        mean = MeanOfPredictions
+        if hasattr(loss, "log_probabilities"):
+            mean = MeanOfProbabilities
+        self.mean = mean(loss, n_outputs, n_classes)
+        self.n_jobs = None
+        self.experts = [Expert(*named, self.mean) for named in estimators]
+        n_hedges = 1 if n_classes else n_outputs
+        self.hedges = [AdaHedge(len(estimators)) for _ in range(n_hedges)]
+        self.points = []
+        self.curve = []
+
+    def learn(self, X, targets, sample_weight=None, order=None, again=False):
+        for rows in self._blocks(X, order):
+            y = targets(rows)
+            c = None
+            if sample_weight is not None:
+                c = weights_of(rows, len(y), sample_weight)
+            results = self._of_each("predict_and_learn", X[rows], y, self._labels(y), c)
+            self.experts, ingredients, losses = map(list, zip(*results, strict=True))
+            weights = self._learn_weights(np.stack(losses), c)
+            predictions = self._mix(ingredients, weights)
+            self._suffer(y, np.ones(len(y)) if c is None else c, predictions)
+            yield rows, predictions
+
+    def decision(self, X):
+        p = np.empty((X.shape[0], self.n_outputs))
+        weights = self.weights[:, np.newaxis]
+        for rows in self._blocks(X):
+            p[rows] = self._mix(self._of_each("predict", X[rows]), weights)
+        return p
+
+    def checkpoint(self):
+        other = copy(self)
+        other.experts = [expert.checkpoint() for expert in self.experts]
+        other.hedges = deepcopy(self.hedges)
+        other.points, other.curve = self.points.copy(), self.curve.copy()
+        return other
+
+    def is_small_beside(self, X):
+        return all(expert.is_small_beside(X) for expert in self.experts)
+
+    @property
+    def weights(self):
+        """Weights of the next row, of shape (n_hedges, n_experts)."""
+        return np.stack([hedge.weights_ for hedge in self.hedges])
+
+    def _blocks(self, X, order=None):
+        size = BLOCK_ENTRIES // (self.mean.n_classes or self.n_outputs)
+        return ordered_blocks(X.shape[0], min(max(size, 1), BLOCK_ROWS), order)
+
+    def _of_each(self, method, *arguments):
+        """What a method of the experts returns, in parallel if that is asked for."""
+        if effective_n_jobs(self.n_jobs) == 1:
+            return [getattr(expert, method)(*arguments) for expert in self.experts]
+        config = get_config()
+        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
+            delayed(_call)(config, expert, method, *arguments)
+            for expert in self.experts
+        )
+
+    def _labels(self, y):
+        """Targets of the loss as classes 0, 1, ..., or as targets in regression."""
+        if self.loss.joint:
+            return y
+        if self.mean.n_classes:
+            return y.argmax(axis=1) if y.shape[1] > 1 else (y[:, 0] > 0).astype(np.intp)
+        return y if y.shape[1] > 1 else y[:, 0]
+
+    def _learn_weights(self, losses, c):
+        """Learn from losses (n_experts, n_hedges, n); return the weights of each row.
+
+        These are of shape (n_hedges, n, n_experts), before the row was learned.
+        """
+        n = n_learned = losses.shape[2]
+        if c is not None:
+            learned = c > 0.0
+            n_learned = np.count_nonzero(learned)
+            losses = losses[:, :, learned] * c[learned]
+        weights = np.empty((len(self.hedges), n_learned + 1, len(self.experts)))
+        for k, hedge in enumerate(self.hedges):
+            if n_learned:
+                weights[k, :-1] = hedge.update(losses[:, k].T)
+            weights[k, -1] = hedge.weights_
+        while self._next_point < self.t + n_learned:
+            point = self._next_point
+            self.points.append(point)
+            self.curve.append(weights[:, point - self.t].copy())
+        self.t += n_learned
+        if n_learned == n:
+            return weights[:, :-1]
+        return weights[:, np.cumsum(learned) - learned]
+
+    @property
+    def _next_point(self):
+        if not self.points:
+            return 0
+        return self.points[-1] + max(1, int(SPACING * self.points[-1]))
+
+    def _mix(self, ingredients, weights):
+        """Predictions of the mean, with weights of shape (n_hedges, n, n_experts)."""
+        # Elementwise, so that a row's mean does not depend on the rows beside it.
+        mean = np.zeros_like(ingredients[0])
+        for k, ingredient in enumerate(ingredients):
+            mean += ingredient * weights[:, :, k].T
+        return self.mean.decision(mean)
+
+
+def _call(config, expert, method, *arguments):
+    """Call a method of an expert in a thread or process that has no configuration."""
+    with config_context(**config):
+        return getattr(expert, method)(*arguments)
