@@ -205,7 +205,15 @@ class Expert:
         if self.mean.n_classes:
             keywords["classes"] = np.arange(self.mean.n_classes)
         if not self.is_exact:
-            self.estimator.partial_fit(X, labels, **keywords)
+            try:
+                self.estimator.partial_fit(X, labels, **keywords)
+            except TypeError as error:
+                if "unexpected keyword argument 'sample_weight'" not in str(error):
+                    raise
+                raise TypeError(
+                    f"Underlying estimator {type(self.estimator).__name__} does not "
+                    "support sample weights."
+                ) from error
             self.has_learned = True
             return None
         if self.mean.n_classes:

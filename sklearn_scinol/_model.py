@@ -281,6 +281,15 @@ class LinearModel(OnlineModel):
         """Whether moments of features or targets are kept."""
         return self.center or self.scale or self.standardize_target
 
+    @property
+    def row_scale(self):
+        """What rows are multiplied by for the learner.
+
+        It sees a loss of slope 1 at most. In units of a standardised target that is the
+        loss divided by its Lipschitz constant, else the loss itself, on longer rows.
+        """
+        return 1.0 if self.standardize_target else self.lipschitz
+
     def state(self, fields=None):
         """Named arrays of the learner in `fields`, by default the model's own."""
         fields = self.fields if fields is None else fields
@@ -408,11 +417,11 @@ class LinearModel(OnlineModel):
         w, b = self._vectors()
         squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
         q = np.asarray(squares.sum(axis=1)).reshape(-1, 1) + self.fit_intercept
-        return (Z @ w.T + b) * self._factor(self.lipschitz**2 * q)
+        return (Z @ w.T + b) * self._factor(self.row_scale**2 * q)
 
     def _predict_reached(self, Z):
         """Rows within reach share their weights; entries beyond have their own."""
-        lipschitz, s, t = self.lipschitz, self.state(), self.t + 1
+        scale, s, t = self.row_scale, self.state(), self.t + 1
         is_sparse = sparse.issparse(Z)
         if is_sparse:
             entries = sparse.coo_array(Z)
@@ -423,7 +432,7 @@ class LinearModel(OnlineModel):
         else:
             w, b = self._vectors()
             features = (slice(None), slice(self.n_features))
-            reach = self.learner.reach(s, features, t).min(axis=0) / lipschitz
+            reach = self.learner.reach(s, features, t).min(axis=0) / scale
             if is_sparse:
                 beyond = np.abs(z) > reach[column]
                 row, column, z = row[beyond], column[beyond], z[beyond]
@@ -436,7 +445,7 @@ class LinearModel(OnlineModel):
                 within = np.where(beyond, 0.0, Z) if z.size else Z
             p = within @ w.T + b
         if z.size:
-            own = self.learner.weight(s, (slice(None), column), lipschitz * z, t)
+            own = self.learner.weight(s, (slice(None), column), scale * z, t)
             for k, more in enumerate(own * z):
                 p[:, k] += np.bincount(row, more, minlength=p.shape[0])
         return p
@@ -459,7 +468,7 @@ class LinearModel(OnlineModel):
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         i = (slice(None), self.n_features)
-        return self.learner.weight(self.state(), i, self.lipschitz, self.t + 1)
+        return self.learner.weight(self.state(), i, self.row_scale, self.t + 1)
 
     def _averaged_weights(self):
         total, last = self.fields[-2:]

@@ -60,7 +60,7 @@ class AdaHedge:
             L = [L_k + l_k for L_k, l_k in zip(self.L, losses, strict=True)]
             mix = self.cumulative_mix_loss(L) - self.cumulative_mix_loss(self.L)
             self.L = L
-            self.Delta += hedge - mix
+            self.Delta += max(hedge - mix, Decimal(0))  # but for rounding, it is so
             self.hedge_loss += hedge
             self.ranges.append(max(losses) - min(losses))
 

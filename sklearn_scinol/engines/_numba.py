@@ -138,6 +138,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         model.learner,
         model.loss,
         model.lipschitz,
+        model.row_scale,
         model.state(fields),
         fields,
         model.shared_state(),
@@ -242,9 +243,7 @@ def _kernel(
         weight_in_row=not implicit,
         center=center,
         unit_variance=unit_variance,
-        weigh=weigh_row if center or unit_variance or standard_target else no_weight,
-        to_target=to_standard_target if standard_target else no_target,
-        record_target=record_target if standard_target else no_record,
+        standard_target=standard_target,
         single_output=single_output,
         average=average,
         digest=_digest(),
@@ -292,22 +291,13 @@ def shared_factor(learner, h, k, q, t):
     return learner.factor(h, k, q, t)
 
 
-# With a standardised target that is in units of the target's deviation, from its mean.
+# A standardised target is predicted in units of its deviation, from its mean. The first
+# one has none: it teaches what the mean is, and nothing else.
 
 
 @inlined
-def no_target(target, k, p):
-    return p
-
-
-@inlined
-def to_standard_target(target, k, p):
+def in_units_of_target(target, k, p):
     return target[0, k] + np.sqrt(target[1, k]) * p
-
-
-@inlined
-def no_record(target, share, y, r):
-    pass
 
 
 @inlined
@@ -323,12 +313,7 @@ def record_target(target, share, y, r):
 
 
 @inlined
-def no_weight(weight_sum, c):
-    return weight_sum, 0.0
-
-
-@inlined
-def weigh_row(weight_sum, c):
+def enter(weight_sum, c):
     if c > 0.0:
         weight_sum += c
         return weight_sum, c / weight_sum
@@ -427,7 +412,7 @@ def average_row(
     sums,
     predictions,
     r,
-    to_target,
+    standard_target,
     target,
     averaged,
 ):
@@ -443,9 +428,9 @@ def average_row(
         p = 0.0
         for j in range(m):  # on its own: `total` and `last` are neighbours
             p += sums[j] * x[j]
-        averaged[r, k] = predictions[r, k]
-        if n_averaged > 0.0:
-            averaged[r, k] = to_target(target, k, p / n_averaged)
+        averaged[r, k] = p / n_averaged if n_averaged > 0.0 else predictions[r, k]
+        if standard_target and n_averaged > 0.0:
+            averaged[r, k] = in_units_of_target(target, k, averaged[r, k])
 
 
 @expanded
@@ -523,9 +508,7 @@ def _dense_kernel(
     weight_in_row,
     center,
     unit_variance,
-    weigh,
-    to_target,
-    record_target,
+    standard_target,
     single_output,
     average,
     digest,
@@ -534,6 +517,7 @@ def _dense_kernel(
         learner,
         loss,
         lipschitz,
+        row_scale,
         s,
         fields,
         h,
@@ -568,9 +552,11 @@ def _dense_kernel(
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
-            scale = lipschitz * (c if learns and weight_in_row else 1.0)
-            weight_sum, share = weigh(weight_sum, c)
-            recorded_share = share if learns else 0.0
+            scale = row_scale * (c if learns and weight_in_row else 1.0)
+            share = recorded_share = 0.0
+            if center or unit_variance or standard_target:
+                weight_sum, share = enter(weight_sum, c)
+                recorded_share = share if learns else 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
             dot = q = 0.0
@@ -599,11 +585,15 @@ def _dense_kernel(
                 q += square(learner, s, (0, d), scale)
             dots[0] = dot
             p = dot * factor(learner, h, 0, q, t)
-            predictions[r, 0] = to_target(target, 0, p)
+            predictions[r, 0] = p
+            if standard_target:
+                predictions[r, 0] = in_units_of_target(target, 0, p)
             for k in range(1, n_outputs):
                 dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
                 p = dots[k] * factor(learner, h, k, q, t)
-                predictions[r, k] = to_target(target, k, p)
+                predictions[r, k] = p
+                if standard_target:
+                    predictions[r, k] = in_units_of_target(target, k, p)
             if average:
                 average_row(
                     learner,
@@ -618,7 +608,7 @@ def _dense_kernel(
                     sums,
                     predictions,
                     r,
-                    to_target,
+                    standard_target,
                     target,
                     averaged,
                 )
@@ -626,9 +616,12 @@ def _dense_kernel(
                 t -= 1.0
                 continue
             derivatives(loss, lipschitz, y, predictions, r, g)
+            if standard_target:
+                if share == 1.0:
+                    g[:] = 0.0
+                record_target(target, share, y, r)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
-            record_target(target, share, y, r)
             if any_unseen:
                 for j in range(m):
                     if first[j] == 0.0:
@@ -660,9 +653,7 @@ def _sparse_kernel(
     weight_in_row,
     center,
     unit_variance,
-    weigh,
-    to_target,
-    record_target,
+    standard_target,
     single_output,
     average,
     digest,
@@ -671,6 +662,7 @@ def _sparse_kernel(
         learner,
         loss,
         lipschitz,
+        row_scale,
         s,
         fields,
         h,
@@ -708,10 +700,11 @@ def _sparse_kernel(
             c = sample_weight[r]
             learns = c > 0.0
             t += 1.0
-            scale = lipschitz * (c if learns and weight_in_row else 1.0)
+            scale = row_scale * (c if learns and weight_in_row else 1.0)
             waited_until = weight_sum
-            weight_sum, share = weigh(weight_sum, c)
-            q = 0.0
+            share = q = 0.0
+            if unit_variance or standard_target:
+                weight_sum, share = enter(weight_sum, c)
             for j in range(nnz):
                 value = data[start + j]
                 i = indices[start + j]
@@ -736,7 +729,9 @@ def _sparse_kernel(
             for k in range(n_outputs):
                 dots[k] = score(learner, s, k, x, m, scale, t, keeps_weights, w)
                 p = dots[k] * factor(learner, h, k, q, t)
-                predictions[r, k] = to_target(target, k, p)
+                predictions[r, k] = p
+                if standard_target:
+                    predictions[r, k] = in_units_of_target(target, k, p)
             if average:
                 average_row(
                     learner,
@@ -751,7 +746,7 @@ def _sparse_kernel(
                     sums,
                     predictions,
                     r,
-                    to_target,
+                    standard_target,
                     target,
                     averaged,
                 )
@@ -764,9 +759,12 @@ def _sparse_kernel(
                         i = indices[start + j] if j < nnz else first.size - 1
                         first[i] = np.abs(scale * x[j])
             derivatives(loss, lipschitz, y, predictions, r, g)
+            if standard_target:
+                if share == 1.0:
+                    g[:] = 0.0
+                record_target(target, share, y, r)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
-            record_target(target, share, y, r)
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)

@@ -114,7 +114,7 @@ def _learn_row(model, s, fields, first, x, y, c, share, averaged):
     learner, loss, h = model.learner, model.loss, model.shared_state()
     t = model.t + 1
     implicit = hasattr(learner, "implicit_step")
-    scale = 1.0 if implicit else model.lipschitz * (c or 1.0)
+    scale = 1.0 if implicit else model.row_scale * (c or 1.0)
     scaled_x = x if scale == 1.0 else scale * x
     w = learner.weight(s, ..., scaled_x, t)
     # Not a product of BLAS: its threads cost more than they bring in so small a task.
@@ -150,6 +150,10 @@ def _learn_row(model, s, fields, first, x, y, c, share, averaged):
             g = loss.gradient(y, p)
             if model.lipschitz != 1.0:
                 g = g / model.lipschitz
+            if model.standardize_target and share == 1.0:
+                g = np.zeros_like(
+                    g
+                )  # of the first target nothing but the mean is learned
             if h is not None:
                 w = _steps(learner, h, g, scale * dot, q, t)
             g = np.reshape(g, (-1, 1))

@@ -1,0 +1,755 @@
+"""Mixtures of experts: against references, their guarantees, and what breaks them."""
+
+import copy
+import pickle
+
+import joblib
+import naive_hedge
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+)
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from test_invariances import assert_close, assert_identical, weights
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    _mixture,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.experts import ExpertWeightsDisplay
+
+
+def few_experts(classifies, loss):
+    """Three that are far from each other."""
+    scinol = ScInOLClassifier if classifies else ScInOLRegressor
+    baseline = BaselineClassifier if classifies else BaselineRegressor
+    return [
+        ("nag", baseline("nag", loss=loss, learning_rate=0.3)),
+        ("adaogd", baseline("adaogd", loss=loss, learning_rate=0.01)),
+        (
+            "third",
+            baseline("cocob", loss=loss)
+            if loss.startswith("squared")
+            else scinol(loss=loss, center=False),
+        ),
+    ]
+
+
+def rows(n_samples=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(3, size=(n_samples, 5)) + np.array([0.0, 1.0, -3.0, 0.0, 10.0])
+    X[rng.random(X.shape) < 0.3] = 0.0
+    return X * 10.0 ** np.arange(-2, 3)
+
+
+def targets(X, n_outputs):
+    rng = np.random.default_rng(1)
+    Z = X / np.abs(X).max(axis=0)
+    return 100.0 * (Z @ rng.normal(size=(5, n_outputs))) + rng.normal(
+        scale=5.0, size=(len(X), n_outputs)
+    )
+
+
+class Problem:
+    """A mixture and a stream for it, with what the reference needs."""
+
+    def __init__(self, loss, n_outputs=1):
+        self.loss, self.n_outputs = loss, n_outputs
+        self.classifies = loss in ("log_loss", "hinge", "squared_hinge")
+        self.X = rows()
+        scores = targets(self.X, n_outputs)
+        if not self.classifies:
+            self.y = scores[:, 0] if n_outputs == 1 else scores
+            self.classes = {}
+        else:
+            self.y = scores.argmax(axis=1) if n_outputs > 1 else 1 * (scores[:, 0] > 0)
+            self.classes = {"classes": np.arange(max(n_outputs, 2))}
+        self.method = {"method": "decision_function"} if self.classifies else {}
+
+    def make(self, **parameters):
+        mixture = HedgeClassifier if self.classifies else HedgeRegressor
+        return mixture(loss=self.loss, **parameters)
+
+    def charged(self, estimator, X, y, **keywords):
+        return estimator.partial_fit_predict(
+            X, y, **self.classes, **self.method, **keywords
+        )
+
+    def decision(self, estimator, X):
+        method = "decision_function" if self.classifies else "predict"
+        return getattr(estimator, method)(X)
+
+    def signs(self):
+        """Targets of one versus rest."""
+        columns = range(1, 2) if self.n_outputs == 1 else range(self.n_outputs)
+        return np.column_stack([np.where(self.y == k, 1, -1) for k in columns])
+
+    def __str__(self):
+        return f"{self.loss}-{self.n_outputs}"
+
+
+PROBLEMS = [
+    Problem("log_loss"),
+    Problem("log_loss", 3),
+    Problem("hinge", 3),
+    Problem("absolute_error"),
+    Problem("squared_error", 2),
+]
+problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+of_each_kind = pytest.mark.parametrize(
+    "problem", [PROBLEMS[0], PROBLEMS[1], Problem("absolute_error", 2)], ids=str
+)
+containers = pytest.mark.parametrize(
+    "container", [np.array, sparse.csr_array], ids=["dense", "sparse"]
+)
+
+
+def learned(estimator):
+    """All that was learned, as nested dictionaries."""
+
+    def of_object(value):
+        if isinstance(value, list):
+            return {i: of_object(item) for i, item in enumerate(value)}
+        if isinstance(value, (BaseEstimator, _mixture.Expert)):
+            return {
+                name: of_object(attribute)
+                for name, attribute in vars(value).items()
+                if name not in ("loss_curve_", "n_iter_", "mean")
+            }
+        return value
+
+    model = estimator._model
+    return {name: of_object(getattr(model, name)) for name in vars(model)}
+
+
+# Against references.
+
+
+def losses_of(problem, said):
+    """Losses (n_hedges, n), from predictions or probabilities, by their definitions."""
+    y = problem.y
+    if problem.loss == "log_loss":
+        return -np.log(said[np.arange(len(y)), y])[np.newaxis]
+    if problem.loss == "hinge":
+        return np.maximum(0, 1 - problem.signs() * said).sum(axis=1)[np.newaxis]
+    error = said.reshape(len(y), -1) - y.reshape(len(y), -1)
+    return np.abs(error.T) if problem.loss == "absolute_error" else error.T**2 / 2
+
+
+@problems
+@pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
+def test_agrees_with_reference(problem, weighted, engine):
+    """Experts by themselves, AdaHedge in decimals, and means as the formulas say."""
+    X, y = problem.X, problem.y
+    c = np.random.default_rng(2).exponential(size=len(y)) if weighted else None
+    keywords = {} if c is None else {"sample_weight": c}
+    experts = few_experts(problem.classifies, problem.loss)
+    mixture = problem.make(estimators=experts)
+    charged = problem.charged(mixture, X, y, **keywords)
+
+    method = "predict_proba" if problem.loss == "log_loss" else "decision_function"
+    method = {"method": method} if problem.classifies else {}
+    said = [
+        expert.partial_fit_predict(X, y, **problem.classes, **method, **keywords)
+        for _, expert in experts
+    ]
+    losses = np.stack([losses_of(problem, one) for one in said], axis=2)
+    said = np.stack(said)
+    expected, final = [], []
+    for k, of_output in enumerate(losses):
+        reference = naive_hedge.AdaHedge(len(experts))
+        w = []
+        for r, of_row in enumerate(of_output):
+            w.append([float(w_k) for w_k in reference.weights()])
+            reference.update(of_row * (1.0 if c is None else c[r]))
+        final.append([float(w_k) for w_k in reference.weights()])
+        of_experts = said.reshape(len(experts), len(y), -1)
+        if len(losses) > 1:
+            of_experts = of_experts[:, :, [k]]
+        expected.append(np.einsum("rk,kro->ro", w, of_experts))
+    expected = np.hstack(expected)
+    if problem.loss == "log_loss":
+        expected = np.log(expected)
+        if problem.n_outputs == 1:
+            expected = expected[:, 1] - expected[:, 0]
+
+    assert_allclose(mixture.weights_, np.squeeze(final), rtol=1e-12, atol=1e-12)
+    assert_close(charged, expected.reshape(charged.shape), 1e-11)
+    totals = (losses * (1.0 if c is None else c[:, np.newaxis])).sum(axis=1)
+    assert_allclose(mixture.expert_losses_, np.squeeze(totals), rtol=1e-12)
+    if problem.loss == "log_loss":
+        said = softmax(charged, axis=1) if charged.ndim > 1 else charged
+        if charged.ndim == 1:
+            said = 1 / (1 + np.exp(np.column_stack([charged, -charged])))
+    else:
+        said = charged
+    own = (losses_of(problem, said) * (1.0 if c is None else c)).sum()
+    assert_allclose(mixture.cumulative_loss_, own, rtol=1e-10)
+
+
+@problems
+def test_experts_are_what_they_would_be_alone(problem, engine):
+    experts = few_experts(problem.classifies, problem.loss)
+    mixture = problem.make(estimators=experts)
+    problem.charged(mixture, problem.X, problem.y)
+    for (name, alone), inside in zip(experts, mixture.estimators_, strict=True):
+        assert mixture.named_estimators_[name] is inside
+        alone.partial_fit(problem.X, problem.y, **problem.classes)
+        assert_identical(vars(inside)["_model"], vars(alone)["_model"])
+
+
+class Scripted(RegressorMixin, BaseEstimator):
+    """Says what it was told to say."""
+
+    def __init__(self, script=None):
+        self.script = script
+
+    def __sklearn_clone__(self):
+        return copy.deepcopy(self)
+
+    def partial_fit(self, X, y):
+        self.is_fitted_ = True
+        return self
+
+    def partial_fit_predict(self, X, y, sample_weight=None):
+        return self.script[: len(y)]
+
+    def predict(self, X):
+        return self.script[: len(X)]
+
+
+class ScriptedClassifier(ClassifierMixin, Scripted):
+    def partial_fit_predict(self, X, y, classes=None, sample_weight=None, method=None):
+        self.classes_ = classes
+        return self.script[: len(y)]
+
+    def decision_function(self, X):
+        return self.script[: len(X)]
+
+
+numbers = st.floats(-1e6, 1e6).map(lambda number: float(np.float32(number)))
+
+
+@given(
+    scripts=arrays(float, (4, 12), elements=numbers),
+    y=arrays(float, 12, elements=numbers),
+)
+def test_bound_against_the_best_expert(scripts, y):
+    mixture = HedgeRegressor([(f"e{i}", Scripted(s)) for i, s in enumerate(scripts)])
+    with config_context(engine="numpy"):
+        mixture.partial_fit(np.zeros((12, 1)), y)
+    losses = np.abs(scripts - y).sum(axis=1)
+    assert_allclose(mixture.expert_losses_, losses, rtol=1e-12)
+    regret = mixture.cumulative_loss_ - losses.min()
+    assert regret <= mixture.regret_bound_ + 1e-9 * losses.max()
+
+
+@given(
+    scripts=arrays(float, (4, 12), elements=st.floats(-1e4, 1e4)),
+    y=arrays(int, 12, elements=st.integers(0, 1)),
+)
+def test_bound_against_the_best_expert_on_log_odds(scripts, y):
+    """Also of experts that are sure of what is wrong."""
+    experts = [(f"e{i}", ScriptedClassifier(s)) for i, s in enumerate(scripts)]
+    mixture = HedgeClassifier(experts)
+    with config_context(engine="numpy"):
+        decision = mixture.partial_fit_predict(
+            np.zeros((12, 1)), y, classes=[0, 1], method="decision_function"
+        )
+    assert np.isfinite(decision).all()
+    losses = np.logaddexp(0, (1 - 2 * y) * scripts).sum(axis=1)
+    assert_allclose(mixture.expert_losses_, losses, rtol=1e-12, atol=1e-12)
+    regret = mixture.cumulative_loss_ - losses.min()
+    assert regret <= mixture.regret_bound_ + 1e-9 * losses.max() + 1e-12
+
+
+# What holds for every stream, with the default experts.
+
+
+@of_each_kind
+@containers
+def test_powers_of_two(problem, container, engine):
+    units = 2.0 ** np.array([-300, 300, 7, -40, 0])
+    plain, scaled = problem.make(), problem.make()
+    c = weights(len(problem.y))
+    y = problem.y
+    with_unit = y if problem.classifies else y * 2.0**9
+    expected = problem.charged(plain, container(problem.X), y, sample_weight=c)
+    charged = problem.charged(
+        scaled, container(problem.X * units), with_unit, sample_weight=c
+    )
+    new = rows(seed=3)
+    decision = problem.decision(scaled, container(new * units))
+    if not problem.classifies:
+        charged, decision = charged / 2.0**9, decision / 2.0**9
+    assert_identical(charged, expected)
+    assert_identical(decision, problem.decision(plain, container(new)))
+    assert_identical(scaled.weights_, plain.weights_)
+
+
+@of_each_kind
+def test_units_and_zeros(problem, engine):
+    rng = np.random.default_rng(4)
+    units = 10.0 ** rng.uniform(-20, 20, size=5)
+    zeros = rng.normal(size=5) * np.abs(problem.X).max(axis=0)
+    plain, other = problem.make(), problem.make()
+    y = problem.y if problem.classifies else 1e-7 * (problem.y + 300.0)
+    expected = problem.charged(plain, problem.X, problem.y)
+    charged = problem.charged(other, (problem.X + zeros) * units, y)
+    if not problem.classifies:
+        charged = 1e7 * charged - 300.0
+        charged, expected = charged[1:], expected[1:]  # the first is 0
+    assert_close(charged, expected, 1e-9)
+    assert_close(other.weights_, plain.weights_, 1e-7)
+
+
+@of_each_kind
+def test_outputs_have_weights_of_their_own(problem, engine):
+    if problem.classifies:
+        pytest.skip("classes share the weights")
+    both = problem.make()
+    charged = problem.charged(both, problem.X, problem.y)
+    for k in range(2):
+        alone = problem.make()
+        assert_close(
+            problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
+        )
+        assert_close(both.weights_[k], alone.weights_, 1e-12)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 6)
+    assert both.weights_curve_[1].shape[1:] == (2, 6)
+
+
+@of_each_kind
+@containers
+def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
+    X, y, c = container(problem.X), problem.y, weights(len(problem.y))
+    whole = problem.make()
+    charged = problem.charged(whole, X, y, sample_weight=c)
+    for size in 1, 7:
+        parts = problem.make()
+        of_parts = [
+            problem.charged(parts, X[s : s + size], y[s : s + size], sample_weight=w)
+            for s in range(0, len(y), size)
+            for w in [c[s : s + size]]
+        ]
+        assert_identical(np.concatenate(of_parts), charged)
+        assert_identical(learned(parts), learned(whole))
+    monkeypatch.setattr(_mixture, "BLOCK_ROWS", 11)
+    inside = problem.make()
+    assert_identical(problem.charged(inside, X, y, sample_weight=c), charged)
+    assert_identical(learned(inside), learned(whole))
+    assert_identical(problem.decision(inside, X), problem.decision(whole, X))
+
+
+@of_each_kind
+def test_fit_is_partial_fit(problem, engine):
+    streamed = problem.make()
+    fitted = problem.make(max_iter=2, tol=None, shuffle=False)
+    for _ in range(2):
+        problem.charged(streamed, problem.X, problem.y)
+    assert_identical(learned(fitted.fit(problem.X, problem.y)), learned(streamed))
+    assert fitted.loss_curve_ == streamed.loss_curve_
+    refitted = clone(fitted).fit(problem.X, problem.y)
+    assert_identical(learned(refitted), learned(fitted))
+
+
+@of_each_kind
+def test_rows_of_weight_zero(problem, engine):
+    c = weights(len(problem.y))
+    counts = c > 0
+    X = problem.X.copy()
+    X[~counts] *= 1e6
+    all_rows, some_rows = problem.make(), problem.make()
+    charged = problem.charged(all_rows, X, problem.y, sample_weight=c)
+    expected = problem.charged(
+        some_rows, X[counts], problem.y[counts], sample_weight=c[counts]
+    )
+    assert_identical(charged[counts], expected)
+    assert_identical(learned(all_rows), learned(some_rows))
+    problem.charged(all_rows, X, problem.y, sample_weight=np.zeros(len(c)))
+    assert_identical(learned(all_rows), learned(some_rows))
+
+
+@of_each_kind
+@containers
+def test_prediction_is_what_is_charged(problem, container, engine):
+    mixture = problem.make()
+    problem.charged(mixture, container(problem.X[:10]), problem.y[:10])
+    for r in range(10, 20):
+        x, y = container(problem.X[r : r + 1]), problem.y[r : r + 1]
+        decision = problem.decision(mixture, x)
+        answer = mixture.predict(x)
+        before = copy.deepcopy(mixture)
+        assert_close(problem.charged(mixture, x, y), decision, 1e-10)
+        assert_close(before.partial_fit_predict(x, y), answer, 1e-10)
+
+
+@of_each_kind
+def test_copies_go_on(problem, engine, tmp_path):
+    half = len(problem.y) // 2
+    original = problem.make()
+    problem.charged(original, problem.X[:half], problem.y[:half])
+    joblib.dump(original, tmp_path / "model")
+    copies = [
+        pickle.loads(pickle.dumps(original)),
+        copy.deepcopy(original),
+        joblib.load(tmp_path / "model", mmap_mode="r"),
+    ]
+    expected = problem.charged(original, problem.X[half:], problem.y[half:])
+    for revived in copies:
+        charged = problem.charged(revived, problem.X[half:], problem.y[half:])
+        assert_identical(charged, expected)
+        assert_array_equal(revived.weights_, original.weights_)
+        assert_array_equal(revived.expert_losses_, original.expert_losses_)
+
+
+@of_each_kind
+@containers
+def test_engines(problem, container):
+    pytest.importorskip("numba", reason="numba is not installed")
+    X, c = container(problem.X), weights(len(problem.y))
+    answers = {}
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            mixture = problem.make()
+            charged = problem.charged(mixture, X, problem.y, sample_weight=c)
+            answers[engine] = charged, mixture.weights_, problem.decision(mixture, X)
+    for in_numpy, compiled in zip(*answers.values(), strict=True):
+        assert_close(compiled, in_numpy, 1e-10)
+
+
+@of_each_kind
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_parallel(problem, backend, engine):
+    X, y = problem.X, problem.y
+    alone, together = problem.make(), problem.make(n_jobs=2)
+    expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]
+    with joblib.parallel_config(backend=backend):
+        charged = [
+            problem.charged(together, X[s], y[s]) for s in (slice(40), slice(40, 60))
+        ]
+        assert_identical(problem.decision(together, X), problem.decision(alone, X))
+    assert_identical(np.concatenate(charged), np.concatenate(expected))
+    assert_identical(together.weights_, alone.weights_)
+    with joblib.parallel_config(backend=backend, n_jobs=2):  # without a word of ours
+        again = problem.make()
+        assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
+
+
+# Which experts there are.
+
+
+@pytest.mark.parametrize("mixture", [HedgeClassifier, HedgeRegressor])
+def test_default_experts(mixture):
+    X = rows()
+    y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
+    names = ["scinol2", "nag-0.25", *(f"adaogd-{r}" for r in (0.125, 0.5, 1, 2))]
+    assert [*mixture().fit(X, y).named_estimators_] == names
+    loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
+    model = mixture(loss=loss).fit(X, y)
+    assert [*model.named_estimators_] == names[1:]
+    assert all(expert.loss == loss for expert in model.estimators_)
+    assert_allclose(model.weights_.sum(), 1.0)
+
+
+def test_parameters_of_the_loss_reach_the_experts():
+    X = rows()
+    model = HedgeRegressor(loss="quantile", quantile=0.9)
+    model.fit(X, targets(X, 1)[:, 0])
+    assert {expert.quantile for expert in model.estimators_} == {0.9}
+    above = (model.predict(X) > targets(X, 1)[:, 0]).mean()
+    assert above > 0.8
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "quantile"])
+def test_losses_whose_parameter_has_the_unit_of_the_target(loss, engine):
+    X, y = rows(), targets(rows(), 1)[:, 0]
+    plain = HedgeRegressor(loss=loss, epsilon=2.0)
+    other = HedgeRegressor(loss=loss, epsilon=2e5)
+    expected = plain.partial_fit_predict(X, y)
+    assert_close(other.partial_fit_predict(X, 1e5 * y) / 1e5, expected, 1e-9)
+
+
+def test_parameters_of_experts():
+    model = HedgeClassifier(few_experts(True, "log_loss"))
+    assert model.get_params()["nag__learning_rate"] == 0.3
+    assert "nag" not in model.get_params(deep=False)
+    assert "nag__learning_rate" not in HedgeClassifier().get_params()
+    model.set_params(nag__learning_rate=0.7, adaogd="drop", max_iter=3)
+    assert model.max_iter == 3
+    model.set_params(tol=None)
+    X = rows()
+    model.fit(X, 1 * (X[:, 0] > 0))
+    assert [*model.named_estimators_] == ["nag", "third"]
+    assert model.named_estimators_["nag"].learning_rate == 0.7
+    given = dict(model.estimators)["nag"]
+    with pytest.raises(NotFittedError):  # a clone of it has learned
+        given.predict(X)
+    model.set_params(third=GaussianNB())
+    assert isinstance(dict(model.estimators)["third"], GaussianNB)
+
+
+def test_one_expert_is_the_mixture(engine):
+    X = rows()
+    y = targets(X, 1)[:, 0]
+    alone = ScInOLRegressor()
+    model = HedgeRegressor([("only", ScInOLRegressor())])
+    assert_array_equal(model.partial_fit_predict(X, y), alone.partial_fit_predict(X, y))
+    assert_array_equal(model.weights_, [1.0])
+    assert model.cumulative_loss_ == alone.cumulative_loss_
+
+
+def test_mixture_of_mixtures():
+    X = rows()
+    y = 1 * (X[:, 0] > 0)
+    model = HedgeClassifier([("inner", HedgeClassifier()), ("nb", GaussianNB())])
+    for start in range(0, 60, 20):
+        chunk = slice(start, start + 20)
+        model.partial_fit(X[chunk], y[chunk], classes=[0, 1])
+    assert model.named_estimators_["inner"].n_samples_seen_ == 60
+
+
+FOREIGN = [
+    SGDClassifier(loss="log_loss", random_state=0),  # predict_log_proba
+    GaussianNB(),  # which is sure of itself
+    SGDClassifier(random_state=0),  # decision_function alone
+    Perceptron(random_state=0),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("estimator", FOREIGN, ids=str)
+def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
+    """What they say of a chunk is said before it is learned; nothing of the first."""
+    monkeypatch.setattr(_mixture, "CHUNK_ROWS", 20)
+    X = StandardScaler().fit_transform(rows())
+    y = targets(X, n_classes).argmax(axis=1)
+    model = HedgeClassifier([("foreign", estimator)])
+    said = model.partial_fit_predict(
+        X, y, classes=np.arange(n_classes), method="predict_proba"
+    )
+    assert_allclose(said[:20], 1 / n_classes)
+    alone = clone(estimator).partial_fit(X[:20], y[:20], classes=np.arange(n_classes))
+    if hasattr(alone, "predict_proba"):
+        expected = alone.predict_proba(X[20:40])
+    else:
+        scores = alone.decision_function(X[20:40])
+        if n_classes == 2:
+            scores = np.column_stack([np.zeros(20), scores])
+        expected = softmax(scores, axis=1)
+    assert_allclose(said[20:40], expected, atol=1e-12)
+    assert_allclose(said.sum(axis=1), 1.0)
+
+
+def test_other_estimators_beside_ours():
+    X, y = rows(600), targets(rows(600), 1)[:, 0]
+    Z = StandardScaler().fit_transform(X)
+    model = HedgeRegressor(
+        [("sgd", SGDRegressor(random_state=0)), ("scinol", ScInOLRegressor())]
+    )
+    for start in range(0, 600, 50):
+        chunk = slice(start, start + 50)
+        model.partial_fit(Z[chunk], y[chunk])
+    sgd = SGDRegressor(random_state=0)
+    loss = np.abs(y[:50]).sum()
+    for start in range(0, 550, 50):
+        sgd.partial_fit(Z[start : start + 50], y[start : start + 50])
+        after = slice(start + 50, start + 100)
+        loss += np.abs(sgd.predict(Z[after]) - y[after]).sum()
+    assert_allclose(model.expert_losses_[0], loss, rtol=1e-12)
+    best = model.expert_losses_.min()
+    assert model.cumulative_loss_ <= best + model.regret_bound_
+
+
+def test_labels_of_any_kind():
+    X = rows()
+    y = np.array(["no", "yes"])[1 * (X[:, 0] > 0)]
+    model = HedgeClassifier([("nb", GaussianNB()), ("scinol", ScInOLClassifier())])
+    assert set(model.fit(X, y).predict(X)) <= {"no", "yes"}
+    assert_array_equal(model.named_estimators_["nb"].classes_, [0, 1])
+
+
+def test_class_weight_is_sample_weight(engine):
+    X, y = rows(), PROBLEMS[1].y
+    weighted = HedgeClassifier(class_weight={0: 3.0, 1: 1.0, 2: 0.0}, tol=None)
+    plain = HedgeClassifier(tol=None)
+    for model in weighted, plain:
+        model.set_params(max_iter=2, random_state=0)
+    weighted.fit(X, y)
+    plain.fit(X, y, sample_weight=np.array([3.0, 1.0, 0.0])[y])
+    assert_identical(weighted.weights_, plain.weights_)
+
+
+# Inside scikit-learn.
+
+
+def test_search_and_pipeline():
+    X, y = rows(150), targets(rows(150), 1)[:, 0]
+    pipeline = make_pipeline(StandardScaler(), HedgeRegressor(max_iter=3, tol=None))
+    assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
+    model = HedgeRegressor(few_experts(False, "absolute_error"), max_iter=3, tol=None)
+    grid = {"nag__learning_rate": [0.1, 1.0], "adaogd": ["drop", SGDRegressor()]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise")
+    assert set(search.fit(X, y).best_params_) == set(grid)
+
+
+# What was learned.
+
+
+def test_curve_of_weights(engine):
+    problem = PROBLEMS[3]
+    model = problem.make()
+    w = [model.partial_fit(problem.X[:1], problem.y[:1]).weights_]
+    for r in range(1, 60):
+        w.append(model.partial_fit(problem.X[r : r + 1], problem.y[r : r + 1]).weights_)
+    points, curve = model.weights_curve_
+    assert_array_equal(points[:21], np.arange(21))
+    assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
+    assert points[-1] == 60
+    assert_array_equal(curve[0], np.full(6, 1 / 6))
+    assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
+    assert_array_equal(curve[-1], model.weights_)
+
+
+def test_plot_of_weights(monkeypatch):
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
+    plt.switch_backend("agg")
+    problem = Problem("absolute_error", 2)
+    model = problem.make().partial_fit(problem.X, problem.y)
+    display = model.plot_weights(output=1, alpha=0.5)
+    assert isinstance(display, ExpertWeightsDisplay)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert sorted(names) == sorted(model.named_estimators_)
+    assert len(display.areas_) == 6
+    assert_array_equal(display.weights, model.weights_curve_[1][:, 1])
+    assert display.areas_[0].get_alpha() == 0.5
+    _, ax = plt.subplots()
+    assert ExpertWeightsDisplay.from_estimator(model, ax=ax).ax_ is ax
+    with pytest.raises(NotFittedError):
+        HedgeRegressor().plot_weights()
+    plt.close("all")
+
+
+# What cannot be used, and that nothing has changed.
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "words"),
+    [
+        ([], ValueError, "should be a non-empty list of"),
+        ([ScInOLClassifier()], ValueError, "should be a non-empty list of"),
+        ((("a", ScInOLClassifier()),), ValueError, "'estimators' parameter"),
+        ([("a", ScInOLClassifier())] * 2, ValueError, "Names provided are not unique"),
+        ([("a__b", ScInOLClassifier())], ValueError, "must not contain __"),
+        ([("loss", ScInOLClassifier())], ValueError, "conflict with constructor"),
+        ([("a", "drop")], ValueError, "All estimators are dropped"),
+        ([("a", ScInOLRegressor())], ValueError, "ScInOLRegressor should be a class"),
+        ([("a", RandomForestClassifier())], ValueError, "should have partial_fit"),
+    ],
+)
+def test_estimators_that_are_no_experts(estimators, error, words):
+    X = rows()
+    model = HedgeClassifier(estimators)
+    for _ in range(2):
+        with pytest.raises(error, match=words):
+            model.fit(X, 1 * (X[:, 0] > 0))
+        assert not hasattr(model, "estimators_")
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_scores_that_a_hinge_needs():
+    X = rows()
+    model = HedgeClassifier([("nb", GaussianNB())], loss="hinge")
+    y = 1 * (X[:, 0] > 0)
+    with pytest.raises(ValueError, match="'nb' should have decision_function"):
+        model.partial_fit(X, y, classes=[0, 1]).predict(X)
+
+
+def test_weights_that_an_expert_does_not_take():
+    X = rows()
+    model = HedgeRegressor([("scripted", ScriptedWithoutExactness())])
+    with pytest.raises(TypeError, match="does not support sample weights"):
+        model.partial_fit(X, X[:, 0], sample_weight=np.ones(60))
+
+
+class ScriptedWithoutExactness(RegressorMixin, BaseEstimator):
+    """Fails when a target is negative."""
+
+    def partial_fit(self, X, y):
+        if y.min() < 0:
+            raise ArithmeticError("a negative target")
+        self.n_learned_ = getattr(self, "n_learned_", 0) + len(y)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X)) if self.n_learned_ < 300 else np.full(len(X), np.nan)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("failing", ["learning", "predicting"])
+def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
+    X, y = rows(800), np.abs(targets(rows(800), 1)[:, 0])
+    experts = [("ours", ScInOLRegressor()), ("other", ScriptedWithoutExactness())]
+    model = HedgeRegressor(experts, n_jobs=n_jobs).partial_fit(X[:100], y[:100])
+    before, said = pickle.dumps(model), model.predict(X[:5])
+    if failing == "learning":
+        y[700] = -1.0
+        error, words = ArithmeticError, "a negative target"
+        rows_ = slice(700, 800)
+    else:
+        error, words = ValueError, "'other' contain NaN"
+        rows_ = slice(100, 700)
+    with pytest.raises(error, match=words):
+        model.partial_fit(X[rows_], y[rows_])
+    assert_identical(learned(model), learned(pickle.loads(before)))
+    assert_array_equal(model.predict(X[:5]), said)
+
+
+@of_each_kind
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e305])
+def test_rows_that_are_not_finite(problem, value, engine):
+    model = problem.make()
+    problem.charged(model, problem.X[:30], problem.y[:30])
+    before = pickle.dumps(model)
+    X = problem.X[30:].copy()
+    X[-1, 2] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        problem.charged(model, X, problem.y[30:])
+    assert_identical(learned(model), learned(pickle.loads(before)))
+
+
+def test_words_of_classifiers():
+    X = rows()
+    model = HedgeClassifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, 1 * (X[:, 0] > 0))
+    model.partial_fit(X, 1 * (X[:, 0] > 0), classes=[0, 1])
+    with pytest.raises(ValueError, match=r"previously unseen labels: \[7\]"):
+        model.partial_fit(X[:1], [7])
+    assert is_classifier(model)
+    assert not hasattr(HedgeClassifier(loss="hinge"), "predict_proba")
+    with pytest.raises(ValueError, match="method must be one of"):
+        model.partial_fit_predict(X, 1 * (X[:, 0] > 0), method="transform")
