@@ -1,10 +1,11 @@
 """Estimators of a mixture of experts that needs no tuning: AdaHedge over learners."""
 
+from contextlib import suppress
 from numbers import Integral
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import Bunch
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.metaestimators import _BaseComposition
 
 from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL, OnlineClassifier, OnlineRegressor
@@ -137,6 +138,16 @@ class _Hedge(_BaseComposition):
         """
         self._set_params("estimators", **params)
         return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        with suppress(TypeError, ValueError):  # `fit` will say what is wrong with them
+            tags.input_tags.sparse = all(
+                get_tags(estimator).input_tags.sparse
+                for _, estimator in self.estimators or []
+                if estimator != "drop"
+            )
+        return tags
 
     # What the fitted estimator tells.
 
@@ -342,6 +353,8 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     :math:`-\sum_k w_k \ln p_k`, the loss that AdaHedge bounds. The same holds for
     scores and a hinge. Probabilities of experts that are not of this package are taken
     to be at least 2e-16.
+
+    New rows are predicted by the experts, mixed with `weights_`.
 
     :attr:`regret_bound_` is :math:`\sqrt{\ln K \sum_t s_t^2} + 2 \max_t s_t` for
     :math:`K` experts, with :math:`s_t` the difference between the largest and the
@@ -561,6 +574,8 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     With :math:`w_k` the weights and :math:`p_k` the experts' predictions, the mixture
     predicts :math:`\sum_k w_k p_k`. As losses are convex it is charged at most the mean
     of theirs under the weights, which is what AdaHedge bounds.
+
+    New rows are predicted by the experts, mixed with `weights_`.
 
     :attr:`regret_bound_` is :math:`\sqrt{\ln K \sum_t s_t^2} + 2 \max_t s_t` for
     :math:`K` experts, with :math:`s_t` the difference between the largest and the

@@ -27,6 +27,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
 from test_invariances import assert_close, assert_identical, weights
 
 from sklearn_scinol import (
@@ -581,6 +582,12 @@ def test_other_estimators_beside_ours():
     assert_allclose(model.expert_losses_[0], loss, rtol=1e-12)
     best = model.expert_losses_.min()
     assert model.cumulative_loss_ <= best + model.regret_bound_
+
+
+def test_sparse_rows_need_experts_that_take_them():
+    assert get_tags(HedgeClassifier()).input_tags.sparse
+    assert get_tags(HedgeClassifier([("a", SGDClassifier())])).input_tags.sparse
+    assert not get_tags(HedgeClassifier([("a", GaussianNB())])).input_tags.sparse
 
 
 def test_labels_of_any_kind():

@@ -10,9 +10,10 @@ ratios::
     python examples/benchmarks/throughput.py
     python examples/benchmarks/throughput.py --learner ScInOL --engine numpy
 
-The ratio is what to quote: both are timed at the same moment on the same machine. A
-last part times the first compiled fit of a new process, with Numba's import, with and
-without its disk cache.
+The ratio is what to quote: both are timed at the same moment on the same machine.
+HedgeClassifier with two jobs is compared with itself, with one. A last part times the
+first compiled fit of a new process, with Numba's import, with and without its disk
+cache.
 """
 
 import argparse
@@ -35,9 +36,11 @@ from sklearn_scinol import (
     AdaImplicitRegressor,
     DFEGClassifier,
     DFEGRegressor,
+    HedgeClassifier,
     ScInOLClassifier,
     config_context,
 )
+from sklearn_scinol.baselines import BaselineClassifier
 
 FIRST_FIT = """
 from time import perf_counter
@@ -78,6 +81,8 @@ def sgd_regression():
     return SGDRegressor("epsilon_insensitive", epsilon=0, **SGD_OPTIONS)
 
 
+STANDARDISED = BaselineClassifier("adaogd", center="auto", scale=True)
+
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [
     ("ScInOL, centred", ScInOLClassifier(center=True), sgd("log_loss")),
@@ -93,6 +98,9 @@ LEARNERS = [
     ("AdaFTRL", AdaFTRLClassifier(), sgd("log_loss")),
     ("AdaFTRL, hinge", AdaFTRLClassifier("hinge"), sgd("hinge")),
     ("AdaFTRL, absolute error", AdaFTRLRegressor(), sgd_regression()),
+    ("AdaOGD, scaled", STANDARDISED, sgd("log_loss")),
+    ("Hedge", HedgeClassifier(), sgd("log_loss")),
+    ("Hedge, 2 jobs (SGD: 1 job)", HedgeClassifier(n_jobs=2), HedgeClassifier()),
 ]
 
 #: Label, engines, and how the rows are made.
@@ -187,9 +195,9 @@ def main():
             X, y = make(rng, 10 if engine == "numpy" else 1)
             for learner, estimator, competitor in LEARNERS:
                 skipped = not learner.startswith(arguments.learner)
-                centred = estimator.center is True and sparse.issparse(X)
+                centred = getattr(estimator, "center", None) is True
                 many_classes = not is_classifier(estimator) and y.max() > 1
-                if skipped or centred or many_classes:
+                if skipped or (centred and sparse.issparse(X)) or many_classes:
                     continue
                 with config_context(engine=engine):
                     ours, theirs, ratio = compare(
