@@ -282,12 +282,25 @@ class LinearModel(OnlineModel):
         return self.center or self.scale or self.standardize_target
 
     @property
-    def row_scale(self):
-        """What rows are multiplied by for the learner.
+    def lipschitz(self):
+        """What derivatives of the loss are divided by for the learner.
 
-        It sees a loss of slope 1 at most. In units of a standardised target that is the
-        loss divided by its Lipschitz constant, else the loss itself, on longer rows.
+        That of a standardised target sees a loss without unit: divided by its Lipschitz
+        constant or, where there is none, by the target's standard deviation, which the
+        engines do.
         """
+        if not self.standardize_target:
+            return super().lipschitz
+        return 1.0 if self.divides_by_deviation else self.loss.lipschitz
+
+    @property
+    def divides_by_deviation(self):
+        """Whether the derivative of a standardised target's loss has its unit."""
+        return self.standardize_target and not np.isfinite(self.loss.lipschitz)
+
+    @property
+    def row_scale(self):
+        """What rows are multiplied by for the learner, so that its loss is the loss."""
         return 1.0 if self.standardize_target else self.lipschitz
 
     def state(self, fields=None):
@@ -321,9 +334,9 @@ class LinearModel(OnlineModel):
     def _moments(self):
         """Means and variances of all rows so far, zeros that wait included."""
         with np.errstate(all="ignore"):
-            share = moments.waiting_share(self.weight_sum, self.recorded)
-        mean = moments.moved_mean(self.mean, share, -self.mean)
-        return mean, moments.moved_variance(self.variance, share, -self.mean)
+            shares = moments.shares_of_waiting(self.weight_sum, self.recorded)
+        mean = moments.moved_mean(self.mean, shares[0], -self.mean)
+        return mean, moments.moved_variance(self.variance, *shares, -self.mean)
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
@@ -375,25 +388,29 @@ class LinearModel(OnlineModel):
 
         That is a share in the sum of weights.
         """
-        share = 1.0 / (self.weight_sum + 1.0)
         if sparse.issparse(X):
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
                 if self.scale:
-                    Z.data *= self._inverse_deviations(Z.data, share, Z.indices)
+                    Z.data *= self._inverse_deviations(Z.data, Z.indices)
                 return Z
             X = X.toarray()
         Z = X.astype(np.float64, copy=False)
         if not self.center:
-            return Z * self._inverse_deviations(Z, share) if self.scale else Z
-        factors = self._inverse_deviations(Z, share) if self.scale else 1.0
-        return (Z - self.mean) * (1.0 - share) * factors
+            return Z * self._inverse_deviations(Z) if self.scale else Z
+        factors = self._inverse_deviations(Z) if self.scale else 1.0
+        return (Z - self.mean) * self._shares[1] * factors
 
-    def _inverse_deviations(self, values, share, features=...):
+    @property
+    def _shares(self):
+        """Those of a row of weight 1 in its own moments, and of all rows before."""
+        return 1.0 / (self.weight_sum + 1.0), self.weight_sum / (self.weight_sum + 1.0)
+
+    def _inverse_deviations(self, values, features=...):
         """What values of features are multiplied by; each counts for itself."""
         mean, variance = self._moments()
         variance = moments.moved_variance(
-            variance[features], share, values - mean[features]
+            variance[features], *self._shares, values - mean[features]
         )
         return moments.inverse_deviation(variance)
 
@@ -486,12 +503,11 @@ class LinearModel(OnlineModel):
         """
         with np.errstate(all="ignore"):
             w, b = self._weights()
-            share = 1.0 / (self.weight_sum + 1.0)
             if self.scale:
                 # Of a row at the mean: others take part in their standard deviation.
-                w = w * self._inverse_deviations(self._moments()[0], share)
+                w = w * self._inverse_deviations(self._moments()[0])
             if self.center:
-                w = w * (1.0 - share)
+                w = w * self._shares[1]
                 b = b - w @ self.mean
             if self.standardize_target:
                 w = np.sqrt(self.target_moments[1])[:, np.newaxis] * w

@@ -147,6 +147,7 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         float(model.t),
         model.weight_sum,
         model.target_moments,
+        model.divides_by_deviation,
         float(model.averaging_starts),
         y,
         sample_weight,
@@ -292,7 +293,8 @@ def shared_factor(learner, h, k, q, t):
 
 
 # A standardised target is predicted in units of its deviation, from its mean. The first
-# one has none: it teaches what the mean is, and nothing else.
+# one has none: it teaches what the mean is, and nothing else. In these units, the
+# derivative of a loss without Lipschitz constant is that much smaller.
 
 
 @inlined
@@ -301,23 +303,31 @@ def in_units_of_target(target, k, p):
 
 
 @inlined
-def record_target(target, share, y, r):
+def drop_unit(target, t, divides_by_deviation, g):
+    for k in range(g.size):
+        if t == 1.0:
+            g[k] = 0.0
+        elif divides_by_deviation:
+            g[k] *= moments.inverse_deviation(target[1, k])
+
+
+@inlined
+def record_target(target, share, past, y, r):
     for k in range(target.shape[1]):
         deviation = y[r, k] - target[0, k]
         target[0, k] = moments.moved_mean(target[0, k], share, deviation)
-        target[1, k] = moments.moved_variance(target[1, k], share, deviation)
+        target[1, k] = moments.moved_variance(target[1, k], share, past, deviation)
 
 
-# The sum of the weights so far, of which a row of weight 0 is no part, and the share in
-# it that a row has in its own moments: such a row as if it were one of weight 1.
+# The sum of the weights so far, of which a row of weight 0 is no part; then the shares
+# of the row and of the past in its moments, as if such a row were one of weight 1.
 
 
 @inlined
 def enter(weight_sum, c):
-    if c > 0.0:
-        weight_sum += c
-        return weight_sum, c / weight_sum
-    return weight_sum, 1.0 / (weight_sum + 1.0)
+    weight = c if c > 0.0 else 1.0
+    total = weight_sum + weight
+    return (total if c > 0.0 else weight_sum), weight / total, weight_sum / total
 
 
 # What a coordinate adds to the sum that learners call `q`.
@@ -526,6 +536,7 @@ def _dense_kernel(
         t,
         weight_sum,
         target,
+        divides_by_deviation,
         averaging_starts,
         y,
         sample_weight,
@@ -553,9 +564,9 @@ def _dense_kernel(
             learns = c > 0.0
             t += 1.0
             scale = row_scale * (c if learns and weight_in_row else 1.0)
-            share = recorded_share = 0.0
+            share = recorded_share = past = 0.0
             if center or unit_variance or standard_target:
-                weight_sum, share = enter(weight_sum, c)
+                weight_sum, share, past = enter(weight_sum, c)
                 recorded_share = share if learns else 0.0
             # The first output's pass also reads the row, which comes from memory while
             # the divisions of the weights keep the processor busy.
@@ -566,9 +577,9 @@ def _dense_kernel(
                     deviation = value - mean[j]
                     mean[j] = moments.moved_mean(mean[j], recorded_share, deviation)
                     if center:
-                        value = (1.0 - share) * deviation
+                        value = past * deviation
                 if unit_variance:
-                    moved = moments.moved_variance(variance[j], share, deviation)
+                    moved = moments.moved_variance(variance[j], share, past, deviation)
                     variance[j] = moved if learns else variance[j]
                     value *= moments.inverse_deviation(moved)
                 x[j] = value
@@ -617,9 +628,8 @@ def _dense_kernel(
                 continue
             derivatives(loss, lipschitz, y, predictions, r, g)
             if standard_target:
-                if share == 1.0:
-                    g[:] = 0.0
-                record_target(target, share, y, r)
+                drop_unit(target, t, divides_by_deviation, g)
+                record_target(target, share, past, y, r)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
             if any_unseen:
@@ -671,6 +681,7 @@ def _sparse_kernel(
         t,
         weight_sum,
         target,
+        divides_by_deviation,
         averaging_starts,
         y,
         sample_weight,
@@ -702,19 +713,23 @@ def _sparse_kernel(
             t += 1.0
             scale = row_scale * (c if learns and weight_in_row else 1.0)
             waited_until = weight_sum
-            share = q = 0.0
+            share = past = q = 0.0
             if unit_variance or standard_target:
-                weight_sum, share = enter(weight_sum, c)
+                weight_sum, share, past = enter(weight_sum, c)
             for j in range(nnz):
                 value = data[start + j]
                 i = indices[start + j]
                 copy_record(records, i, fields, j, n_fields, n_outputs)
                 if unit_variance:
-                    waiting = moments.waiting_share(waited_until, recorded[i])
-                    moved = moments.moved_variance(variance[i], waiting, -mean[i])
+                    waiting, known = moments.shares_of_waiting(
+                        waited_until, recorded[i]
+                    )
+                    moved = moments.moved_variance(
+                        variance[i], waiting, known, -mean[i]
+                    )
                     middle = moments.moved_mean(mean[i], waiting, -mean[i])
                     deviation = value - middle
-                    moved = moments.moved_variance(moved, share, deviation)
+                    moved = moments.moved_variance(moved, share, past, deviation)
                     value *= moments.inverse_deviation(moved)
                     if learns:
                         mean[i] = moments.moved_mean(middle, share, deviation)
@@ -760,9 +775,8 @@ def _sparse_kernel(
                         first[i] = np.abs(scale * x[j])
             derivatives(loss, lipschitz, y, predictions, r, g)
             if standard_target:
-                if share == 1.0:
-                    g[:] = 0.0
-                record_target(target, share, y, r)
+                drop_unit(target, t, divides_by_deviation, g)
+                record_target(target, share, past, y, r)
             steps(learner, loss, h, y, r, c, scale, dots, q, t, g, step)
             update_row(learner, s, x, m, scale, g, step, keeps_weights, w, t)
             for j in range(nnz):

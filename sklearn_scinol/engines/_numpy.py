@@ -39,14 +39,16 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
     first = model.first if any_unseen else None
     for r in range(X.shape[0]):
         c = sample_weight[r]
-        share = _enter(model, c)
+        share, past = _enter(model, c)
         features[:] = X[r]
         if model.center or model.scale:
             deviation = features - model.mean
             if model.center:
-                np.multiply(deviation, 1.0 - share, out=features)
+                np.multiply(deviation, past, out=features)
             if model.scale:
-                variance = moments.moved_variance(model.variance, share, deviation)
+                variance = moments.moved_variance(
+                    model.variance, share, past, deviation
+                )
                 features *= moments.inverse_deviation(variance)
                 if c > 0:
                     model.variance[:] = variance
@@ -54,7 +56,7 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
                 model.mean[:] = moments.moved_mean(model.mean, share, deviation)
         averaged_r = None if averaged is None else averaged[r]
         predictions[r] = _learn_row(
-            model, s, model.fields, first, x, y[r], c, share, averaged_r
+            model, s, model.fields, first, x, y[r], c, (share, past), averaged_r
         )
         if c > 0:
             _end_trial(model)
@@ -68,14 +70,15 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
         features, x = X.indices[nonzero], X.data[nonzero]
         c = sample_weight[r]
         waiting_until = model.weight_sum
-        share = _enter(model, c)
+        share, past = _enter(model, c)
         if model.scale:
             mean, variance = model.mean[features], model.variance[features]
-            waiting = moments.waiting_share(waiting_until, model.recorded[features])
-            variance = moments.moved_variance(variance, waiting, -mean)
-            mean = moments.moved_mean(mean, waiting, -mean)
+            recorded = model.recorded[features]
+            shares = moments.shares_of_waiting(waiting_until, recorded)
+            variance = moments.moved_variance(variance, *shares, -mean)
+            mean = moments.moved_mean(mean, shares[0], -mean)
             deviation = x - mean
-            variance = moments.moved_variance(variance, share, deviation)
+            variance = moments.moved_variance(variance, share, past, deviation)
             x = x * moments.inverse_deviation(variance)
             if c > 0:
                 model.mean[features] = moments.moved_mean(mean, share, deviation)
@@ -87,7 +90,15 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
         first = model.first[i] if model.learner.keeps_first else None
         averaged_r = None if averaged is None else averaged[r]
         predictions[r] = _learn_row(
-            model, model.state(fields), fields, first, x, y[r], c, share, averaged_r
+            model,
+            model.state(fields),
+            fields,
+            first,
+            x,
+            y[r],
+            c,
+            (share, past),
+            averaged_r,
         )
         if c > 0:
             model.fields[:, :, i] = fields
@@ -97,19 +108,20 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
 
 
 def _enter(model, c):
-    """Count the weight of a row, if there are moments; its share in the sum of all.
+    """Count the weight of a row, if there are moments; shares of it and of the past.
 
     A row of weight 0 is treated as if it were one of weight 1, and not recorded.
     """
     if not model.keeps_moments:
-        return 0.0
+        return 0.0, 1.0
+    before = model.weight_sum
+    total = before + (c or 1.0)
     if c > 0:
-        model.weight_sum += c
-        return c / model.weight_sum
-    return 1.0 / (model.weight_sum + 1.0)
+        model.weight_sum = total
+    return (c or 1.0) / total, before / total
 
 
-def _learn_row(model, s, fields, first, x, y, c, share, averaged):
+def _learn_row(model, s, fields, first, x, y, c, shares, averaged):
     """Predict one row, then learn from it; its state is `s`, all arrays of `fields`."""
     learner, loss, h = model.learner, model.loss, model.shared_state()
     t = model.t + 1
@@ -127,7 +139,7 @@ def _learn_row(model, s, fields, first, x, y, c, share, averaged):
         p = learner.factor(h, ..., q, t) * dot
     offset, unit = 0.0, 1.0
     if model.standardize_target:
-        offset, unit = model.target_moments[0].copy(), np.sqrt(model.target_moments[1])
+        offset, unit = model.target_moments[0], np.sqrt(model.target_moments[1])
         p = offset + unit * p
     n_averaged = t - 1 - model.averaging_starts
     if averaged is not None:
@@ -150,10 +162,10 @@ def _learn_row(model, s, fields, first, x, y, c, share, averaged):
             g = loss.gradient(y, p)
             if model.lipschitz != 1.0:
                 g = g / model.lipschitz
-            if model.standardize_target and share == 1.0:
-                g = np.zeros_like(
-                    g
-                )  # of the first target nothing but the mean is learned
+            if model.standardize_target and t == 1:
+                g = np.zeros(model.n_outputs)  # there is no deviation yet
+            elif model.divides_by_deviation:
+                g = g * moments.inverse_deviation(model.target_moments[1])
             if h is not None:
                 w = _steps(learner, h, g, scale * dot, q, t)
             g = np.reshape(g, (-1, 1))
@@ -165,8 +177,8 @@ def _learn_row(model, s, fields, first, x, y, c, share, averaged):
         if model.standardize_target:
             mean, variance = model.target_moments
             deviation = y - mean
-            mean[:] = moments.moved_mean(mean, share, deviation)
-            variance[:] = moments.moved_variance(variance, share, deviation)
+            mean[:] = moments.moved_mean(mean, shares[0], deviation)
+            variance[:] = moments.moved_variance(variance, *shares, deviation)
         model.t = t
     return p
 

@@ -1,23 +1,30 @@
 r"""Running mean and variance, of features and of targets.
 
 Rows have weights. With `share` that of a new row in the sum of all weights so far, its
-own included, and `deviation` its way from the mean so far (Welford, 1962; West, 1979),
+own included, `past` that of the rows before, and `deviation` the way from their mean
+(Welford, 1962; West, 1979),
 
 .. math::
     \mu \leftarrow \mu + \mathit{share} \cdot \mathit{deviation}, \qquad
-    \sigma^2 \leftarrow (1 - \mathit{share})
+    \sigma^2 \leftarrow \mathit{past} \cdot
     (\sigma^2 + \mathit{share} \cdot \mathit{deviation}^2).
 
 All terms are non-negative: nothing cancels, and a unit that is a power of two goes
 through to the last bit. Many equal rows at once are one row of their total weight, so
 that zeros of sparse rows can wait until their feature comes up again.
+
+Squares have half the range of numbers: deviations below 1e-162 count as none, and those
+above 1e150 as that.
 """
 
 import numpy as np
 
-from .._portable import chosen, portable
+from .._portable import chosen, portable, smaller
 
-__all__ = ["inverse_deviation", "moved_mean", "moved_variance", "waiting_share"]
+__all__ = ["inverse_deviation", "moved_mean", "moved_variance", "shares_of_waiting"]
+
+#: Its sum with another is finite.
+LARGEST_SQUARE = 1e300
 
 
 @portable
@@ -27,9 +34,9 @@ def moved_mean(mean, share, deviation):
 
 
 @portable
-def moved_variance(variance, share, deviation):
+def moved_variance(variance, share, past, deviation):
     """Variance with a new row."""
-    return (1.0 - share) * (variance + share * (deviation * deviation))
+    return past * (variance + share * smaller(deviation * deviation, LARGEST_SQUARE))
 
 
 @portable
@@ -39,6 +46,10 @@ def inverse_deviation(variance):
 
 
 @portable
-def waiting_share(weight_sum, recorded):
-    """Share of rows of total weight `weight_sum` after those of weight `recorded`."""
-    return chosen(weight_sum > recorded, 1.0 - recorded / weight_sum, 0.0)
+def shares_of_waiting(weight_sum, recorded):
+    """Shares of the rows that wait, and of those recorded, which weigh `recorded`."""
+    any_waits = weight_sum > recorded
+    return (
+        chosen(any_waits, (weight_sum - recorded) / weight_sum, 0.0),
+        chosen(any_waits, recorded / weight_sum, 1.0),
+    )

@@ -1,0 +1,639 @@
+"""What `scale` and `standardize_target` mean, and what holds with them.
+
+Features are standardised here with plain sums over the rows up to each: any learner,
+without scaling, must do the same with those.
+
+NumPy runs every algorithm. Compiled are those that take all kinds of kernels together.
+"""
+
+import copy
+import pickle
+from fractions import Fraction
+
+import joblib
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from naive import LOSSES
+from numpy.testing import assert_allclose, assert_array_equal
+from registry import CASES, LAYOUTS, LOSS_PARAMETERS, REPRESENTATIVES, Case
+from scipy import sparse
+from test_invariances import assert_close, assert_identical, learned, weights
+
+from sklearn_scinol import (
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    _model,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+# A joint loss, weights that depend on the row's own value, averages, state that changes
+# where a feature is 0, weights with a common factor, steps from the loss itself, and
+# a factor that depends on the row.
+COMPILED = [
+    Case(ScInOLClassifier, "log_loss", "scinol2", 3),
+    Case(ScInOLRegressor, "absolute_error", "scinol2"),
+    Case(BaselineRegressor, "absolute_error", "nag", average=15),
+    Case(BaselineClassifier, "log_loss", "adam"),
+    Case(BaselineRegressor, "absolute_error", "adaogd"),
+    Case(AdaImplicitRegressor, "absolute_error", "adaimplicit"),
+    Case(DFEGClassifier, "log_loss", "dfeg"),
+]
+
+
+def with_engines(cases, compiled=()):
+    """Run cases in NumPy, and some compiled."""
+    runs = [(case, "numpy") for case in cases] + [(case, "numba") for case in compiled]
+    return pytest.mark.parametrize(
+        ("case", "engine"),
+        [pytest.param(*run, id="-".join(map(str, run))) for run in runs],
+        indirect=["engine"],
+    )
+
+
+def has_target(case):
+    return case.has("standardize_target")
+
+
+PLAIN = [case for case in REPRESENTATIVES if not case.average and case.radius is None]
+AVERAGED = [case._replace(average=15) for case in COMPILED]
+OF_TARGETS = [
+    case
+    for case in CASES
+    if has_target(case) and case.n_outputs == 1 and not case.average
+]
+
+cases = with_engines([*PLAIN, *AVERAGED], COMPILED)
+layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+
+
+def make(case, layout, *, target=True, **parameters):
+    """The estimator, with scaling; its target standardised where that is possible."""
+    if target and has_target(case):
+        parameters["standardize_target"] = True
+    return case.make(**{"center": layout.center, "scale": True} | parameters)
+
+
+def assert_close_models(actual, expected, tolerance):
+    assert_close(actual.coef_, expected.coef_, tolerance)
+    assert_close(actual.intercept_, expected.intercept_, tolerance)
+    assert_close(actual.cumulative_loss_, expected.cumulative_loss_, tolerance)
+    assert actual.t_ == expected.t_
+
+
+# Features.
+
+
+def standardized_row(before, weights_before, x, c, center):
+    """A row as the learner is to see it; of weight 1 if of weight 0."""
+    counts = weights_before > 0.0
+    X = np.vstack([before[counts], x])
+    weights_of_rows = np.append(weights_before[counts], c or 1.0)
+    total = weights_of_rows.sum()
+    mean = weights_of_rows @ X / total
+    variance = weights_of_rows @ (X - mean) ** 2 / total
+    varies = np.ptp(X, axis=0) > 0.0
+    z = x - mean if center else x
+    return np.where(varies, z / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
+
+
+def standardized(X, sample_weight, center):
+    return np.array(
+        [
+            standardized_row(X[:r], sample_weight[:r], X[r], sample_weight[r], center)
+            for r in range(len(X))
+        ]
+    )
+
+
+@cases
+@layouts
+def test_plain_learner_of_standardized_rows(case, layout, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    scaled = make(case, layout, target=False)
+    charged = case.charged(scaled, layout.container(X), y, sample_weight=c)
+
+    plain = case.make()
+    Z = layout.container(standardized(X, c, layout.center))
+    Z_new = [standardized_row(X, c, x, 1.0, layout.center) for x in new]
+    with config_context(engine="numpy"):
+        assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
+        expected = case.decision(plain, layout.container(Z_new))
+    assert_close(case.decision(scaled, layout.container(new)), expected, 1e-9)
+    if case.has_bound:
+        coef = np.random.default_rng(5).normal(size=plain.coef_.shape)
+        assert_close(scaled.regret_bound(coef), plain.regret_bound(coef), 1e-9)
+
+
+@cases
+@layouts
+def test_powers_of_two(case, layout, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    exponents[:2] = -300, 300
+    units = 2.0**exponents
+
+    plain, scaled = make(case, layout), make(case, layout)
+    assert_identical(
+        case.charged(scaled, layout.container(X * units), y, sample_weight=c),
+        case.charged(plain, layout.container(X), y, sample_weight=c),
+    )
+    assert_identical(
+        case.decision(scaled, layout.container(new * units)),
+        case.decision(plain, layout.container(new)),
+    )
+    assert_identical(scaled.coef_ * units, plain.coef_)
+    assert_identical(scaled.intercept_, plain.intercept_)
+    assert scaled.cumulative_loss_ == plain.cumulative_loss_
+
+
+@cases
+@layouts
+def test_any_units(case, layout, engine):
+    """With centring, any zero as well."""
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    rng = np.random.default_rng(4)
+    units = 10.0 ** rng.uniform(-20.0, 20.0, size=X.shape[1])
+    units *= rng.choice([-1.0, 1.0], size=units.shape) if layout.center else 1.0
+    shift = 10.0 * rng.normal(size=X.shape[1]) * X.std(axis=0) * layout.center
+    plain, moved = make(case, layout), make(case, layout)
+    assert_close(
+        case.charged(moved, layout.container((X + shift) * units), y),
+        case.charged(plain, layout.container(X), y),
+        1e-9,
+    )
+    assert_close(
+        case.decision(moved, layout.container((new + shift) * units)),
+        case.decision(plain, layout.container(new)),
+        1e-9,
+    )
+    assert_close(moved.coef_ * units, plain.coef_, 1e-9)
+
+
+@cases
+def test_dense_and_sparse(case, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    dense, _, csr = LAYOUTS
+    from_dense, from_sparse = make(case, dense), make(case, csr)
+    charged = case.charged(from_dense, X, y, sample_weight=c)
+    assert_close(
+        case.charged(from_sparse, sparse.csr_array(X), y, sample_weight=c),
+        charged,
+        1e-12,
+    )
+    assert_close_models(from_sparse, from_dense, 1e-12)
+    assert_close(
+        case.decision(from_sparse, sparse.csr_array(new)),
+        case.decision(from_dense, new),
+        1e-12,
+    )
+
+
+@cases
+@pytest.mark.parametrize("first", ["dense", "sparse"])
+@pytest.mark.parametrize("center", ["auto", False])
+def test_dense_and_sparse_chunks(case, first, center, engine):
+    """Zeros of sparse rows may wait; those of dense rows must not find them waiting."""
+    X, y = case.data()
+    X[:, 3] *= np.arange(len(y)) < 10  # ends with zeros
+    c = weights(len(y))
+    containers = [np.array, sparse.csr_array]
+    if first == "sparse":
+        containers.reverse()
+    layout = LAYOUTS[0]
+    whole, mixed = (make(case, layout, center=center) for _ in range(2))
+    case.partial_fit(whole, containers[0](X), y, sample_weight=c)
+    for chunk, rows in enumerate(np.split(np.arange(len(y)), [11, 19, 33])):
+        container = containers[chunk % 2]
+        case.partial_fit(mixed, container(X[rows]), y[rows], sample_weight=c[rows])
+    assert_close_models(mixed, whole, 1e-12)
+    new, _ = case.data(seed=3)
+    assert_close(case.decision(mixed, new), case.decision(whole, new), 1e-12)
+
+
+@cases
+@layouts
+@pytest.mark.parametrize("split", ["rows", "blocks"])
+def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
+    X, y = case.data()
+    c = weights(len(y))
+    whole, parts = make(case, layout), make(case, layout)
+    charged = case.charged(whole, layout.container(X), y, sample_weight=c)
+    ends = np.arange(1, len(y))
+    if split == "blocks":  # those into which one call is split inside
+        monkeypatch.setattr(_model, "BLOCK_ROWS", 7)
+        ends = []
+    of_parts = [
+        case.charged(parts, layout.container(X[rows]), y[rows], sample_weight=c[rows])
+        for rows in np.split(np.arange(len(y)), ends)
+    ]
+    assert_identical(np.concatenate(of_parts), charged)
+    assert_identical(learned(parts), learned(whole))
+
+
+@cases
+@layouts
+def test_rows_of_weight_zero(case, layout, engine):
+    X, y = case.data()
+    rng = np.random.default_rng(4)
+    c = rng.exponential(size=len(y))
+    counts = rng.random(len(y)) < 0.6
+    counts[0] = False
+    c[~counts] = 0.0
+    X[~counts] *= 1e6
+
+    all_rows, some_rows = make(case, layout), make(case, layout)
+    case.partial_fit(all_rows, layout.container(X), y, sample_weight=c)
+    case.partial_fit(
+        some_rows, layout.container(X[counts]), y[counts], sample_weight=c[counts]
+    )
+    assert_identical(learned(all_rows), learned(some_rows))
+    case.partial_fit(
+        all_rows, layout.container(1e9 * X), y, sample_weight=np.zeros(len(y))
+    )
+    assert_identical(learned(all_rows), learned(some_rows))
+
+
+@with_engines(COMPILED)
+@layouts
+def test_engines(case, layout, engine):
+    pytest.importorskip("numba", reason="numba is not installed")
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    X, new = layout.container(X), layout.container(new)
+    c, half = weights(len(y)), len(y) // 2
+    in_numpy, compiled, by_turns = (make(case, layout) for _ in range(3))
+    charged = case.charged(in_numpy, X, y, sample_weight=c)
+    case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
+    with config_context(engine="numba"):
+        assert_close(case.charged(compiled, X, y, sample_weight=c), charged, 1e-12)
+        case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
+    for other in compiled, by_turns:
+        assert_close_models(other, in_numpy, 1e-12)
+        assert_close(case.decision(other, new), case.decision(in_numpy, new), 1e-12)
+
+
+@cases
+@layouts
+def test_prediction_is_what_is_charged(case, layout, engine):
+    X, y = case.data(20)
+    X[::7] *= 10.0 ** np.random.default_rng(4).integers(9, size=X[::7].shape)
+    estimator = make(case, layout)
+    case.partial_fit(estimator, layout.container(X[:1]), y[:1])
+    for r in range(1, len(y)):
+        x, label = layout.container(X[r : r + 1]), y[r : r + 1]
+        decision = case.decision(estimator, x)
+        ignored = case.charged(estimator, x, label, sample_weight=np.zeros(1))
+        assert_allclose(ignored, decision, rtol=1e-10)
+        assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
+
+
+def through_pickle(estimator, path):
+    return pickle.loads(pickle.dumps(estimator))
+
+
+def through_joblib(estimator, path):
+    joblib.dump(estimator, path)
+    return joblib.load(path)
+
+
+def mapped(estimator, path):
+    joblib.dump(estimator, path)
+    return joblib.load(path, mmap_mode="r")
+
+
+@cases
+@layouts
+def test_copies_go_on(case, layout, engine, tmp_path):
+    X, y = case.data()
+    X, half = layout.container(X), len(y) // 2
+    original = make(case, layout)
+    case.partial_fit(original, X[:half], y[:half])
+    copies = [
+        through(original, tmp_path / "model")
+        for through in (through_pickle, through_joblib, mapped)
+    ]
+    new = X[half:]
+    decision = case.decision(original, new)
+    charged = case.charged(original, X[half:], y[half:])
+    for revived in copies:
+        assert_identical(case.decision(revived, new), decision)
+        assert_identical(case.charged(revived, X[half:], y[half:]), charged)
+        assert_identical(revived.coef_, original.coef_)
+        assert_identical(revived.intercept_, original.intercept_)
+
+
+# Coefficients.
+
+
+@with_engines([c for c in [*PLAIN, *AVERAGED] if c.algorithm not in ("dfeg", "k17")])
+@pytest.mark.parametrize("layout", LAYOUTS[:2], ids=str)
+@pytest.mark.parametrize("n_samples", [200, 2000])
+def test_coefficients_are_the_model(case, layout, n_samples, engine):
+    """Of a row at the mean; a row elsewhere takes part in its deviation.
+
+    With share `a` in the variance, its deviation `r` in units of the standard one, that
+    divides it by the root of 1 + a r^2, at most 1 + a r^2 / 2.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal([0.0, 1.0, -2.0], [1e-3, 1.0, 1e3], size=(n_samples, 3))
+    y = case.data(n_samples)[1]
+    estimator = make(case, layout)
+    case.partial_fit(estimator, X, y)
+    coef = estimator.coef_.reshape(case.n_outputs, 3)
+
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    rows = np.vstack([mean, mean + rng.uniform(-1.5, 1.5, size=(20, 3)) * deviation])
+    terms = np.abs(rows - mean if layout.center else rows)
+    shares = ((rows - mean) / deviation) ** 2 / n_samples
+    bound = (shares * terms) @ np.abs(coef).T / 2
+    rounding = 1e-10 * (np.abs(rows) @ np.abs(coef).T + np.abs(estimator.intercept_))
+    linear = rows @ coef.T + estimator.intercept_
+    assert np.all(np.abs(case.decision(estimator, rows) - linear) <= bound + rounding)
+    assert np.abs(coef).min() > 0.0
+
+
+@cases
+@layouts
+def test_coefficients_of_what_has_not_varied(case, layout, engine):
+    X, y = case.data()
+    X[:, 2] = 0.1
+    X[:, 4] = 0.0
+    estimator = make(case, layout)
+    case.partial_fit(estimator, layout.container(X), y, sample_weight=weights(len(y)))
+    assert_array_equal(estimator.coef_[..., [2, 4]], 0.0)
+    assert np.any(estimator.coef_ != 0.0)
+
+
+# Targets.
+
+target_cases = with_engines(
+    [case for case in PLAIN if has_target(case) and case.n_outputs == 1],
+    [case for case in COMPILED if has_target(case)],
+)
+
+
+def weighted_moments(y, sample_weight):
+    """Mean and standard deviation of targets; 0 of none."""
+    if not sample_weight.any():
+        return 0.0, 0.0
+    mean = np.average(y, weights=sample_weight)
+    return mean, np.sqrt(np.average((y - mean) ** 2, weights=sample_weight))
+
+
+@with_engines(OF_TARGETS)
+def test_learner_is_told_the_derivative(case, engine):
+    """A plain learner is told it, too, by targets as far from its own predictions.
+
+    It is divided by the bound on it, or else by the target's deviation. The first
+    target teaches its mean alone.
+    """
+    X, y = case.data()
+    c = weights(len(y))
+    estimator = make(case, LAYOUTS[1])
+    charged = case.charged(estimator, X, y, sample_weight=c)[:, 0]
+
+    loss = LOSSES[case.loss](**LOSS_PARAMETERS.get(case.loss, {}))
+    is_bounded = np.isfinite(loss.lipschitz)
+    if is_bounded:
+        other = case._replace(loss="huber")
+        plain = make(other, LAYOUTS[1], target=False, epsilon=1.0)
+    else:
+        plain = make(case, LAYOUTS[1], target=False)
+    expected = []
+    for r in range(len(y)):
+        mean, deviation = weighted_moments(y[:r], c[:r])
+        row = X[r : r + 1], np.zeros(1)
+        own = case.charged(copy.deepcopy(plain), *row, sample_weight=c[r : r + 1])[0, 0]
+        expected.append(mean + deviation * own)
+        slope = loss.lipschitz if is_bounded else deviation
+        gradient = loss.gradient(y[r], expected[-1]) if c[:r].any() else 0.0
+        target = own - (gradient / slope if slope else 0.0)
+        case.partial_fit(plain, X[r : r + 1], [target], sample_weight=c[r : r + 1])
+    assert_close(charged, expected, 1e-9)
+
+    new, _ = case.data(seed=3)
+    mean, deviation = weighted_moments(y, c)
+    expected = mean + deviation * plain.predict(new)
+    assert_close(estimator.predict(new), expected, 1e-9)
+    assert_close(estimator.coef_, deviation * plain.coef_, 1e-9)
+    assert_close(estimator.intercept_, mean + deviation * plain.intercept_, 1e-9)
+
+
+def in_units(case, layout, unit):
+    """The estimator for targets in another unit, in which a threshold is, too."""
+    parameters = {}
+    if case.loss in ("huber", "epsilon_insensitive"):
+        parameters["epsilon"] = LOSS_PARAMETERS[case.loss]["epsilon"] * unit
+    return make(case, layout, **parameters)
+
+
+cases_of_targets = with_engines(
+    OF_TARGETS,
+    [case for case in COMPILED if has_target(case)],
+)
+
+
+@cases_of_targets
+@layouts
+def test_any_units_of_the_target(case, layout, engine):
+    X, y = case.data()
+    X, c = layout.container(X), np.append(1.0, weights(len(y) - 1))
+    new = layout.container(case.data(seed=3)[0])
+    unit, shift = 371.0, -1e4
+    assert y[0] * (unit * y[0] + shift) < 0.0  # 0 is on different sides
+    plain, moved = in_units(case, layout, 1.0), in_units(case, layout, unit)
+    charged = case.charged(plain, X, y, sample_weight=c)
+    of_moved = case.charged(moved, X, unit * y + shift, sample_weight=c)
+    assert charged[0] == of_moved[0] == 0.0
+    assert_close((of_moved[1:] - shift) / unit, charged[1:], 1e-9)
+    assert_close((moved.predict(new) - shift) / unit, plain.predict(new), 1e-9)
+    assert_close(moved.coef_ / unit, plain.coef_, 1e-9)
+
+
+@cases_of_targets
+@layouts
+@pytest.mark.parametrize("exponent", [-300, 300])
+def test_powers_of_two_of_the_target(case, layout, exponent, engine):
+    X, y = case.data()
+    X, c, unit = layout.container(X), weights(len(y)), 2.0**exponent
+    new = layout.container(case.data(seed=3)[0])
+    plain, scaled = in_units(case, layout, 1.0), in_units(case, layout, unit)
+    assert_identical(
+        case.charged(scaled, X, unit * y, sample_weight=c) / unit,
+        case.charged(plain, X, y, sample_weight=c),
+    )
+    assert_identical(scaled.predict(new) / unit, plain.predict(new))
+    assert_identical(scaled.coef_ / unit, plain.coef_)
+    assert_identical(scaled.intercept_ / unit, plain.intercept_)
+
+
+@target_cases
+@layouts
+def test_outputs_do_not_matter_to_each_other(case, layout, engine):
+    case = case._replace(n_outputs=2)
+    X, y = case.data()
+    y = y * [1.0, 1e-4] + [0.0, 7.0]
+    X, c = layout.container(X), weights(len(y))
+    new = layout.container(case.data(seed=3)[0])
+    together = make(case, layout)
+    charged = together.partial_fit_predict(X, y, sample_weight=c)
+    for k in range(2):
+        alone = make(case, layout)
+        of_alone = alone.partial_fit_predict(X, y[:, k], sample_weight=c)
+        assert_close(charged[:, k], of_alone, 1e-12)
+        assert_close(together.predict(new)[:, k], alone.predict(new), 1e-12)
+        assert_close(together.coef_[k], alone.coef_, 1e-12)
+        assert_close(together.intercept_[k], alone.intercept_[0], 1e-12)
+
+
+@target_cases
+@layouts
+def test_targets_that_never_vary(case, layout, engine):
+    X, _ = case.data()
+    new = layout.container(case.data(seed=3)[0])
+    target = 0.1
+    y = np.full((len(X), case.n_outputs), target)
+    estimator = make(case, layout)
+    sample_weight = np.append([0.0, 0.3], weights(len(y) - 2))
+    charged = case.charged(
+        estimator, layout.container(X), y, sample_weight=sample_weight
+    )
+    assert_array_equal(charged[:2], 0.0)
+    assert_array_equal(charged[2:], target)
+    assert_array_equal(estimator.predict(new), target)
+    assert_array_equal(estimator.coef_, 0.0)
+    assert_array_equal(estimator.intercept_, target)
+
+
+@with_engines([case for case in PLAIN if has_target(case)])
+def test_target_far_from_zero(case, engine):
+    """What an intercept alone would have to crawl to."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = 1e6 + X @ np.ones((3, case.n_outputs))
+    errors = np.abs(case.charged(make(case, LAYOUTS[1]), X, y) - y)
+    assert errors[1:].max() < 100.0
+
+
+@with_engines([case for case in PLAIN if has_target(case) and case.has_bound])
+def test_no_bound_with_standardized_targets(case, engine):
+    X, y = case.data()
+    estimator = make(case, LAYOUTS[0])
+    case.partial_fit(estimator, X, y)
+    assert not hasattr(estimator, "regret_bound")
+    with pytest.raises(AttributeError, match="regret_bound"):
+        estimator.regret_bound(estimator.coef_)
+    assert hasattr(estimator.set_params(standardize_target=False), "regret_bound")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameter"),
+    [
+        (DFEGClassifier(), "scale"),
+        (DFEGRegressor(), "scale"),
+        (BaselineClassifier("kernel_gd"), "scale"),
+        (BaselineRegressor("kernel_gd"), "scale"),
+        (BaselineRegressor("kernel_gd"), "standardize_target"),
+    ],
+)
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_not_in_the_space_of_a_kernel(estimator, parameter, kernel):
+    estimator.set_params(kernel=kernel, **{parameter: True})
+    with pytest.raises(ValueError, match=f"{parameter} must be False with a kernel"):
+        estimator.fit(np.eye(4), [0, 1, 0, 1])
+
+
+# Numbers of any size.
+
+
+@st.composite
+def weighted_values(draw):
+    """One feature of a few rows, many of them the same, and the weights of the rows."""
+    of_any_size = st.floats(-100.0, 100.0).map(lambda exponent: 10.0**exponent)
+    sizes = draw(st.lists(of_any_size, min_size=1, max_size=4))
+    near = [size * (1.0 + 1e-4) for size in sizes]
+    values = st.sampled_from([0.0, *sizes, *near, *(-size for size in sizes)])
+    weight = st.sampled_from([0.0, 1.0]) | st.floats(1e-3, 1e3)
+    rows = draw(st.lists(st.tuples(values, weight), min_size=1, max_size=12))
+    return np.array(rows).T
+
+
+def exact_moments(values, sample_weight):
+    values = [Fraction(value) for value in values]
+    c = [Fraction(c_r) for c_r in sample_weight]
+    mean = sum(c_r * x for c_r, x in zip(c, values, strict=True)) / sum(c)
+    squares = [(x - mean) ** 2 for x in values]
+    variance = sum(c_r * q for c_r, q in zip(c, squares, strict=True)) / sum(c)
+    return float(mean), float(variance)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(rows=weighted_values())
+def test_moments(layout, engine, rows):
+    values, c = rows
+    if not c.any():
+        c = np.ones_like(c)
+    X = layout.container(values[:, np.newaxis])
+    estimator = ScInOLRegressor(
+        center=layout.center, scale=True, standardize_target=True
+    )
+    charged = estimator.partial_fit_predict(X, values, sample_weight=c)
+    assert np.isfinite(charged).all()
+    assert np.isfinite(estimator.predict(X)).all()
+    assert np.isfinite(estimator.coef_).all()
+    assert np.isfinite(estimator.intercept_).all()
+
+    model = estimator._model
+    mean, variance = exact_moments(values, c)
+    # Subtracting the mean leaves a rounding error of its own size.
+    largest = np.abs(values[c > 0.0]).max()
+    for of_model in model._moments(), model.target_moments:
+        assert_allclose(np.ravel(of_model[0]), mean, rtol=1e-9, atol=1e-14 * largest)
+        assert_allclose(
+            np.ravel(of_model[1]), variance, rtol=1e-9, atol=(1e-10 * largest) ** 2
+        )
+    if layout.center:
+        # The mean moves along; `M` is the largest row times its weight.
+        before = np.cumsum(c) - c
+        farthest = np.sqrt(c * before).max()
+        assert model.state().M[0, 0] <= (1.0 + 1e-9) * farthest
+
+
+@cases
+@layouts
+def test_extremes(case, layout, engine):
+    rng = np.random.default_rng(0)
+    n = 100
+    X = rng.normal(size=(n, 7))
+    X[:, 0] *= 1e140
+    X[:, 1] *= 1e-140
+    X[:, 2] = 1e140
+    X[:, 3] = 1e8 * (1.0 + 1e-15 * X[:, 3])
+    X[:, 4] *= np.where(np.arange(n) % 9 == 8, 1e140, 1e-140)
+    X[:, 5] = np.where(np.arange(n) == n // 2, 1e140, 0.0)
+    X[:, 6] *= 10.0 ** np.linspace(-140.0, 140.0, n)
+    y = case.data(n)[1]
+    if has_target(case):
+        y = y * 1e140
+    X, new = layout.container(X), layout.container(X[::-1] * 3.0)
+    estimator = make(case, layout)
+    charged = case.charged(estimator, X, y, sample_weight=weights(n))
+    assert np.isfinite(charged).all()
+    assert np.isfinite(case.decision(estimator, new)).all()
+    assert np.isfinite(estimator.coef_).all()
+    assert np.isfinite(estimator.intercept_).all()
+    assert np.isfinite(estimator.cumulative_loss_)
