@@ -596,14 +596,14 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     >>> model = HedgeRegressor().partial_fit(X, y)
     >>> for name, loss in zip(model.named_estimators_, model.expert_losses_ / len(y)):
     ...     print(f"{name:13} {loss:.1f}")
-    scinol2       49.6
-    nag-0.25      48.3
-    adaogd-0.125  47.4
-    adaogd-0.5    47.8
-    adaogd-1      51.0
-    adaogd-2      57.9
+    scinol2       49.2
+    nag-0.25      48.7
+    adaogd-0.125  47.3
+    adaogd-0.5    48.4
+    adaogd-1      50.7
+    adaogd-2      57.0
     >>> print(f"mixture       {model.cumulative_loss_ / len(y):.1f}")
-    mixture       47.4
+    mixture       47.5
     """
 
     _parameter_constraints: dict = {
