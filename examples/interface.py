@@ -48,6 +48,13 @@ def positive(text):
     return int(text)
 
 
+def processes(text):
+    """A number of processes; -1 is one for each core."""
+    if int(text) == 0:
+        raise ValueError
+    return int(text)
+
+
 def rate(text):
     """A learning rate."""
     if not 0 < float(text) < math.inf:

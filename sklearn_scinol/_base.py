@@ -211,14 +211,26 @@ class _OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 before["_model"] = self._model.checkpoint()
             elif not sparse.issparse(X):
                 self._check_finite(X)
-            self.n_iter_ = 1
-            if method is None:
-                for _ in self._learn(X, y, sample_weight):
-                    pass
-                return None
-            decision = np.empty((X.shape[0], self._model.n_outputs))
-            for rows, predictions in self._learn(X, y, sample_weight):
-                decision[rows] = predictions
+            return self._learn_in_order(X, y, sample_weight, method)
+
+    def learn_validated(self, X, y, sample_weight, method):
+        """What `partial_fit_predict` does with rows that need no check any more."""
+        y, sample_weight = self._with_target_weight(y, sample_weight)
+        return self._learn_in_order(X, y, sample_weight, method)
+
+    def answer_validated(self, X, method):
+        """What a method answers to rows that need no check any more."""
+        return self._respond(self._model.decision(X), method)
+
+    def _learn_in_order(self, X, y, sample_weight, method):
+        self.n_iter_ = 1
+        if method is None:
+            for _ in self._learn(X, y, sample_weight):
+                pass
+            return None
+        decision = np.empty((X.shape[0], self._model.n_outputs))
+        for rows, predictions in self._learn(X, y, sample_weight):
+            decision[rows] = predictions
         return self._respond(decision, method)
 
     def _check_method(self, method):
@@ -274,12 +286,17 @@ class _OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 ensure_non_negative=True,
                 **_ALLOW_ZERO_WEIGHTS,
             )
+        y, sample_weight = self._with_target_weight(y, sample_weight, reset, classes)
+        return _without_duplicates(X), y, sample_weight
+
+    def _with_target_weight(self, y, sample_weight, reset=False, classes=None):
+        """Check `y`, and multiply weights by those that it brings."""
         y, target_weight = self._validate_target(y, reset, classes)
         if target_weight is not None:
             sample_weight = target_weight * (
                 1 if sample_weight is None else sample_weight
             )
-        return _without_duplicates(X), y, sample_weight
+        return y, sample_weight
 
     def _check_finite(self, X):
         """Refuse NaN, infinity and what would soon add up to it.
@@ -289,13 +306,14 @@ class _OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         model is taken back. It comes before for sparse rows, and for a chunk so small
         that a copy of the model would cost more.
         """
-        name = type(self).__name__
+        smallest, largest = float(X.min(initial=0)), float(X.max(initial=0))
+        if smallest >= -LARGEST_VALUE and largest <= LARGEST_VALUE:  # false of NaN
+            return
         with np.errstate(all="ignore"):
-            assert_all_finite(X, estimator_name=name, input_name="X")
-        if max(float(X.max(initial=0)), -float(X.min(initial=0))) > LARGEST_VALUE:
-            raise ValueError(
-                f"Input X contains infinity or a value too large for {X.dtype!r}."
-            )
+            assert_all_finite(X, estimator_name=type(self).__name__, input_name="X")
+        raise ValueError(
+            f"Input X contains infinity or a value too large for {X.dtype!r}."
+        )
 
     def _decision(self, X):
         check_is_fitted(self)

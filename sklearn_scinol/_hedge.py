@@ -19,10 +19,10 @@ __all__ = ["HedgeClassifier", "HedgeRegressor"]
 # Algorithms and rates of the default experts besides ScInOL2, on standardised features.
 # Chosen by examples/benchmarks/experts.py.
 TUNED = (
-    ("nag", 0.25),
-    ("adaogd", 0.125),
-    ("adaogd", 0.5),
-    ("adaogd", 1.0),
+    ("adagrad", 1 / 16),
+    ("adagrad", 1 / 4),
+    ("adaogd", 1 / 8),
+    ("adaogd", 1 / 2),
     ("adaogd", 2.0),
 )
 
@@ -52,7 +52,7 @@ class _Hedge(_BaseComposition):
         experts = []
         if np.isfinite(loss.lipschitz):
             experts.append(("scinol2", scinol(**parameters)))
-        parameters |= {"center": "auto", "scale": True, "normalizer": "mean"}
+        parameters |= {"center": "auto", "scale": True}
         for algorithm, rate in TUNED:
             expert = baseline(algorithm, learning_rate=rate, **parameters)
             experts.append((f"{algorithm}-{rate:g}", expert))
@@ -239,8 +239,9 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         learned a chunk. Classes come to them as 0, 1, ...
 
         None stands for the default experts: :class:`ScInOLClassifier`, and, on features
-        standardised online (sparse ones scaled only), NAG with the rate 1/4 and AdaOGD
-        with the rates 1/8, 1/2, 1 and 2. See the notes for how they were chosen.
+        standardised online (sparse ones scaled only), AdaGrad with the rates 1/16 and
+        1/4 and AdaOGD with the rates 1/8, 1/2 and 2. See the notes for how they were
+        chosen.
 
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         What predictions are charged. With "log_loss" probabilities are mixed; with more
@@ -341,7 +342,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     Notes
     -----
     The default experts were chosen from ScInOL1 and 2, FreeGrad, coin betting, CoCoB,
-    AdaGrad, and NAG and AdaOGD at rates that are powers of 2, each on raw, centred or
+    and NAG, AdaGrad and AdaOGD at rates that are powers of 2, on raw, centred or
     standardised features, by the losses of one pass over 25 real data sets
     (``examples/benchmarks/experts.py``). On the 18 with classes the log loss of the
     mixture is at most 1.02 times that of the best of its experts. Stochastic gradient
@@ -375,15 +376,15 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     >>> model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
     >>> losses = model.expert_losses_ / len(y)
     >>> for name, loss in zip(model.named_estimators_, losses):
-    ...     print(f"{name:13} {loss:.3f}")
-    scinol2       0.157
-    nag-0.25      0.133
-    adaogd-0.125  0.279
-    adaogd-0.5    0.175
-    adaogd-1      0.157
-    adaogd-2      0.171
-    >>> print(f"mixture       {model.cumulative_loss_ / len(y):.3f}")
-    mixture       0.137
+    ...     print(f"{name:15} {loss:.3f}")
+    scinol2         0.157
+    adagrad-0.0625  0.198
+    adagrad-0.25    0.155
+    adaogd-0.125    0.279
+    adaogd-0.5      0.175
+    adaogd-2        0.171
+    >>> print(f"mixture         {model.cumulative_loss_ / len(y):.3f}")
+    mixture         0.157
 
     With experts of one's own, of which SGD is lost in raw units:
 
@@ -458,9 +459,9 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         and then learn them, and predict 0 until they have learned a chunk.
 
         None stands for the default experts: :class:`ScInOLRegressor`, and, on features
-        standardised online (sparse ones scaled only), NAG with the rate 1/4 and AdaOGD
-        with the rates 1/8, 1/2, 1 and 2, all with a target that is standardised online.
-        See the notes for how they were chosen.
+        standardised online (sparse ones scaled only), AdaGrad with the rates 1/16 and
+        1/4 and AdaOGD with the rates 1/8, 1/2 and 2, all with a target that is
+        standardised online. See the notes for how they were chosen.
 
     loss : str, default="absolute_error"
         What predictions are charged, those of the mixture and of the default experts.
@@ -564,7 +565,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     Notes
     -----
     The default experts were chosen from ScInOL1 and 2, FreeGrad, coin betting, CoCoB,
-    AdaGrad, and NAG and AdaOGD at rates that are powers of 2, each on raw, centred or
+    and NAG, AdaGrad and AdaOGD at rates that are powers of 2, on raw, centred or
     standardised features, by the losses of one pass over 25 real data sets
     (``examples/benchmarks/experts.py``). On the 7 with targets that are numbers the
     absolute error of the mixture is at most 1.03 times that of the best of its experts,
@@ -595,15 +596,15 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = HedgeRegressor().partial_fit(X, y)
     >>> for name, loss in zip(model.named_estimators_, model.expert_losses_ / len(y)):
-    ...     print(f"{name:13} {loss:.1f}")
-    scinol2       49.2
-    nag-0.25      48.7
-    adaogd-0.125  47.3
-    adaogd-0.5    48.4
-    adaogd-1      50.7
-    adaogd-2      57.0
-    >>> print(f"mixture       {model.cumulative_loss_ / len(y):.1f}")
-    mixture       47.5
+    ...     print(f"{name:15} {loss:.1f}")
+    scinol2         49.2
+    adagrad-0.0625  46.9
+    adagrad-0.25    49.4
+    adaogd-0.125    47.3
+    adaogd-0.5      48.4
+    adaogd-2        57.0
+    >>> print(f"mixture         {model.cumulative_loss_ / len(y):.1f}")
+    mixture         47.1
     """
 
     _parameter_constraints: dict = {

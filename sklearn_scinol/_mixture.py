@@ -1,5 +1,6 @@
 """A mixture of experts, which are estimators: what they say, weighted by AdaHedge."""
 
+from contextlib import contextmanager
 from copy import copy, deepcopy
 
 import numpy as np
@@ -8,13 +9,14 @@ from scipy.special import log_softmax
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._config import config_context, get_config
-from ._model import BLOCK_ENTRIES, Model, ordered_blocks, weights_of
+from ._model import Model, ordered_blocks, weights_of
 from .experts import AdaHedge
 
 __all__ = ["MixtureModel"]
 
-# Experts learn so many rows before they meet: enough to forget what a meeting costs.
-BLOCK_ROWS = 65_536
+# Experts learn rows of so many entries in what they say before they meet (16 MB for
+# each): enough to forget what a meeting costs, which in parallel are milliseconds.
+BLOCK_ENTRIES = 2**21
 
 # An expert that cannot predict row by row predicts so many at once, then learns them.
 CHUNK_ROWS = 256
@@ -55,7 +57,7 @@ class MeanOfPredictions:
         losses = self.loss.value(y, answer).T
         return losses.sum(axis=0, keepdims=True) if self.n_classes else losses
 
-    def ingredient(self, answer):
+    def part(self, answer):
         """What the weighted mean is taken of."""
         return answer
 
@@ -107,7 +109,7 @@ class MeanOfProbabilities:
         _, scale = self._odds(answer)
         return (np.log(scale) + np.maximum(-y * answer, 0.0)).T
 
-    def ingredient(self, answer):
+    def part(self, answer):
         """What the weighted mean is taken of: probabilities of all classes."""
         if self.n_outputs > 1:
             return np.maximum(np.exp(answer), SMALLEST_PROBABILITY)
@@ -171,6 +173,7 @@ class Expert:
 
     @property
     def _is_ours(self):
+        """Whether it is of this package, and fitted."""
         return isinstance(getattr(self.estimator, "_model", None), Model)
 
     def predict_and_learn(self, X, y, labels, sample_weight):
@@ -180,7 +183,7 @@ class Expert:
         -------
         expert : Expert
             The expert, which has learned: itself, unless another process did this.
-        ingredient : ndarray of shape (n, n_outputs or n_classes)
+        part : ndarray of shape (n, n_outputs or n_classes)
             What it said of the rows, as it is mixed.
         losses : ndarray of shape (n_hedges, n)
         """
@@ -193,16 +196,16 @@ class Expert:
                 answers.append(self._answer(X[rows]))
                 self._learn(X[rows], labels[rows], c)
             answer = np.concatenate(answers)
-        return self, self.mean.ingredient(answer), self.mean.losses(answer, y)
+        return self, self.mean.part(answer), self.mean.losses(answer, y)
 
     def predict(self, X):
         """What it says of rows, as it is mixed."""
-        return self.mean.ingredient(self._answer(X))
+        return self.mean.part(self._answer(X))
 
     def _learn(self, X, labels, sample_weight):
         """Learn; return what an exact expert said before."""
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if self.mean.n_classes:
+        if self.mean.n_classes and not self.has_learned:
             keywords["classes"] = np.arange(self.mean.n_classes)
         if not self.is_exact:
             try:
@@ -216,15 +219,22 @@ class Expert:
                 ) from error
             self.has_learned = True
             return None
-        if self.mean.n_classes:
-            keywords["method"] = self._method
-        answer = self.estimator.partial_fit_predict(X, labels, **keywords)
+        if self._is_ours:
+            answer = self.estimator.learn_validated(
+                X, labels, sample_weight, self._method
+            )
+        else:
+            if self.mean.n_classes:
+                keywords["method"] = self._method
+            answer = self.estimator.partial_fit_predict(X, labels, **keywords)
         self.has_learned = True
         return self._read(answer)
 
     def _answer(self, X):
         if not self.has_learned:
             return self.mean.ignorance(X.shape[0])
+        if self._is_ours:
+            return self._read(self.estimator.answer_validated(X, self._method))
         return self._read(getattr(self.estimator, self._method)(X))
 
     @property
@@ -292,23 +302,25 @@ class MixtureModel(Model):
         self.curve = []
 
     def learn(self, X, targets, sample_weight=None, order=None, again=False):
-        for rows in self._blocks(X, order):
-            y = targets(rows)
-            c = None
-            if sample_weight is not None:
-                c = weights_of(rows, len(y), sample_weight)
-            results = self._of_each("predict_and_learn", X[rows], y, self._labels(y), c)
-            self.experts, ingredients, losses = map(list, zip(*results, strict=True))
-            weights = self._learn_weights(np.stack(losses), c)
-            predictions = self._mix(ingredients, weights)
-            self._suffer(y, np.ones(len(y)) if c is None else c, predictions)
-            yield rows, predictions
+        with self._workers() as of_each:
+            for rows in self._blocks(X, order):
+                y = targets(rows)
+                c = None
+                if sample_weight is not None:
+                    c = weights_of(rows, len(y), sample_weight)
+                results = of_each("predict_and_learn", X[rows], y, self._labels(y), c)
+                self.experts, parts, losses = map(list, zip(*results, strict=True))
+                weights = self._learn_weights(np.stack(losses), c)
+                predictions = self._mix(parts, weights)
+                self._suffer(y, np.ones(len(y)) if c is None else c, predictions)
+                yield rows, predictions
 
     def decision(self, X):
         p = np.empty((X.shape[0], self.n_outputs))
         weights = self.weights[:, np.newaxis]
-        for rows in self._blocks(X):
-            p[rows] = self._mix(self._of_each("predict", X[rows]), weights)
+        with self._workers() as of_each:
+            for rows in self._blocks(X):
+                p[rows] = self._mix(of_each("predict", X[rows]), weights)
         return p
 
     def checkpoint(self):
@@ -327,18 +339,23 @@ class MixtureModel(Model):
         return np.stack([hedge.weights_ for hedge in self.hedges])
 
     def _blocks(self, X, order=None):
-        size = BLOCK_ENTRIES // (self.mean.n_classes or self.n_outputs)
-        return ordered_blocks(X.shape[0], min(max(size, 1), BLOCK_ROWS), order)
+        size = BLOCK_ENTRIES // (1 + (self.mean.n_classes or self.n_outputs))
+        return ordered_blocks(X.shape[0], max(size, 1), order)
 
-    def _of_each(self, method, *arguments):
-        """What a method of the experts returns, in parallel if that is asked for."""
+    @contextmanager
+    def _workers(self):
+        """Give a function that calls a method of all experts, some at a time."""
         if effective_n_jobs(self.n_jobs) == 1:
-            return [getattr(expert, method)(*arguments) for expert in self.experts]
+            yield lambda method, *arguments: [
+                getattr(expert, method)(*arguments) for expert in self.experts
+            ]
+            return
         config = get_config()
-        return Parallel(n_jobs=self.n_jobs, prefer="threads")(
-            delayed(_call)(config, expert, method, *arguments)
-            for expert in self.experts
-        )
+        with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
+            yield lambda method, *arguments: parallel(
+                delayed(_call)(config, expert, method, *arguments)
+                for expert in self.experts
+            )
 
     def _labels(self, y):
         """Targets of the loss as classes 0, 1, ..., or as targets in regression."""
@@ -378,12 +395,12 @@ class MixtureModel(Model):
             return 0
         return self.points[-1] + max(1, int(SPACING * self.points[-1]))
 
-    def _mix(self, ingredients, weights):
+    def _mix(self, parts, weights):
         """Predictions of the mean, with weights of shape (n_hedges, n, n_experts)."""
         # Elementwise, so that a row's mean does not depend on the rows beside it.
-        mean = np.zeros_like(ingredients[0])
-        for k, ingredient in enumerate(ingredients):
-            mean += ingredient * weights[:, :, k].T
+        mean = np.zeros_like(parts[0])
+        for k, part in enumerate(parts):
+            mean += part * weights[:, :, k].T
         return self.mean.decision(mean)
 
 

@@ -14,7 +14,13 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 import sklearn_scinol
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -116,17 +122,25 @@ def test_folder(example, run, folder, tmp_path):
     data_sets = read_all(example, folder)
     for name, n_classes in (("two", 2), ("three", 3)):
         X, y = data_sets[name].X, data_sets[name].y
-        for method, center in (("ScInOL2", False), ("ScInOL2, centred", True)):
-            probabilities = ScInOLClassifier(center=center).partial_fit_predict(
+        for method, estimator in (
+            ("ScInOL2", ScInOLClassifier(center=False)),
+            ("ScInOL2, centred", ScInOLClassifier(center=True)),
+            ("Hedge", HedgeClassifier()),
+        ):
+            probabilities = estimator.partial_fit_predict(
                 X, y, classes=range(n_classes), method="predict_proba"
             )
             loss, rate = losses[name, method]
             assert loss == pytest.approx(log_loss(y, probabilities), rel=1e-9)
             assert rate == ""
     X, y = data_sets["amounts"].X, data_sets["amounts"].y
-    predictions = ScInOLRegressor(center=False).partial_fit_predict(X, y)
-    loss, _ = losses["amounts", "ScInOL2"]
-    assert loss == pytest.approx(np.abs(predictions - y).mean(), rel=1e-12)
+    for method, estimator in (
+        ("ScInOL2", ScInOLRegressor(center=False)),
+        ("Hedge", HedgeRegressor()),
+    ):
+        predictions = estimator.partial_fit_predict(X, y)
+        loss, _ = losses["amounts", method]
+        assert loss == pytest.approx(np.abs(predictions - y).mean(), rel=1e-12)
     for rate in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3):
         model = BaselineRegressor("nag", normalizer="mean")
         model.set_params(learning_rate=rate * np.abs(y).mean())
@@ -473,7 +487,8 @@ def test_wide_sparse_rows(example, folder):
     assert example.run(methods["ScInOL2, centred"], data_set) == (
         "ScInOL2, centred is left out on wide: sparse rows cannot be centred."
     )
-    assert np.isfinite(example.run(methods["ScInOL2"], data_set).loss)
+    for method in ("ScInOL2", "Hedge"):
+        assert np.isfinite(example.run(methods[method], data_set).loss)
     assert np.isfinite(example.standardised(data_set)[0])
 
 
@@ -543,7 +558,10 @@ def test_nothing_to_do(run, folder, tmp_path):
     )
 
 
-@pytest.mark.parametrize("options", [["--max-rows", "0"], ["--max-rows", "x"]])
+@pytest.mark.parametrize(
+    "options", [["--max-rows", "0"], ["--max-rows", "x"], ["--n-jobs", "0"]]
+)
 def test_wrong_options(run, options):
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as exit:
         run(*options)
+    assert exit.value.code == 2

@@ -55,6 +55,8 @@ from sklearn_scinol import (
     AdaImplicitRegressor,
     DFEGClassifier,
     DFEGRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
@@ -69,7 +71,7 @@ from csv_stream import (
     read_frames,
 )
 from data_folder import check_finite, read_npz, read_svm, readers_in
-from interface import positive, show_progress
+from interface import positive, processes, show_progress
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000
@@ -279,6 +281,7 @@ def our_methods():
         for suffix, center in (("", False), (", centred", True)):
             run = partial(untuned, *estimators, {**options, "center": center})
             yield Method(name + suffix, run)
+    yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 
 def baseline_methods():
@@ -531,6 +534,15 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description="One-pass loss of every learner of the package, and of others."
     )
+    add_data_options(parser)
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
+    )
+    return parser.parse_args(argv)
+
+
+def add_data_options(parser):
+    """Which data to learn from, and with how many processes."""
     parser.add_argument(
         "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
     )
@@ -548,15 +560,11 @@ def parse(argv):
     )
     parser.add_argument(
         "--n-jobs",
-        type=int,
+        type=processes,
         default=-1,
         metavar="N",
         help="processes to use (default: one for each core)",
     )
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
-    )
-    return parser.parse_args(argv)
 
 
 def readers(folder, target):
@@ -565,30 +573,43 @@ def readers(folder, target):
     return {name: lambda X=X, y=y: (X, y) for name, X, y in bundled_data_sets(None)}
 
 
+def chosen_readers(arguments):
+    """Functions that return X and y of the data sets asked for, by name."""
+    available = readers(arguments.data_dir, arguments.target)
+    chosen = {name: read for name, read in available.items() if arguments.only in name}
+    if not chosen:
+        raise InputError(f"No data set has {arguments.only!r} in its name.")
+    return chosen
+
+
+def read_data_sets(readers, max_rows):
+    """Yield one data set after the other; what cannot be used is skipped."""
+    is_left = False
+    for name, read in readers.items():
+        try:
+            data_set = make_data_set(name, *read(), max_rows)
+        except InputError as error:
+            print(f"Skipped {name}: {error}")
+            continue
+        is_left = True
+        yield data_set
+    if not is_left:
+        raise InputError("No data set is left.")
+
+
 def main(argv=None):
     arguments = parse(argv)
     results = {}
     try:
-        available = readers(arguments.data_dir, arguments.target)
-        chosen = [name for name in available if arguments.only in name]
-        if not chosen:
-            raise InputError(f"No data set has {arguments.only!r} in its name.")
+        chosen = chosen_readers(arguments)
         if arguments.output:
             arguments.output.parent.mkdir(parents=True, exist_ok=True)
         found = methods()
         with Parallel(n_jobs=arguments.n_jobs) as parallel:
-            for name in chosen:
-                try:
-                    rows = available[name]()
-                    data_set = make_data_set(name, *rows, arguments.max_rows)
-                    del rows  # in another order, these are a copy
-                except InputError as error:
-                    print(f"Skipped {name}: {error}")
-                    continue
-                results[name] = run_all(data_set, found, parallel)
-                print(table(data_set, results[name]), flush=True)
-        if not results:
-            raise InputError("No data set is left.")
+            for data_set in read_data_sets(chosen, arguments.max_rows):
+                entries = run_all(data_set, found, parallel)
+                results[data_set.name] = entries
+                print(table(data_set, entries), flush=True)
         if arguments.output:
             write_csv(arguments.output, results)
     except InputError as error:

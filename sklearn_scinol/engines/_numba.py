@@ -921,7 +921,8 @@ def _hedge_kernel():
             if hedge.is_mild(h, unit):
                 spreads = 0.0
                 for k in range(K):
-                    spreads += hedge.spread(w[k], excess[k], h, unit)
+                    if w[k] > 0.0:  # in the end that is true of few
+                        spreads += hedge.spread(w[k], excess[k], h, unit)
                 Delta += hedge.gap_from_spreads(spreads, unit)
             else:
                 shares = largest = 0.0
@@ -932,7 +933,7 @@ def _hedge_kernel():
             unit = hedge.unit(Delta, log_K)
             shares = 0.0
             for k in range(K):
-                w[k] = hedge.share(L[k], unit)
+                w[k] = 0.0 if hedge.is_lost(L[k], unit) else hedge.share(L[k], unit)
                 shares += w[k]
             for k in range(K):
                 w[k] /= shares

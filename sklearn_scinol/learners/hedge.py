@@ -20,6 +20,7 @@ from .._portable import exact, larger, smaller
 __all__ = [
     "gap_from_shares",
     "gap_from_spreads",
+    "is_lost",
     "is_mild",
     "share",
     "spread",
@@ -28,6 +29,9 @@ __all__ = [
 
 #: A round is mild up to this hedge loss, in units of 1 / eta: exp(500) is finite.
 LARGEST_MILD_LOSS = 500.0
+
+#: The exponential of minus that is 0.
+LARGEST_EXPONENT = 746.0
 
 
 @exact
@@ -41,6 +45,12 @@ def share(L, unit):
     """Weight of an expert, in multiples of the leader's."""
     # Where `unit` is 0 the quotient is infinite but for the leaders, whose NaN gives 1.
     return smaller(1.0, np.exp(-(L / unit)))
+
+
+@exact
+def is_lost(L, unit):
+    """Whether `share` is 0, so that there is no need to compute it."""
+    return LARGEST_EXPONENT * unit < L
 
 
 @exact

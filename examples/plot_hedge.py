@@ -1,0 +1,294 @@
+r"""
+==============================
+Not having to choose a learner
+==============================
+
+Which learner suits a stream, and with which learning rate, is known when the stream has
+ended. :class:`~sklearn_scinol.HedgeClassifier` and
+:class:`~sklearn_scinol.HedgeRegressor` run several, their experts, and mix what they
+predict with weights that they learn from the experts' losses.
+
+Here they learn from data that come with scikit-learn, in raw units, without being tuned
+to any of them. The figure shows the experts' losses as rows come in, and whom the
+mixture trusts. The table shows where the mixture ends: beside its best expert, and
+beside stochastic gradient descent with the best rate in hindsight, which also has its
+features standardised in hindsight where it is called SGD*. Rows come in random order,
+always the same, and all losses are those of predictions made before a row was learned.
+
+It does the same for all files of a folder::
+
+    python plot_hedge.py --data-dir FOLDER
+"""
+
+import argparse
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from csv_stream import InputError
+from interface import panels, positive, show_progress
+from joblib import Parallel, delayed
+from matplotlib.ticker import LogLocator, NullLocator
+from plot_no_tuning import FEW_ROWS
+
+from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
+
+sys.path.append(str(Path(__file__).parent / "benchmarks"))
+
+from quality import (
+    add_data_options,
+    chosen_readers,
+    in_short,
+    read_data_sets,
+    standardised,
+    tuned,
+)
+
+# The curves have about so many points.
+N_POINTS = 150
+
+# %%
+# Learning
+# --------
+#
+# The loss is the logarithmic loss in classification, the absolute error in regression.
+# To follow it, rows are learned in chunks that grow, which changes no prediction.
+
+
+@dataclass
+class Course:
+    """What had happened up to each of some rows, and the model in the end."""
+
+    model: HedgeClassifier | HedgeRegressor
+    rows: np.ndarray
+    losses: np.ndarray  # mean so far
+    expert_losses: np.ndarray  # the same, (points, experts)
+
+
+def follow(data_set):
+    """Learn from all rows, and take notes."""
+    X, y, n_classes = data_set.X, data_set.y, data_set.n_classes
+    model = HedgeClassifier() if n_classes else HedgeRegressor()
+    classes = {"classes": np.arange(n_classes)} if n_classes else {}
+    rows = np.unique(np.geomspace(1, len(y), N_POINTS).round().astype(int))
+    losses, expert_losses = [], []
+    for start, end in pairwise([0, *rows]):
+        model.partial_fit(X[start:end], y[start:end], **classes)
+        losses.append(model.cumulative_loss_ / end)
+        expert_losses.append(model.expert_losses_ / end)
+    return Course(model, rows, np.array(losses), np.array(expert_losses))
+
+
+@dataclass
+class Comparison:
+    """Mean losses of one pass over a data set; SGD's are with the best rates."""
+
+    name: str
+    title: str
+    course: Course
+    sgd: float
+    sgd_star: float
+
+    @property
+    def hedge(self):
+        return self.course.losses[-1]
+
+    @property
+    def best(self):
+        """Name of the best expert in hindsight, and its loss."""
+        losses = self.course.expert_losses[-1]
+        best = losses.argmin()
+        return [*self.course.model.named_estimators_][best], losses[best]
+
+    @property
+    def times_best(self):
+        return self.hedge / self.best[1]
+
+    @property
+    def times_sgd_star(self):
+        return self.hedge / self.sgd_star
+
+
+def compare(data_set, parallel):
+    methods = [follow, partial(tuned, {"algorithm": "sgd"}), standardised]
+    course, (sgd, _), (sgd_star, _) = parallel(
+        delayed(run)(method, data_set)
+        for method in show_progress(methods, data_set.name)
+    )
+    return Comparison(data_set.name, data_set.title, course, sgd, sgd_star)
+
+
+def run(method, data_set):
+    # Compiling takes longer than learning so few rows.
+    with config_context(engine="numpy" if len(data_set.y) < FEW_ROWS else "auto"):
+        return method(data_set)
+
+
+# %%
+# Table
+# -----
+
+COLUMNS = "{:<23}{:>10}{:>10}  {:<14}{:>6}{:>10}{:>10}{:>6}".format
+HEADER = COLUMNS("data set", "hedge", "best", "expert", "times", "SGD", "SGD*", "times")
+LEGEND = """\
+Mean loss of one pass, log loss or absolute error: of the mixture, of its best expert in
+hindsight, and of SGD with the best learning rate in hindsight, SGD* on features that
+are standardised in hindsight. Times: the mixture's in multiples of that.
+"""
+
+
+def line(comparison):
+    expert, best = comparison.best
+    return COLUMNS(
+        comparison.name,
+        in_short(comparison.hedge, 5),
+        in_short(best, 5),
+        expert,
+        f"{comparison.times_best:.3f}",
+        in_short(comparison.sgd, 5),
+        in_short(comparison.sgd_star, 5),
+        f"{comparison.times_sgd_star:.3f}",
+    )
+
+
+def summary(comparisons):
+    below = sum(comparison.times_sgd_star < 1 for comparison in comparisons)
+    worst = max(comparisons, key=lambda comparison: comparison.times_best)
+    return (
+        f"Below SGD* on {below} of {len(comparisons)} data sets; at most "
+        f"{worst.times_best:.3f} times the loss of the best expert, on {worst.name}."
+    )
+
+
+# %%
+# Figure
+# ------
+#
+# Each data set has two panels above each other: losses, and weights.
+
+# Of the experts in their order; shades of one colour where only the rate differs.
+COLOURS = ["#00705a", "#f0b469", "#d9730d", "#bcc5ee", "#757fc4", "#2f356b"]
+
+# A few rows say nothing yet; what goes beyond the later losses there is cut off.
+FIRST_ROW = 10
+
+
+def draw(comparisons):
+    n = len(comparisons)
+    figure, axes = panels(2 * n, n, 3.7, 2.9)
+    for upper, lower, comparison in zip(axes[:n], axes[n:], comparisons, strict=True):
+        comparison.course.model.plot_weights(ax=lower, colors=COLOURS)
+        lower.get_legend().remove()  # one for all is enough
+        lower.xaxis.set_major_formatter("{x:,g}")
+        draw_losses(upper, comparison)
+        upper.set_xlim(lower.get_xlim())
+        upper.tick_params(labelbottom=False)
+        for ax in (upper, lower):
+            ax.spines[["top", "right"]].set_visible(False)
+    axes[0].set_ylabel("mean loss so far")
+    for ax in axes[n + 1 :]:
+        ax.set_ylabel("")
+        ax.tick_params(labelleft=False)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),  # below the panels
+        ncols=8,
+        frameon=False,
+    )
+    return figure
+
+
+def draw_losses(ax, comparison):
+    course = comparison.course
+    ax.set_prop_cycle(color=COLOURS)
+    names = [*course.model.named_estimators_]
+    ax.plot(course.rows, course.expert_losses, linewidth=1.5, label=names)
+    ax.plot(course.rows, course.losses, "k", linewidth=3, label="mixture")
+    label = "SGD*, in the end"
+    ax.axhline(comparison.sgd_star, color="k", linestyle=":", label=label)
+    later = course.expert_losses[course.rows >= min(FIRST_ROW, course.rows[-1])]
+    lowest = min(later.min(), comparison.hedge, comparison.sgd_star)
+    ax.set(
+        title=comparison.title.replace(", ", "\n", 1),
+        xscale="log",
+        yscale="log",
+        ylim=(0.9 * lowest, 1.1 * later.max()),
+    )
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 5, 7)))
+    ax.yaxis.set_major_formatter("{x:,g}")
+    ax.yaxis.set_minor_locator(NullLocator())
+
+
+# %%
+# Command line
+# ------------
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description=(
+            "Show whom a mixture of learners trusts, and how it compares with them and "
+            "with tuned SGD, on data of scikit-learn or on those in a folder."
+        ),
+        epilog=(
+            "A data set of a folder is a file in CSV or LIBSVM format, .csv or .svm, "
+            "compressed or not, or an .npz with the arrays X and y. Text in features "
+            "is one-hot encoded; for a missing number stands the mean of its column. A "
+            "target holds classes if it is text, or if it has at most 20 different "
+            "numbers, all whole."
+        ),
+    )
+    add_data_options(parser)
+    parser.add_argument(
+        "--draw",
+        type=positive,
+        default=3,
+        metavar="N",
+        help="how many data sets, those with the most rows, are in the figure "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output-dir",
+        type=Path,
+        default=Path("build", "demo"),
+        metavar="FOLDER",
+        help="where to write the figure (default: %(default)s)",
+    )
+    return parser.parse_args(argv)
+
+
+def main(argv=None):
+    arguments = parse(argv)
+    comparisons = []
+    try:
+        arguments.output_dir.mkdir(parents=True, exist_ok=True)
+        readers = chosen_readers(arguments)
+        print("\n".join([LEGEND, HEADER, "-" * len(HEADER)]))
+        with Parallel(n_jobs=arguments.n_jobs) as parallel:
+            for data_set in read_data_sets(readers, arguments.max_rows):
+                comparison = compare(data_set, parallel)
+                print(line(comparison), flush=True)
+                comparisons.append(comparison)
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+        return 2
+    print("\n" + summary(comparisons))
+
+    path = arguments.output_dir / "hedge.png"
+    most_rows = sorted(comparisons, key=lambda c: -c.course.rows[-1])[: arguments.draw]
+    draw(most_rows).savefig(path, dpi=150, bbox_inches="tight")
+    print(f"Wrote {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    status = main()
+    if status:
+        sys.exit(status)
