@@ -230,12 +230,11 @@ class LinearModel(OnlineModel):
         fields more: the sum of the weights, and the clock up to which it goes.
     first : ndarray of shape (n_coordinates,)
         First non-zero value ``|x|`` as the learner saw it, where it asks for that.
-    mean, variance : ndarray of shape (n_features,)
-        Weighted moments of the rows so far: the mean with centring or scaling, the
-        variance with scaling.
-    recorded : ndarray of shape (n_features,)
-        Sum of the weights of the rows that the moments are of, with scaling: sparse
-        rows leave out their zeros until the feature comes up again.
+    moments : ndarray of shape (3, 1 or 0, n_features)
+        With centring or scaling the weighted mean of the rows so far; with scaling
+        their variance, and the sum of the weights of the rows that both are of: sparse
+        rows leave out their zeros until the feature comes up again. In the same order
+        as `fields`.
     target_moments : ndarray of shape (2, n_outputs)
         Weighted mean and variance of the targets so far, if these are standardised.
     weight_sum : float
@@ -266,9 +265,7 @@ class LinearModel(OnlineModel):
         self.fields = np.empty(shape)
         self.fields[:] = np.reshape(initial, (-1, 1, 1))
         self.first = np.zeros(self.n_coordinates)
-        self.mean = np.zeros(n_features if center or scale else 0)
-        self.variance = np.zeros(n_features if scale else 0)
-        self.recorded = np.zeros(n_features if scale else 0)
+        self.moments = np.zeros((3 if scale else int(center), n_features))
         self.target_moments = np.zeros((2, n_outputs if standardize_target else 0))
         self.weight_sum = 0.0
 
@@ -320,23 +317,23 @@ class LinearModel(OnlineModel):
         order = "F" if learns_sparse else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
         if self.scale and not learns_sparse:
-            self.mean, self.variance = self._moments()
-            self.recorded = np.full(self.n_features, self.weight_sum)
-        for name in ("first", "mean", "variance", "recorded", "target_moments"):
-            array = np.require(getattr(self, name), requirements=["W", "E"])
-            setattr(self, name, array)
+            self.moments = np.stack([*self._moments(), self.moments[2]])
+        self.moments = np.require(self.moments, requirements=[order, "W", "E"])
+        self.first = np.require(self.first, requirements=["W", "E"])
+        self.target_moments = np.require(self.target_moments, requirements=["W", "E"])
 
     def _learn_block(self, engine, X, rows, y, c, predictions, averaged):
         engine.learn(self, self._rows(X, rows), y, c, predictions, averaged)
-        if not self._learns_sparse(X):
-            self.recorded[:] = self.weight_sum
+        if self.scale and not self._learns_sparse(X):
+            self.moments[2] = self.weight_sum
 
     def _moments(self):
         """Means and variances of all rows so far, zeros that wait included."""
+        mean, variance, recorded = self.moments
         with np.errstate(all="ignore"):
-            shares = moments.shares_of_waiting(self.weight_sum, self.recorded)
-        mean = moments.moved_mean(self.mean, shares[0], -self.mean)
-        return mean, moments.moved_variance(self.variance, *shares, -self.mean)
+            shares = moments.shares_of_waiting(self.weight_sum, recorded)
+        variance = moments.moved_variance(variance, *shares, -mean)
+        return moments.moved_mean(mean, shares[0], -mean), variance
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]
@@ -399,7 +396,7 @@ class LinearModel(OnlineModel):
         if not self.center:
             return Z * self._inverse_deviations(Z) if self.scale else Z
         factors = self._inverse_deviations(Z) if self.scale else 1.0
-        return (Z - self.mean) * self._shares[1] * factors
+        return (Z - self.moments[0]) * self._shares[1] * factors
 
     @property
     def _shares(self):
@@ -508,7 +505,7 @@ class LinearModel(OnlineModel):
                 w = w * self._inverse_deviations(self._moments()[0])
             if self.center:
                 w = w * self._shares[1]
-                b = b - w @ self.mean
+                b = b - w @ self.moments[0]
             if self.standardize_target:
                 w = np.sqrt(self.target_moments[1])[:, np.newaxis] * w
                 b = self._in_units_of_target(b)

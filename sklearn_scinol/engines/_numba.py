@@ -123,17 +123,16 @@ def learn(model, X, y, sample_weight, predictions, averaged):
     if sparse:
         m = np.diff(X.indptr).max(initial=1) + model.fit_intercept
         fields = np.empty((*model.fields.shape[:2], m))
-        rows = (X.data, X.indices, X.indptr, model.fields.T, model.mean, model.variance)
-        rows += (model.recorded,)
+        rows = (X.data, X.indices, X.indptr, model.fields.T, model.moments.T)
+        of_row = [_scratch(1, m)[0] for _ in range(3)]
     else:
         m = model.n_coordinates
         fields = model.fields
-        mean, variance = (
-            _scratch(1, model.mean.size)[0],
-            _scratch(1, model.variance.size)[0],
-        )
-        mean[:], variance[:] = model.mean, model.variance
-        rows = (X, mean, variance)
+        rows = (X,)
+        # How many rows these are of is the model's own business.
+        of_row = [_scratch(1, m)[0] for _ in range(2)]
+        for known, own in zip(of_row, model.moments, strict=False):
+            known[: own.size] = own
     t, model.weight_sum = kernel(
         model.learner,
         model.loss,
@@ -158,10 +157,12 @@ def learn(model, X, y, sample_weight, predictions, averaged):
         _scratch(model.n_outputs, m),
         _scratch(1, m)[0],
         *rows,
+        *of_row,
     )
     model.t = int(t)
     if not sparse:
-        model.mean[:], model.variance[:] = mean, variance
+        for known, own in zip(of_row, model.moments, strict=False):
+            own[:] = known[: own.size]
 
 
 def learn_combination(
@@ -695,6 +696,7 @@ def _sparse_kernel(
         indices,
         indptr,
         records,
+        known,
         mean,
         variance,
         recorded,
@@ -717,25 +719,23 @@ def _sparse_kernel(
             if unit_variance or standard_target:
                 weight_sum, share, past = enter(weight_sum, c)
             for j in range(nnz):
-                value = data[start + j]
+                x[j] = data[start + j]
                 i = indices[start + j]
                 copy_record(records, i, fields, j, n_fields, n_outputs)
                 if unit_variance:
-                    waiting, known = moments.shares_of_waiting(
-                        waited_until, recorded[i]
+                    mean[j], variance[j] = known[i, 0], known[i, 1]
+                    recorded[j] = known[i, 2]
+            if unit_variance:
+                for j in range(nnz):
+                    before = moments.shares_of_waiting(waited_until, recorded[j])
+                    middle = moments.moved_mean(mean[j], before[0], -mean[j])
+                    spread = moments.moved_variance(
+                        variance[j], before[0], before[1], -mean[j]
                     )
-                    moved = moments.moved_variance(
-                        variance[i], waiting, known, -mean[i]
-                    )
-                    middle = moments.moved_mean(mean[i], waiting, -mean[i])
-                    deviation = value - middle
-                    moved = moments.moved_variance(moved, share, past, deviation)
-                    value *= moments.inverse_deviation(moved)
-                    if learns:
-                        mean[i] = moments.moved_mean(middle, share, deviation)
-                        variance[i] = moved
-                        recorded[i] = weight_sum
-                x[j] = value
+                    deviation = x[j] - middle
+                    mean[j] = moments.moved_mean(middle, share, deviation)
+                    variance[j] = moments.moved_variance(spread, share, past, deviation)
+                    x[j] *= moments.inverse_deviation(variance[j])
             if fit_intercept:
                 x[nnz] = 1.0
                 copy_record(records, first.size - 1, fields, nnz, n_fields, n_outputs)
@@ -782,6 +782,9 @@ def _sparse_kernel(
             for j in range(nnz):
                 i = indices[start + j]
                 store_record(fields, j, records, i, n_fields, n_outputs)
+                if unit_variance:
+                    known[i, 0], known[i, 1] = mean[j], variance[j]
+                    known[i, 2] = weight_sum
             if fit_intercept:
                 store_record(fields, nnz, records, first.size - 1, n_fields, n_outputs)
             for k in range(n_outputs):

@@ -42,18 +42,19 @@ def _dense_rows(model, X, y, sample_weight, predictions, averaged):
         share, past = _enter(model, c)
         features[:] = X[r]
         if model.center or model.scale:
-            deviation = features - model.mean
+            mean = model.moments[0]
+            deviation = features - mean
             if model.center:
                 np.multiply(deviation, past, out=features)
             if model.scale:
                 variance = moments.moved_variance(
-                    model.variance, share, past, deviation
+                    model.moments[1], share, past, deviation
                 )
                 features *= moments.inverse_deviation(variance)
                 if c > 0:
-                    model.variance[:] = variance
+                    model.moments[1] = variance
             if c > 0:
-                model.mean[:] = moments.moved_mean(model.mean, share, deviation)
+                mean[:] = moments.moved_mean(mean, share, deviation)
         averaged_r = None if averaged is None else averaged[r]
         predictions[r] = _learn_row(
             model, s, model.fields, first, x, y[r], c, (share, past), averaged_r
@@ -72,8 +73,7 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
         waiting_until = model.weight_sum
         share, past = _enter(model, c)
         if model.scale:
-            mean, variance = model.mean[features], model.variance[features]
-            recorded = model.recorded[features]
+            mean, variance, recorded = model.moments[:, features]
             shares = moments.shares_of_waiting(waiting_until, recorded)
             variance = moments.moved_variance(variance, *shares, -mean)
             mean = moments.moved_mean(mean, shares[0], -mean)
@@ -81,9 +81,9 @@ def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
             variance = moments.moved_variance(variance, share, past, deviation)
             x = x * moments.inverse_deviation(variance)
             if c > 0:
-                model.mean[features] = moments.moved_mean(mean, share, deviation)
-                model.variance[features] = variance
-                model.recorded[features] = model.weight_sum
+                mean = moments.moved_mean(mean, share, deviation)
+                recorded = np.full_like(mean, model.weight_sum)
+                model.moments[:, features] = mean, variance, recorded
         i = np.concatenate([features, intercept])
         x = np.concatenate([x, ones])
         fields = model.fields[:, :, i]
