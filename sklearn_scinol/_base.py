@@ -213,12 +213,12 @@ class _OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 self._check_finite(X)
             return self._learn_in_order(X, y, sample_weight, method)
 
-    def learn_validated(self, X, y, sample_weight, method):
+    def _learn_validated(self, X, y, sample_weight, method):
         """What `partial_fit_predict` does with rows that need no check any more."""
         y, sample_weight = self._with_target_weight(y, sample_weight)
         return self._learn_in_order(X, y, sample_weight, method)
 
-    def answer_validated(self, X, method):
+    def _answer_validated(self, X, method):
         """What a method answers to rows that need no check any more."""
         return self._respond(self._model.decision(X), method)
 

@@ -37,8 +37,6 @@ class MeanOfPredictions:
     A convex loss charges the mean no more than the mean of what it charges the experts.
     """
 
-    methods = ("decision_function",)
-
     def __init__(self, loss, n_outputs, n_classes):
         self.loss = loss
         self.n_outputs = n_outputs
@@ -47,6 +45,10 @@ class MeanOfPredictions:
     def ignorance(self, n):
         """Answer of an expert that has learned nothing."""
         return np.zeros((n, self.n_outputs))
+
+    def methods(self, is_ours):
+        """Methods of estimators to ask, in this order."""
+        return ("decision_function",) if self.n_classes else ("predict",)
 
     def read(self, answer, method):
         """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
@@ -84,12 +86,13 @@ class MeanOfProbabilities:
             return np.zeros((n, 1))
         return np.full((n, self.n_outputs), -np.log(self.n_classes))
 
-    @property
-    def methods(self):
+    def methods(self, is_ours):
         """Methods of estimators to ask, in this order."""
+        if not is_ours:
+            return "predict_proba", "decision_function"
         if self.n_outputs == 1:
-            return "decision_function", "predict_log_proba", "predict_proba"
-        return "predict_log_proba", "predict_proba", "decision_function"
+            return ("decision_function",)  # which is log odds
+        return "predict_log_proba", "decision_function"
 
     def read(self, answer, method):
         """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
@@ -98,8 +101,7 @@ class MeanOfProbabilities:
             return answer if self.n_outputs == 1 else log_softmax(answer, axis=1)
         if method == "predict_proba":
             with np.errstate(divide="ignore"):
-                answer = np.log(answer)
-        answer = np.maximum(answer, SMALLEST_LOG_PROBABILITY)
+                answer = np.maximum(np.log(answer), SMALLEST_LOG_PROBABILITY)
         return answer[:, 1:] - answer[:, :1] if self.n_outputs == 1 else answer
 
     def losses(self, answer, y):
@@ -144,8 +146,8 @@ class Expert:
     ----------
     name : str
     estimator : object
-        Has `partial_fit`. If it has `partial_fit_predict` as well, it predicts each row
-        from the model that has learned all rows before; else some rows at a time.
+        Has `partial_fit`. One of this package predicts each row from the model that has
+        learned all rows before; any other some rows at a time.
     mean : MeanOfPredictions or MeanOfProbabilities
     """
 
@@ -153,13 +155,13 @@ class Expert:
         self.name = name
         self.estimator = estimator
         self.mean = mean
-        self.is_exact = hasattr(estimator, "partial_fit_predict")
+        self.is_ours = hasattr(estimator, "_learn_validated")
         self.has_learned = False
 
     def checkpoint(self):
         """Copy that goes on from here, whatever the expert learns from now on."""
         other = copy(self)
-        if self._is_ours:
+        if self.is_ours:
             other.estimator = copy(self.estimator)
             other.estimator._model = self.estimator._model.checkpoint()
             other.estimator.loss_curve_ = self.estimator.loss_curve_.copy()
@@ -169,12 +171,7 @@ class Expert:
 
     def is_small_beside(self, X):
         """Whether a checkpoint costs little beside learning from the rows."""
-        return not self._is_ours or self.estimator._model.is_small_beside(X)
-
-    @property
-    def _is_ours(self):
-        """Whether it is of this package, and fitted."""
-        return isinstance(getattr(self.estimator, "_model", None), Model)
+        return not self.is_ours or self.estimator._model.is_small_beside(X)
 
     def predict_and_learn(self, X, y, labels, sample_weight):
         """Predict rows, then learn them, as chunks if need be.
@@ -187,8 +184,8 @@ class Expert:
             What it said of the rows, as it is mixed.
         losses : ndarray of shape (n_hedges, n)
         """
-        if self.is_exact:
-            answer = self._learn(X, labels, sample_weight)
+        if self.is_ours:
+            answer = self._answer_and_learn(X, labels, sample_weight)
         else:
             answers = []
             for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
@@ -196,56 +193,57 @@ class Expert:
                 answers.append(self._answer(X[rows]))
                 self._learn(X[rows], labels[rows], c)
             answer = np.concatenate(answers)
+        self.has_learned = True
         return self, self.mean.part(answer), self.mean.losses(answer, y)
 
     def predict(self, X):
         """What it says of rows, as it is mixed."""
         return self.mean.part(self._answer(X))
 
-    def _learn(self, X, labels, sample_weight):
-        """Learn; return what an exact expert said before."""
-        keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if self.mean.n_classes and not self.has_learned:
-            keywords["classes"] = np.arange(self.mean.n_classes)
-        if not self.is_exact:
-            try:
-                self.estimator.partial_fit(X, labels, **keywords)
-            except TypeError as error:
-                if "unexpected keyword argument 'sample_weight'" not in str(error):
-                    raise
-                raise TypeError(
-                    f"Underlying estimator {type(self.estimator).__name__} does not "
-                    "support sample weights."
-                ) from error
-            self.has_learned = True
-            return None
-        if self._is_ours:
-            answer = self.estimator.learn_validated(
+    def _answer_and_learn(self, X, labels, sample_weight):
+        if self.has_learned:
+            answer = self.estimator._learn_validated(
                 X, labels, sample_weight, self._method
             )
         else:
-            if self.mean.n_classes:
-                keywords["method"] = self._method
-            answer = self.estimator.partial_fit_predict(X, labels, **keywords)
-        self.has_learned = True
+            answer = self.estimator.partial_fit_predict(
+                X, labels, method=self._method, **self._keywords(sample_weight)
+            )
         return self._read(answer)
+
+    def _learn(self, X, labels, sample_weight):
+        try:
+            self.estimator.partial_fit(X, labels, **self._keywords(sample_weight))
+        except TypeError as error:
+            if "unexpected keyword argument 'sample_weight'" not in str(error):
+                raise
+            raise TypeError(
+                f"Underlying estimator {type(self.estimator).__name__} does not "
+                "support sample weights."
+            ) from error
+        self.has_learned = True
+
+    def _keywords(self, sample_weight):
+        keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if self.mean.n_classes and not self.has_learned:
+            keywords["classes"] = np.arange(self.mean.n_classes)
+        return keywords
 
     def _answer(self, X):
         if not self.has_learned:
             return self.mean.ignorance(X.shape[0])
-        if self._is_ours:
-            return self._read(self.estimator.answer_validated(X, self._method))
+        if self.is_ours:
+            return self._read(self.estimator._answer_validated(X, self._method))
         return self._read(getattr(self.estimator, self._method)(X))
 
     @property
     def _method(self):
-        if not self.mean.n_classes:
-            return "predict"
-        for method in self.mean.methods:
+        methods = self.mean.methods(self.is_ours)
+        for method in methods:
             if hasattr(self.estimator, method):
                 return method
         raise ValueError(
-            f"The estimator {self.name!r} should have {' or '.join(self.mean.methods)}."
+            f"The estimator {self.name!r} should have {' or '.join(methods)}."
         )
 
     def _read(self, answer):
