@@ -212,6 +212,8 @@ class _Hedge(_BaseComposition):
             If matplotlib is not installed.
         NotFittedError
             If nothing was learned yet.
+        ValueError
+            If there is no such output.
         """
         return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
 

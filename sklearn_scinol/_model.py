@@ -332,8 +332,8 @@ class LinearModel(OnlineModel):
         mean, variance, recorded = self.moments
         with np.errstate(all="ignore"):
             shares = moments.shares_of_waiting(self.weight_sum, recorded)
-        variance = moments.moved_variance(variance, *shares, -mean)
-        return moments.moved_mean(mean, shares[0], -mean), variance
+            variance = moments.moved_variance(variance, *shares, -mean)
+            return moments.moved_mean(mean, shares[0], -mean), variance
 
     def _blocks(self, X, order=None):
         n, entries = X.shape[0], X.shape[1]

@@ -271,14 +271,17 @@ class ExpertWeightsDisplay:
             If matplotlib is not installed.
         NotFittedError
             If the estimator has not learned anything.
+        ValueError
+            If there is no such output.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         n_samples, weights = estimator.weights_curve_
-        if weights.ndim == 3:
-            weights = weights[:, output]
+        weights = weights.reshape(len(n_samples), -1, weights.shape[-1])
+        n_outputs = weights.shape[1]
+        check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
         names = [*estimator.named_estimators_]
-        display = cls(n_samples=n_samples, weights=weights, names=names)
+        display = cls(n_samples=n_samples, weights=weights[:, output], names=names)
         return display.plot(ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):

@@ -654,6 +654,8 @@ def test_plot_of_weights(monkeypatch):
     assert display.areas_[0].get_alpha() == 0.5
     _, ax = plt.subplots()
     assert ExpertWeightsDisplay.from_estimator(model, ax=ax).ax_ is ax
+    with pytest.raises(ValueError, match="output == 2, must be <= 1"):
+        model.plot_weights(output=2)
     with pytest.raises(NotFittedError):
         HedgeRegressor().plot_weights()
     plt.close("all")
@@ -746,6 +748,21 @@ def test_rows_that_are_not_finite(problem, value, engine):
     with pytest.raises(ValueError, match="Input X contains"):
         problem.charged(model, X, problem.y[30:])
     assert_identical(learned(model), learned(pickle.loads(before)))
+
+
+def test_extreme_values(engine):
+    """Of features and targets, which go up to the end of the range and back."""
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** np.concatenate([np.linspace(-290, 290, 60), [0.0] * 20])
+    X = rng.normal(size=(80, 3)) * sizes[:, np.newaxis]
+    y = rng.normal(size=80) * sizes
+    for model, target in ((HedgeClassifier(), 1 * (y > 0)), (HedgeRegressor(), y)):
+        classes = {"classes": [0, 1]} if is_classifier(model) else {}
+        model.partial_fit(X, target, **classes)
+        assert np.isfinite(model.expert_losses_).all()
+        assert np.isfinite(model.weights_).all()
+        answers = model.predict(X[::-1])
+        assert np.isfinite(answers).all()
 
 
 def test_words_of_classifiers():
