@@ -564,7 +564,9 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     sklearn_scinol.experts.AdaHedge : The weights alone, for losses of any kind.
     sklearn.ensemble.VotingRegressor : Weighs estimators by hand.
 
-    Notes ----- The default experts were chosen from ScInOL1 and 2, FreeGrad, coin
+    Notes
+    -----
+    The default experts were chosen from ScInOL1 and 2, FreeGrad, coin
     betting, CoCoB, and NAG, AdaGrad and AdaOGD at rates that are powers of 2, on raw,
     centred or standardised features, by the losses of one pass over 25 real data sets
     (``examples/benchmarks/experts.py``). On the 7 with targets that are numbers the

@@ -1,6 +1,7 @@
 """What is imported when, what may import what, and the public names."""
 
 import ast
+import re
 import subprocess
 import sys
 from functools import cache
@@ -84,7 +85,9 @@ def test_public_names(module, names):
     module = import_module(module)
     assert names <= set(module.__all__)
     for name in module.__all__:
-        assert getattr(module, name).__doc__
+        documentation = getattr(module, name).__doc__
+        assert documentation
+        assert not re.search(r"\S -{4,}", documentation)  # a heading in a paragraph
 
 
 def imports(path):
