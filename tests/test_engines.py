@@ -187,6 +187,8 @@ LEARN = textwrap.dedent("""
         type(model._model.loss),
         sparse=False,
         center=True,
+        unit_variance=False,
+        standard_target=False,
         single_output=True,
         average=False,
     )
