@@ -6,7 +6,9 @@ Nothing to tune, whatever the units may be
 How well stochastic gradient descent learns hangs on its learning rate, and which rate
 is right hangs on the units of the features. :class:`~sklearn_scinol.ScInOLClassifier`
 and :class:`~sklearn_scinol.ScInOLRegressor` have no learning rate, and whether a length
-comes in metres or in inches makes no difference to them.
+comes in metres or in inches makes no difference to them. Nor to
+:class:`~sklearn_scinol.HedgeClassifier` and :class:`~sklearn_scinol.HedgeRegressor`,
+which mix several learners and find out whom to trust.
 
 This example compares them with :class:`~sklearn.linear_model.SGDClassifier` and
 :class:`~sklearn.linear_model.SGDRegressor` over a grid of learning rates, on data that
@@ -39,7 +41,13 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
 from sklearn_scinol.evaluation import progressive_validation
 
 RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
@@ -140,10 +148,11 @@ def data_set_from_csv(arguments):
 # rows, which is what its theory asks for.
 
 
-def scinol(algorithm, classes):
-    if classes is None:
-        return ScInOLRegressor(algorithm=algorithm)
-    return ScInOLClassifier(algorithm=algorithm)
+def untuned(name, classes):
+    if name == "Hedge":
+        return HedgeRegressor() if classes is None else HedgeClassifier()
+    scinol = ScInOLRegressor if classes is None else ScInOLClassifier
+    return scinol(algorithm=name.lower())
 
 
 def sgd(rate, classes, standardise):
@@ -216,8 +225,14 @@ class Method:
 
 def methods(rates):
     return [
-        Method("ScInOL2", scinol, ["scinol2"], "#00705a", ""),
-        Method("ScInOL1", scinol, ["scinol1"], "#6fc7a7", ""),
+        *(
+            Method(name, untuned, [name], colour, "")
+            for name, colour in (
+                ("Hedge", "k"),
+                ("ScInOL2", "#00705a"),
+                ("ScInOL1", "#6fc7a7"),
+            )
+        ),
         Method("SGD, raw", partial(sgd, standardise=False), rates, "#d95f02", "o"),
         Method(
             "SGD, standardised", partial(sgd, standardise=True), rates, "#5e60a8", "s"
@@ -246,7 +261,7 @@ def compare(data_sets, rates, jobs):
         for data_set in data_sets
         for choice, units in random_units(data_set.n_features).items()
         for method in methods(rates)
-        if choice != "powers of two" or method.make is scinol
+        if choice != "powers of two" or method.make is untuned
     ]
     outcomes = {}
     with Parallel(n_jobs=jobs) as parallel:
@@ -306,12 +321,12 @@ def table(data_sets, outcomes, rates):
 
 def conclusions(data_sets, outcomes, rates):
     """What the numbers say, in sentences."""
-    ours = [method for method in methods(rates) if method.make is scinol]
-    others = [method for method in methods(rates) if method.make is not scinol]
+    ours = [method for method in methods(rates) if method.make is untuned]
+    others = [method for method in methods(rates) if method.make is not untuned]
     beaten, better, inflated = [], [], []
     largest_change = {"random": 0.0, "powers of two": 0.0}
     for name in (data_set.name for data_set in data_sets):
-        loss = best(outcomes[name, "ScInOL2", "raw"]).loss
+        loss = best(outcomes[name, "Hedge", "raw"]).loss
         losses = [o.loss for m in others for o in outcomes[name, m.name, "raw"]]
         n_beaten = sum(loss < other for other in losses)
         beaten.append(f"{n_beaten} of {len(losses)} on {name}")
@@ -333,13 +348,13 @@ def conclusions(data_sets, outcomes, rates):
         for choice, change in largest_change.items()
     }
     return [
-        "Settings of SGD that did worse than ScInOL2, which was not tuned: "
+        "Settings of SGD that did worse than Hedge, which was not tuned: "
         f"{', '.join(beaten)}.",
-        "The best setting in hindsight did better than ScInOL2 on "
+        "The best setting in hindsight did better than Hedge on "
         f"{', '.join(better) if better else 'none of the data'}.",
         "Random units multiplied the smallest loss of SGD on raw features by "
         f"{', '.join(inflated)}.",
-        f"They changed the loss of ScInOL1 and ScInOL2 by {in_words['random']}; units "
+        f"The loss of an untuned learner they changed by {in_words['random']}; units "
         f"that are powers of two, by {in_words['powers of two']}.",
     ]
 
@@ -385,7 +400,7 @@ def draw_panel(ax, data_set, outcomes, rates, choice):
     )
     for method in methods(rates):
         losses = drawn[method.name]
-        if method.make is scinol:
+        if method.make is untuned:
             label = f"{method.name}, no learning rate"
             ax.axhline(losses[0], color=method.colour, linewidth=2.5, label=label)
         else:
@@ -421,7 +436,7 @@ def draw_curve(ax, rates, losses, label, colour, marker, style="-"):
 def parse(argv):
     parser = argparse.ArgumentParser(
         description=(
-            "Compare ScInOL, untuned, with SGD over a grid of learning rates, by "
+            "Compare untuned learners with SGD over a grid of learning rates, by "
             "progressive validation, on data that come with scikit-learn or on a CSV "
             "file."
         ),

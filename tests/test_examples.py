@@ -92,7 +92,7 @@ def test_bundled_data(example, tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     for name in ("wine", "diabetes"):
         assert name in out
-    for method in ("ScInOL1", "ScInOL2", "SGD, raw", "SGD, standardised"):
+    for method in ("Hedge", "ScInOL1", "ScInOL2", "SGD, raw", "SGD, standardised"):
         assert out.count(f"{method}  ") >= 2
     sentences = " ".join(out.split())
     assert "units that are powers of two, by nothing, to the last bit." in sentences
