@@ -446,14 +446,14 @@ def test_parallel(problem, backend, engine):
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]
-    with joblib.parallel_config(backend=backend):
+    with joblib.parallel_backend(backend):
         charged = [
             problem.charged(together, X[s], y[s]) for s in (slice(40), slice(40, 60))
         ]
         assert_identical(problem.decision(together, X), problem.decision(alone, X))
     assert_identical(np.concatenate(charged), np.concatenate(expected))
     assert_identical(together.weights_, alone.weights_)
-    with joblib.parallel_config(backend=backend, n_jobs=2):  # without a word of ours
+    with joblib.parallel_backend(backend, n_jobs=2):  # without a word of ours
         again = problem.make()
         assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
 
@@ -586,7 +586,7 @@ def test_other_estimators_beside_ours():
 
 def test_sparse_rows_need_experts_that_take_them():
     assert get_tags(HedgeClassifier()).input_tags.sparse
-    assert get_tags(HedgeClassifier([("a", SGDClassifier())])).input_tags.sparse
+    assert get_tags(HedgeClassifier([("a", ScInOLClassifier())])).input_tags.sparse
     assert not get_tags(HedgeClassifier([("a", GaussianNB())])).input_tags.sparse
 
 
