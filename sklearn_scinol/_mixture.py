@@ -9,6 +9,7 @@ from scipy.special import log_softmax
 from sklearn.utils.parallel import Parallel, delayed
 
 from ._config import config_context, get_config
+from ._curves import point_after
 from ._model import Model, ordered_blocks, weights_of
 from .experts import AdaHedge
 
@@ -26,9 +27,6 @@ SMALLEST_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
 
 # Smaller probabilities are mixed as if they were this, which has a logarithm.
 SMALLEST_PROBABILITY = 1e-300
-
-# Rows between the points of the curve of weights, as a share of those so far.
-SPACING = 0.1
 
 
 class MeanOfPredictions:
@@ -193,7 +191,6 @@ class Expert:
                 answers.append(self._answer(X[rows]))
                 self._learn(X[rows], labels[rows], c)
             answer = np.concatenate(answers)
-        self.has_learned = True
         return self, self.mean.part(answer), self.mean.losses(answer, y)
 
     def predict(self, X):
@@ -209,6 +206,7 @@ class Expert:
             answer = self.estimator.partial_fit_predict(
                 X, labels, method=self._method, **self._keywords(sample_weight)
             )
+        self.has_learned = True
         return self._read(answer)
 
     def _learn(self, X, labels, sample_weight):
@@ -389,9 +387,7 @@ class MixtureModel(Model):
 
     @property
     def _next_point(self):
-        if not self.points:
-            return 0
-        return self.points[-1] + max(1, int(SPACING * self.points[-1]))
+        return point_after(self.points[-1]) if self.points else 0
 
     def _mix(self, parts, weights):
         """Predictions of the mean, with weights of shape (n_hedges, n, n_experts)."""

@@ -327,9 +327,9 @@ class LinearModel(OnlineModel):
         if self.scale and not self._learns_sparse(X):
             self.moments[2] = self.weight_sum
 
-    def _moments(self):
+    def _moments(self, features=...):
         """Means and variances of all rows so far, zeros that wait included."""
-        mean, variance, recorded = self.moments
+        mean, variance, recorded = self.moments[:, features]
         with np.errstate(all="ignore"):
             shares = moments.shares_of_waiting(self.weight_sum, recorded)
             variance = moments.moved_variance(variance, *shares, -mean)
@@ -405,10 +405,8 @@ class LinearModel(OnlineModel):
 
     def _inverse_deviations(self, values, features=...):
         """What values of features are multiplied by; each counts for itself."""
-        mean, variance = self._moments()
-        variance = moments.moved_variance(
-            variance[features], *self._shares, values - mean[features]
-        )
+        mean, variance = self._moments(features)
+        variance = moments.moved_variance(variance, *self._shares, values - mean)
         return moments.inverse_deviation(variance)
 
     def _in_units_of_target(self, p):

@@ -32,6 +32,8 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from ._curves import point_after
+
 __all__ = [
     "ProgressiveValidationDisplay",
     "ProgressiveValidationResult",
@@ -50,10 +52,6 @@ _MEANS_OVER_ROWS = {
     mean_squared_log_error,
     top_k_accuracy_score,
 }
-
-# The curves have a point at each of the first ten rows, then one every 10 %: some
-# hundred points for any stream, so that scoring costs little beside learning.
-_SPACING = 0.1
 
 # No more rows than this wait for being scored, however far the next point is.
 _MAX_WAITING_ROWS = 10_000
@@ -737,7 +735,7 @@ class _RunningScores:
         self.n_added = 0
         self.waiting = []
         self.n_waiting = 0
-        self.next_point = 1
+        self.next_point = point_after(0)
 
     def add(self, y, answers, sample_weight):
         if sample_weight is None:
@@ -760,7 +758,7 @@ class _RunningScores:
                     if at_point:
                         self._add_point(self._values())
             if at_point:
-                self.next_point += max(1, int(_SPACING * self.n_added))
+                self.next_point = point_after(self.n_added)
 
     def latest(self):
         """The latest point as a progress bar shows it."""

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+from functools import partial
 
 import joblib
 import numpy as np
@@ -69,14 +70,14 @@ def weights(n_samples, seed=1):
     return np.random.default_rng(seed).choice([0.0, 0.1, 1.0, 5.0], size=n_samples)
 
 
-@cases
-@layouts
-@pytest.mark.parametrize("split", ["rows", "random", "blocks"])
-def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
+# What several files test of estimators that `make` makes.
+
+
+def assert_chunks_do_not_matter(case, make, container, split, monkeypatch):
     X, y = case.data()
     c = weights(len(y))
-    whole = case.make(center=layout.center)
-    charged = case.charged(whole, layout.container(X), y, sample_weight=c)
+    whole = make()
+    charged = case.charged(whole, container(X), y, sample_weight=c)
 
     ends = np.arange(1, len(y))
     if split == "random":
@@ -84,13 +85,67 @@ def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
     elif split == "blocks":  # those into which one call is split inside
         monkeypatch.setattr(_model, "BLOCK_ROWS", 7)
         ends = []
-    parts = case.make(center=layout.center)
+    parts = make()
     of_parts = [
-        case.charged(parts, layout.container(X[rows]), y[rows], sample_weight=c[rows])
+        case.charged(parts, container(X[rows]), y[rows], sample_weight=c[rows])
         for rows in np.split(np.arange(len(y)), ends)
     ]
     assert_identical(np.concatenate(of_parts), charged)
     assert_identical(learned(parts), learned(whole))
+
+
+def assert_powers_of_two_cancel(case, make, container):
+    """Return the two estimators, and the units."""
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = weights(len(y))
+    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    exponents[:2] = -300, 300
+    units = 2.0**exponents
+
+    plain, scaled = make(), make()
+    assert_identical(
+        case.charged(scaled, container(X * units), y, sample_weight=c),
+        case.charged(plain, container(X), y, sample_weight=c),
+    )
+    assert_identical(
+        case.decision(scaled, container(new * units)),
+        case.decision(plain, container(new)),
+    )
+    assert_identical(scaled.coef_ * units, plain.coef_)
+    assert_identical(scaled.intercept_, plain.intercept_)
+    assert scaled.cumulative_loss_ == plain.cumulative_loss_
+    return plain, scaled, units
+
+
+def assert_rows_of_weight_zero_change_nothing(case, make, container):
+    X, y = case.data()
+    rng = np.random.default_rng(4)
+    c = rng.exponential(size=len(y))
+    counts = rng.random(len(y)) < 0.6
+    counts[0] = False
+    c[~counts] = 0.0
+    X[~counts] *= 1e6
+
+    all_rows, some_rows = make(), make()
+    case.partial_fit(all_rows, container(X), y, sample_weight=c)
+    case.partial_fit(
+        some_rows, container(X[counts]), y[counts], sample_weight=c[counts]
+    )
+    assert_identical(learned(all_rows), learned(some_rows))
+    case.partial_fit(all_rows, container(1e9 * X), y, sample_weight=np.zeros(len(y)))
+    assert_identical(learned(all_rows), learned(some_rows))
+
+
+# What holds for every learner.
+
+
+@cases
+@layouts
+@pytest.mark.parametrize("split", ["rows", "random", "blocks"])
+def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
+    make = partial(case.make, center=layout.center)
+    assert_chunks_do_not_matter(case, make, layout.container, split, monkeypatch)
 
 
 @cases
@@ -219,25 +274,8 @@ def test_probabilities_before_learning(case, method, engine):
 @scale_invariant_cases
 @layouts
 def test_powers_of_two(case, layout, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    c = weights(len(y))
-    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
-    exponents[:2] = -300, 300
-    units = 2.0**exponents
-
-    plain, scaled = case.make(center=layout.center), case.make(center=layout.center)
-    assert_identical(
-        case.charged(scaled, layout.container(X * units), y, sample_weight=c),
-        case.charged(plain, layout.container(X), y, sample_weight=c),
-    )
-    assert_identical(
-        case.decision(scaled, layout.container(new * units)),
-        case.decision(plain, layout.container(new)),
-    )
-    assert_identical(scaled.coef_ * units, plain.coef_)
-    assert_identical(scaled.intercept_, plain.intercept_)
-    assert scaled.cumulative_loss_ == plain.cumulative_loss_
+    make = partial(case.make, center=layout.center)
+    plain, scaled, units = assert_powers_of_two_cancel(case, make, layout.container)
     if case.has_bound:
         coef = np.random.default_rng(5).normal(size=plain.coef_.shape)
         assert scaled.regret_bound(coef / units) == plain.regret_bound(coef)
@@ -328,26 +366,8 @@ def test_shifted_features(case, engine):
 @cases
 @layouts
 def test_rows_of_weight_zero(case, layout, engine):
-    X, y = case.data()
-    rng = np.random.default_rng(4)
-    c = rng.exponential(size=len(y))
-    counts = rng.random(len(y)) < 0.6
-    c[~counts] = 0.0
-    X[~counts] *= 1e6
-
-    all_rows, some_rows = (
-        case.make(center=layout.center),
-        case.make(center=layout.center),
-    )
-    case.partial_fit(all_rows, layout.container(X), y, sample_weight=c)
-    case.partial_fit(
-        some_rows, layout.container(X[counts]), y[counts], sample_weight=c[counts]
-    )
-    assert_identical(learned(all_rows), learned(some_rows))
-    case.partial_fit(
-        all_rows, layout.container(1e9 * X), y, sample_weight=np.zeros(len(y))
-    )
-    assert_identical(learned(all_rows), learned(some_rows))
+    make = partial(case.make, center=layout.center)
+    assert_rows_of_weight_zero_change_nothing(case, make, layout.container)
 
 
 def with_pickle(estimator):

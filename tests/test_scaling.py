@@ -9,6 +9,7 @@ NumPy runs every algorithm. Compiled are those that take all kinds of kernels to
 import copy
 import pickle
 from fractions import Fraction
+from functools import partial
 
 import joblib
 import numpy as np
@@ -19,7 +20,14 @@ from naive import LOSSES
 from numpy.testing import assert_allclose, assert_array_equal
 from registry import CASES, LAYOUTS, LOSS_PARAMETERS, REPRESENTATIVES, Case
 from scipy import sparse
-from test_invariances import assert_close, assert_identical, learned, weights
+from test_invariances import (
+    assert_chunks_do_not_matter,
+    assert_close,
+    assert_identical,
+    assert_powers_of_two_cancel,
+    assert_rows_of_weight_zero_change_nothing,
+    weights,
+)
 
 from sklearn_scinol import (
     AdaImplicitRegressor,
@@ -27,7 +35,6 @@ from sklearn_scinol import (
     DFEGRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    _model,
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
@@ -135,25 +142,7 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
 @cases
 @layouts
 def test_powers_of_two(case, layout, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    c = weights(len(y))
-    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
-    exponents[:2] = -300, 300
-    units = 2.0**exponents
-
-    plain, scaled = make(case, layout), make(case, layout)
-    assert_identical(
-        case.charged(scaled, layout.container(X * units), y, sample_weight=c),
-        case.charged(plain, layout.container(X), y, sample_weight=c),
-    )
-    assert_identical(
-        case.decision(scaled, layout.container(new * units)),
-        case.decision(plain, layout.container(new)),
-    )
-    assert_identical(scaled.coef_ * units, plain.coef_)
-    assert_identical(scaled.intercept_, plain.intercept_)
-    assert scaled.cumulative_loss_ == plain.cumulative_loss_
+    assert_powers_of_two_cancel(case, partial(make, case, layout), layout.container)
 
 
 @cases
@@ -227,43 +216,15 @@ def test_dense_and_sparse_chunks(case, first, center, engine):
 @layouts
 @pytest.mark.parametrize("split", ["rows", "blocks"])
 def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
-    X, y = case.data()
-    c = weights(len(y))
-    whole, parts = make(case, layout), make(case, layout)
-    charged = case.charged(whole, layout.container(X), y, sample_weight=c)
-    ends = np.arange(1, len(y))
-    if split == "blocks":  # those into which one call is split inside
-        monkeypatch.setattr(_model, "BLOCK_ROWS", 7)
-        ends = []
-    of_parts = [
-        case.charged(parts, layout.container(X[rows]), y[rows], sample_weight=c[rows])
-        for rows in np.split(np.arange(len(y)), ends)
-    ]
-    assert_identical(np.concatenate(of_parts), charged)
-    assert_identical(learned(parts), learned(whole))
+    makes = partial(make, case, layout)
+    assert_chunks_do_not_matter(case, makes, layout.container, split, monkeypatch)
 
 
 @cases
 @layouts
 def test_rows_of_weight_zero(case, layout, engine):
-    X, y = case.data()
-    rng = np.random.default_rng(4)
-    c = rng.exponential(size=len(y))
-    counts = rng.random(len(y)) < 0.6
-    counts[0] = False
-    c[~counts] = 0.0
-    X[~counts] *= 1e6
-
-    all_rows, some_rows = make(case, layout), make(case, layout)
-    case.partial_fit(all_rows, layout.container(X), y, sample_weight=c)
-    case.partial_fit(
-        some_rows, layout.container(X[counts]), y[counts], sample_weight=c[counts]
-    )
-    assert_identical(learned(all_rows), learned(some_rows))
-    case.partial_fit(
-        all_rows, layout.container(1e9 * X), y, sample_weight=np.zeros(len(y))
-    )
-    assert_identical(learned(all_rows), learned(some_rows))
+    makes = partial(make, case, layout)
+    assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
 
 
 @with_engines(COMPILED)
