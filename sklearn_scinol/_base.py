@@ -40,8 +40,9 @@ __all__ = ["OnlineClassifier", "OnlineRegressor"]
 # `fit` stopped after 12 epochs (median; the most was 77), where the held-out loss was
 # 6 % above the lowest of all epochs (median). A tenfold one stopped after 5 epochs at
 # 8 %, a tenth of it after 16 at 6 % and, on small data, deep in overfitting.
-DEFAULT_MAX_ITER = 100
 DEFAULT_TOL = 1e-3
+# As in SGDClassifier: so many that the tolerance decides.
+DEFAULT_MAX_ITER = 1000
 
 # Sums of larger values could overflow.
 LARGEST_VALUE = 1e300

@@ -4,7 +4,7 @@ from numbers import Real
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ._base import DEFAULT_TOL
+from ._base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ._kernels import KernelMethods
 from ._linear import LinearClassifier, LinearRegressor
 from .learners import DFEG
@@ -14,7 +14,6 @@ __all__ = ["DFEGClassifier", "DFEGRegressor"]
 
 # Weights grow exponentially from next to nothing, so that many epochs may hardly change
 # the loss before others do.
-DEFAULT_MAX_ITER = 1000
 DEFAULT_N_ITER_NO_CHANGE = 100
 
 

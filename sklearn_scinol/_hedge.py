@@ -251,7 +251,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         than two classes they are one versus rest. With "squared_hinge" there is no
         ScInOL among the default experts, for its slope is not bounded.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3
@@ -480,7 +480,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3

@@ -86,7 +86,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3
@@ -307,7 +307,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3

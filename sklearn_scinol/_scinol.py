@@ -69,7 +69,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3
@@ -279,7 +279,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
-    max_iter : int, default=100
+    max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
     tol : float, default=1e-3

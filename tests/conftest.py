@@ -2,6 +2,7 @@
 
 import importlib.util
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from registry import ENGINES
@@ -10,6 +11,12 @@ from sklearn_scinol import config_context
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    """Let estimators with `random_state=None`, too, do the same in every run."""
+    np.random.seed(0)
 
 
 @pytest.fixture(params=ENGINES)

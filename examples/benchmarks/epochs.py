@@ -4,8 +4,7 @@ How many epochs `fit` should take
 
 Follows the held-out loss of the untuned estimators over 100 epochs and reports, for
 several values of `tol`, the epoch at which :meth:`fit` would stop and the held-out loss
-there over the lowest of all epochs. The defaults ``max_iter=100, tol=1e-3`` come from
-it::
+there over the lowest of all epochs. The default ``tol=1e-3`` comes from it::
 
     python examples/benchmarks/epochs.py
     python examples/benchmarks/epochs.py --data-dir FOLDER
