@@ -27,186 +27,195 @@ def learn(model, X, y, sample_weight, predictions, averaged):
     """
     # Exponentials that leave the range give 0 or infinity, which is what is meant.
     with np.errstate(all="ignore"):
-        rows = _dense_rows if isinstance(X, np.ndarray) else _sparse_rows
-        rows(model, X, y, sample_weight, predictions, averaged)
+        loop = _Loop(model)
+        rows = loop.learn_dense if isinstance(X, np.ndarray) else loop.learn_sparse
+        rows(X, y, sample_weight, predictions, averaged)
 
 
-def _dense_rows(model, X, y, sample_weight, predictions, averaged):
-    x = np.ones(model.n_coordinates)
-    features = x[: model.n_features]
-    s = model.state()
-    any_unseen = model.learner.keeps_first and not model.first.all()
-    first = model.first if any_unseen else None
-    for r in range(X.shape[0]):
-        c = sample_weight[r]
-        share, past = _enter(model, c)
-        features[:] = X[r]
-        if model.center or model.scale:
-            mean = model.moments[0]
-            deviation = features - mean
-            if model.center:
-                np.multiply(deviation, past, out=features)
-            if model.scale:
-                variance = moments.moved_variance(
-                    model.moments[1], share, past, deviation
-                )
-                features *= moments.inverse_deviation(variance)
+class _Loop:
+    """The loop over rows; what holds for all of them is asked of the model once."""
+
+    def __init__(self, model):
+        self.model = model
+        self.shared = model.shared_state()
+        self.implicit = hasattr(model.learner, "implicit_step")
+        self.has_square = hasattr(model.learner, "square")
+        self.row_scale = model.row_scale
+        self.lipschitz = model.lipschitz
+        self.divides_by_deviation = model.divides_by_deviation
+        self.averaging_starts = model.averaging_starts
+        self.keeps_moments = model.keeps_moments
+
+    def learn_dense(self, X, y, sample_weight, predictions, averaged):
+        model = self.model
+        x = np.ones(model.n_coordinates)
+        features = x[: model.n_features]
+        s = model.state()
+        any_unseen = model.learner.keeps_first and not model.first.all()
+        first = model.first if any_unseen else None
+        for r in range(X.shape[0]):
+            c = sample_weight[r]
+            share, past = self._enter(c)
+            features[:] = X[r]
+            if model.center or model.scale:
+                mean = model.moments[0]
+                deviation = features - mean
+                if model.center:
+                    np.multiply(deviation, past, out=features)
+                if model.scale:
+                    variance = moments.moved_variance(
+                        model.moments[1], share, past, deviation
+                    )
+                    features *= moments.inverse_deviation(variance)
+                    if c > 0:
+                        model.moments[1] = variance
                 if c > 0:
-                    model.moments[1] = variance
+                    mean[:] = moments.moved_mean(mean, share, deviation)
+            averaged_r = None if averaged is None else averaged[r]
+            predictions[r] = self._learn_row(
+                s, model.fields, first, x, y[r], c, (share, past), averaged_r
+            )
             if c > 0:
-                mean[:] = moments.moved_mean(mean, share, deviation)
-        averaged_r = None if averaged is None else averaged[r]
-        predictions[r] = _learn_row(
-            model, s, model.fields, first, x, y[r], c, (share, past), averaged_r
-        )
-        if c > 0:
-            _end_trial(model)
+                self._end_trial()
 
-
-def _sparse_rows(model, X, y, sample_weight, predictions, averaged):
-    intercept = np.arange(model.n_features, model.n_coordinates)
-    ones = np.ones(intercept.size)
-    for r in range(X.indptr.size - 1):
-        nonzero = slice(X.indptr[r], X.indptr[r + 1])
-        features, x = X.indices[nonzero], X.data[nonzero]
-        c = sample_weight[r]
-        waiting_until = model.weight_sum
-        share, past = _enter(model, c)
-        if model.scale:
-            mean, variance, recorded = model.moments[:, features]
-            shares = moments.shares_of_waiting(waiting_until, recorded)
-            variance = moments.moved_variance(variance, *shares, -mean)
-            mean = moments.moved_mean(mean, shares[0], -mean)
-            deviation = x - mean
-            variance = moments.moved_variance(variance, share, past, deviation)
-            x = x * moments.inverse_deviation(variance)
+    def learn_sparse(self, X, y, sample_weight, predictions, averaged):
+        model = self.model
+        intercept = np.arange(model.n_features, model.n_coordinates)
+        ones = np.ones(intercept.size)
+        for r in range(X.indptr.size - 1):
+            nonzero = slice(X.indptr[r], X.indptr[r + 1])
+            features, x = X.indices[nonzero], X.data[nonzero]
+            c = sample_weight[r]
+            waiting_until = model.weight_sum
+            share, past = self._enter(c)
+            if model.scale:
+                mean, variance, recorded = model.moments[:, features]
+                shares = moments.shares_of_waiting(waiting_until, recorded)
+                variance = moments.moved_variance(variance, *shares, -mean)
+                mean = moments.moved_mean(mean, shares[0], -mean)
+                deviation = x - mean
+                variance = moments.moved_variance(variance, share, past, deviation)
+                x = x * moments.inverse_deviation(variance)
+                if c > 0:
+                    mean = moments.moved_mean(mean, share, deviation)
+                    recorded = np.full_like(mean, model.weight_sum)
+                    model.moments[:, features] = mean, variance, recorded
+            i = np.concatenate([features, intercept])
+            x = np.concatenate([x, ones])
+            fields = model.fields[:, :, i]
+            first = model.first[i] if model.learner.keeps_first else None
+            averaged_r = None if averaged is None else averaged[r]
+            s = model.state(fields)
+            predictions[r] = self._learn_row(
+                s, fields, first, x, y[r], c, (share, past), averaged_r
+            )
             if c > 0:
-                mean = moments.moved_mean(mean, share, deviation)
-                recorded = np.full_like(mean, model.weight_sum)
-                model.moments[:, features] = mean, variance, recorded
-        i = np.concatenate([features, intercept])
-        x = np.concatenate([x, ones])
-        fields = model.fields[:, :, i]
-        first = model.first[i] if model.learner.keeps_first else None
-        averaged_r = None if averaged is None else averaged[r]
-        predictions[r] = _learn_row(
-            model,
-            model.state(fields),
-            fields,
-            first,
-            x,
-            y[r],
-            c,
-            (share, past),
-            averaged_r,
-        )
+                model.fields[:, :, i] = fields
+                if first is not None:
+                    model.first[i] = first
+                self._end_trial()
+
+    def _enter(self, c):
+        """Count a row's weight, if there are moments; shares of it and of the past.
+
+        A row of weight 0 is treated as if it were one of weight 1, and not recorded.
+        """
+        if not self.keeps_moments:
+            return 0.0, 1.0
+        before = self.model.weight_sum
+        total = before + (c or 1.0)
         if c > 0:
-            model.fields[:, :, i] = fields
-            if first is not None:
-                model.first[i] = first
-            _end_trial(model)
+            self.model.weight_sum = total
+        return (c or 1.0) / total, before / total
 
-
-def _enter(model, c):
-    """Count the weight of a row, if there are moments; shares of it and of the past.
-
-    A row of weight 0 is treated as if it were one of weight 1, and not recorded.
-    """
-    if not model.keeps_moments:
-        return 0.0, 1.0
-    before = model.weight_sum
-    total = before + (c or 1.0)
-    if c > 0:
-        model.weight_sum = total
-    return (c or 1.0) / total, before / total
-
-
-def _learn_row(model, s, fields, first, x, y, c, shares, averaged):
-    """Predict one row, then learn from it; its state is `s`, all arrays of `fields`."""
-    learner, loss, h = model.learner, model.loss, model.shared_state()
-    t = model.t + 1
-    implicit = hasattr(learner, "implicit_step")
-    scale = 1.0 if implicit else model.row_scale * (c or 1.0)
-    scaled_x = x if scale == 1.0 else scale * x
-    w = learner.weight(s, ..., scaled_x, t)
-    # Not a product of BLAS: its threads cost more than they bring in so small a task.
-    p = dot = np.add.reduce(w * x, axis=1)
-    if h is not None:
-        if hasattr(learner, "square"):
-            q = np.add.reduce(learner.square(s, 0, scaled_x))
-        else:
-            q = np.add.reduce(scaled_x * scaled_x)
-        p = learner.factor(h, ..., q, t) * dot
-    offset, unit = 0.0, 1.0
-    if model.standardize_target:
-        offset, unit = model.target_moments[0], np.sqrt(model.target_moments[1])
-        p = offset + unit * p
-    n_averaged = t - 1 - model.averaging_starts
-    if averaged is not None:
-        total, last = fields[-2:]
-        at_rest, clock = learner.weight(s, ..., 0.0, t), model.clock[0, :, np.newaxis]
-        w_sum = sum_before(total, last, ..., at_rest, clock)
-        averaged[:] = p
-        if n_averaged > 0:
-            averaged[:] = offset + unit * ((w_sum * x).sum(axis=1) / n_averaged)
-        if c > 0:
-            record_sum(total, last, ..., w_sum, clock)
-    if c > 0:
-        if implicit:
-            g = None
-            w = [
-                learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
-                for k in range(model.n_outputs)
-            ]
-        else:
-            g = loss.gradient(y, p)
-            if model.lipschitz != 1.0:
-                g = g / model.lipschitz
-            if model.standardize_target and t == 1:
-                g = np.zeros(model.n_outputs)  # there is no deviation yet
-            elif model.divides_by_deviation:
-                g = g * moments.inverse_deviation(model.target_moments[1])
-            if h is not None:
-                w = _steps(learner, h, g, scale * dot, q, t)
-            g = np.reshape(g, (-1, 1))
+    def _learn_row(self, s, fields, first, x, y, c, shares, averaged):
+        """Predict a row, then learn from it; `s` names arrays of `fields`."""
+        model, h = self.model, self.shared
+        learner, loss = model.learner, model.loss
+        t = model.t + 1
+        scale = 1.0 if self.implicit else self.row_scale * (c or 1.0)
+        scaled_x = x if scale == 1.0 else scale * x
+        w = learner.weight(s, ..., scaled_x, t)
+        # Not a product of BLAS: for small tasks its threads cost more than they bring.
+        p = dot = np.add.reduce(w * x, axis=1)
         if h is not None:
-            w = np.reshape(w, (-1, 1))
-        learner.update(s, ..., scaled_x, g, w, t)
-        if first is not None:
-            np.copyto(first, np.abs(scaled_x), where=first == 0)
+            if self.has_square:
+                q = np.add.reduce(learner.square(s, 0, scaled_x))
+            else:
+                q = np.add.reduce(scaled_x * scaled_x)
+            p = learner.factor(h, ..., q, t) * dot
+        offset, unit = 0.0, 1.0
         if model.standardize_target:
-            mean, variance = model.target_moments
-            deviation = y - mean
-            mean[:] = moments.moved_mean(mean, shares[0], deviation)
-            variance[:] = moments.moved_variance(variance, *shares, deviation)
-        model.t = t
-    return p
+            offset, unit = model.target_moments[0], np.sqrt(model.target_moments[1])
+            p = offset + unit * p
+        if averaged is not None:
+            n_averaged = t - 1 - self.averaging_starts
+            total, last = fields[-2:]
+            at_rest = learner.weight(s, ..., 0.0, t)
+            clock = model.clock[0, :, np.newaxis]
+            w_sum = sum_before(total, last, ..., at_rest, clock)
+            averaged[:] = p
+            if n_averaged > 0:
+                averaged[:] = offset + unit * ((w_sum * x).sum(axis=1) / n_averaged)
+            if c > 0:
+                record_sum(total, last, ..., w_sum, clock)
+        if c > 0:
+            if self.implicit:
+                g = None
+                w = [
+                    learner.implicit_step(h, k, loss, y[k], c, dot[k], q, t)
+                    for k in range(model.n_outputs)
+                ]
+            else:
+                g = loss.gradient(y, p)
+                if self.lipschitz != 1.0:
+                    g = g / self.lipschitz
+                if model.standardize_target and t == 1:
+                    g = np.zeros(model.n_outputs)  # there is no deviation yet
+                elif self.divides_by_deviation:
+                    g = g * moments.inverse_deviation(model.target_moments[1])
+                if h is not None:
+                    w = _steps(learner, h, g, scale * dot, q, t)
+                g = np.reshape(g, (-1, 1))
+            if h is not None:
+                w = np.reshape(w, (-1, 1))
+            learner.update(s, ..., scaled_x, g, w, t)
+            if first is not None:
+                np.copyto(first, np.abs(scaled_x), where=first == 0)
+            if model.standardize_target:
+                mean, variance = model.target_moments
+                deviation = y - mean
+                mean[:] = moments.moved_mean(mean, shares[0], deviation)
+                variance[:] = moments.moved_variance(variance, *shares, deviation)
+            model.t = t
+        return p
+
+    def _end_trial(self):
+        """Let the clocks tick; keep them and factors in range, by passes over all."""
+        model, h = self.model, self.shared
+        averages = model.average and model.t > self.averaging_starts
+        if h is None:
+            if averages:
+                model.clock += 1.0
+            return
+        learner, s = model.learner, model.state()
+        for k in range(model.n_outputs):
+            restarts = False
+            if averages:
+                restarts = tick(model.clock, k, learner.factor(h, k, 0.0, model.t + 1))
+            scale = learner.take_scale(h, k)
+            if restarts or scale != 1.0:
+                if model.average:
+                    total, last = model.fields[-2:]
+                    at_rest = learner.weight(s, k, 0.0, model.t)
+                    w_sum = sum_before(total, last, k, at_rest, model.clock[0, k])
+                    record_sum(total, last, k, w_sum, 0.0)
+                    model.clock[:, k] = 0.0
+                learner.fold(s, k, scale)
 
 
 def _steps(learner, h, g, dots, q, t):
     return np.array([learner.step(h, k, g[k], dots[k], q, t) for k in range(g.size)])
-
-
-def _end_trial(model):
-    """Let the clocks tick; keep them and factors in range, by passes over all."""
-    learner, s, h = model.learner, model.state(), model.shared_state()
-    averages = model.average and model.t > model.averaging_starts
-    if h is None:
-        model.clock += 1.0 if averages else 0.0
-        return
-    for k in range(model.n_outputs):
-        restarts = False
-        if averages:
-            restarts = tick(model.clock, k, learner.factor(h, k, 0.0, model.t + 1))
-        scale = learner.take_scale(h, k)
-        if restarts or scale != 1.0:
-            if model.average:
-                total, last = model.fields[-2:]
-                at_rest = learner.weight(s, k, 0.0, model.t)
-                w_sum = sum_before(total, last, k, at_rest, model.clock[0, k])
-                record_sum(total, last, k, w_sum, 0.0)
-                model.clock[:, k] = 0.0
-            learner.fold(s, k, scale)
 
 
 def learn_combination(
@@ -238,21 +247,21 @@ def learn_combination(
         Changes of the rows' coefficients. The latter without columns unless averaging.
     """
     learner, loss, h = model.learner, model.loss, model.shared_state()
-    clock, starts = model.clock, model.averaging_starts
+    clock, starts, lipschitz = model.clock, model.averaging_starts, model.lipschitz
     increments = np.zeros((len(y), model.n_outputs))
     moment_increments = np.zeros((len(y), model.moment.rows.shape[1]))
     r = 0
     with np.errstate(all="ignore"):
         while r < len(y) and room > 0:
             t, c, dot = model.t + 1, sample_weight[r], f[:, r]
-            scale = model.lipschitz * (c or 1.0)
+            scale = lipschitz * (c or 1.0)
             q = scale * scale * max(gram[r, r], 0.0)
             predictions[r] = p = learner.factor(h, ..., q, t) * dot
             if averaged is not None:
                 n = t - 1 - starts
                 averaged[r] = (moments[:, r] + clock[0] * dot) / n if n > 0 else p
             if c > 0:
-                g = loss.gradient(y[r], p) / model.lipschitz
+                g = loss.gradient(y[r], p) / lipschitz
                 increments[r] = -scale * _steps(learner, h, g, scale * dot, q, t)
                 f[:, r:] += increments[r, :, np.newaxis] * gram[r, r:]
                 model.t = t
