@@ -75,6 +75,7 @@ class MeanOfProbabilities:
     """
 
     def __init__(self, loss, n_outputs, n_classes):
+        self.loss = loss
         self.n_outputs = n_outputs
         self.n_classes = n_classes
 
@@ -106,28 +107,17 @@ class MeanOfProbabilities:
         """Losses of shape (1, n)."""
         if self.n_outputs > 1:
             return -np.take_along_axis(answer, y[:, np.newaxis], axis=1).T
-        _, scale = self._odds(answer)
-        return (np.log(scale) + np.maximum(-y * answer, 0.0)).T
+        return self.loss.value(y, answer).T
 
     def part(self, answer):
         """What the weighted mean is taken of: probabilities of all classes."""
         if self.n_outputs > 1:
             return np.maximum(np.exp(answer), SMALLEST_PROBABILITY)
-        odds, scale = self._odds(answer)
-        less_likely = np.maximum(odds / scale, SMALLEST_PROBABILITY)
-        more_likely = 1.0 / scale
-        positive = answer > 0.0
-        return np.hstack(
-            [
-                np.where(positive, less_likely, more_likely),
-                np.where(positive, more_likely, less_likely),
-            ]
-        )
-
-    def _odds(self, answer):
-        """Odds of the less likely of two classes, and what makes them probabilities."""
+        # Of the less likely class from its odds: one minus the other would be 0 soon.
         odds = np.exp(-np.abs(answer))
-        return odds, 1.0 + odds
+        probabilities = np.where(np.hstack([answer > 0.0, answer <= 0.0]), odds, 1.0)
+        probabilities /= 1.0 + odds
+        return np.maximum(probabilities, SMALLEST_PROBABILITY, out=probabilities)
 
     def decision(self, mean):
         """Prediction, as the loss takes it."""
