@@ -1,12 +1,15 @@
 """A mixture of experts, which are estimators: what they say, weighted by AdaHedge."""
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy, deepcopy
+from functools import partial
 
 import numpy as np
-from joblib import effective_n_jobs
+import sklearn
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import ThreadingBackend, get_active_backend
 from scipy.special import log_softmax
-from sklearn.utils.parallel import Parallel, delayed
 
 from ._config import config_context, get_config
 from ._curves import point_after
@@ -331,17 +334,26 @@ class MixtureModel(Model):
     @contextmanager
     def _workers(self):
         """Give a function that calls a method of all experts, some at a time."""
-        if effective_n_jobs(self.n_jobs) == 1:
+        n_jobs = effective_n_jobs(self.n_jobs)
+        backend, _ = get_active_backend(prefer="threads")
+        call = partial(_call, get_config(), sklearn.get_config())
+        if n_jobs == 1:
             yield lambda method, *arguments: [
                 getattr(expert, method)(*arguments) for expert in self.experts
             ]
-            return
-        config = get_config()
-        with Parallel(n_jobs=self.n_jobs, prefer="threads") as parallel:
-            yield lambda method, *arguments: parallel(
-                delayed(_call)(config, expert, method, *arguments)
-                for expert in self.experts
-            )
+        elif type(backend) is ThreadingBackend:
+            # Where joblib would look for results every 10 ms only.
+            with ThreadPoolExecutor(n_jobs) as pool:
+                yield lambda method, *arguments: list(
+                    pool.map(
+                        lambda expert: call(expert, method, *arguments), self.experts
+                    )
+                )
+        else:
+            with Parallel(n_jobs=self.n_jobs) as parallel:
+                yield lambda method, *arguments: parallel(
+                    delayed(call)(expert, method, *arguments) for expert in self.experts
+                )
 
     def _labels(self, y):
         """Targets of the loss as classes 0, 1, ..., or as targets in regression."""
@@ -388,7 +400,7 @@ class MixtureModel(Model):
         return self.mean.decision(mean)
 
 
-def _call(config, expert, method, *arguments):
+def _call(config, sklearn_config, expert, method, *arguments):
     """Call a method of an expert in a thread or process that has no configuration."""
-    with config_context(**config):
+    with config_context(**config), sklearn.config_context(**sklearn_config):
         return getattr(expert, method)(*arguments)

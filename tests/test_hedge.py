@@ -7,6 +7,7 @@ import joblib
 import naive_hedge
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -37,6 +38,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
     _mixture,
     config_context,
+    get_config,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
@@ -456,6 +458,30 @@ def test_parallel(problem, backend, engine):
     with joblib.parallel_backend(backend, n_jobs=2):  # without a word of ours
         again = problem.make()
         assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
+
+
+class Listening(RegressorMixin, BaseEstimator):
+    """Keeps something of the configurations in which it learns."""
+
+    def partial_fit(self, X, y):
+        self.heard_ = get_config()["engine"], sklearn.get_config()["working_memory"]
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_parallel_experts_have_the_configuration(backend):
+    X = rows()
+    model = HedgeRegressor([("a", Listening()), ("b", Listening())], n_jobs=2)
+    with (
+        config_context(engine="numpy"),
+        sklearn.config_context(working_memory=7),
+        joblib.parallel_backend(backend),
+    ):
+        model.partial_fit(X, X[:, 0])
+    assert [expert.heard_ for expert in model.estimators_] == [("numpy", 7)] * 2
 
 
 # Which experts there are.
