@@ -18,9 +18,9 @@ from .experts import AdaHedge
 
 __all__ = ["MixtureModel"]
 
-# Experts learn rows of so many entries in what they say before they meet (16 MB for
-# each): enough to forget what a meeting costs, which in parallel are milliseconds.
-BLOCK_ENTRIES = 2**21
+# Experts learn rows of so many entries in what they say before they meet: enough to
+# forget what a meeting costs, few enough for what they say to stay in caches (2 MB).
+BLOCK_ENTRIES = 2**18
 
 # An expert that cannot predict row by row predicts so many at once, then learns them.
 CHUNK_ROWS = 256
