@@ -27,7 +27,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
-from sklearn_scinol.engines import get_engine
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
@@ -42,7 +41,8 @@ PACKAGE = Path(sklearn_scinol.__file__).parent
 @pytest.fixture
 def kernels(monkeypatch):
     """The kernels that are in use while the test runs, each once."""
-    numba_engine = get_engine("numba")
+    from sklearn_scinol.engines._numba import _combination, _linear
+
     found = {}
 
     def spy_on(get_kernel):
@@ -53,8 +53,8 @@ def kernels(monkeypatch):
 
         return spy
 
-    for name in ("_kernel", "_combination_kernel"):
-        monkeypatch.setattr(numba_engine, name, spy_on(getattr(numba_engine, name)))
+    for module in _linear, _combination:
+        monkeypatch.setattr(module, "_kernel", spy_on(module._kernel))
     with config_context(engine="numba"):
         yield found
 
@@ -181,8 +181,8 @@ LEARN = textwrap.dedent("""
     X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
     model = ScInOLRegressor().partial_fit(X, X[:, 0])
     from sklearn_scinol import _model
-    from sklearn_scinol.engines import _numba
-    kernel = _numba._kernel(
+    from sklearn_scinol.engines._numba import _linear
+    kernel = _linear._kernel(
         type(model._model.learner),
         type(model._model.loss),
         sparse=False,
@@ -268,7 +268,8 @@ def test_no_place_for_a_cache(package, tmp_path):
     """All is compiled for the process alone, without a word."""
     file = tmp_path / "file"
     file.touch()
-    (package / "engines" / "__pycache__").touch()  # not even as the superuser
+    folder = package / "engines" / "_numba" / "__pycache__"
+    folder.touch()  # as a file, which stops even the superuser
     nowhere = str(file / "nowhere")
     learned = learn_in_new_process(
         package, NUMBA_CACHE_DIR=nowhere, XDG_CACHE_HOME=nowhere, HOME=nowhere
@@ -283,8 +284,10 @@ def test_no_place_for_a_cache(package, tmp_path):
 def test_digest_covers_every_formula(package):
     """A change in any file that formulas are compiled from leads to another digest."""
     formulas = [package / "_portable.py", package / "losses.py"]
-    formulas += (package / "learners").glob("*.py")
-    code = "from sklearn_scinol.engines._numba import _digest; print(_digest())"
+    for folder in "learners", "engines/_numba":
+        formulas += (package / folder).glob("*.py")
+    code = "from sklearn_scinol.engines._numba import _compiling\n"
+    code += "print(_compiling.source_digest())"
     digests = set()
     for formula in [None, *formulas]:
         if formula is not None:

@@ -241,7 +241,7 @@ def test_minimiser_is_the_next_one(loss, targets, kinks):
 def compiled():
     """The methods of losses, as compiled code calls them."""
     numba = pytest.importorskip("numba", reason="numba is not installed")
-    from sklearn_scinol.engines._numba import OPTIONS
+    from sklearn_scinol.engines._numba._compiling import OPTIONS
 
     def compile_method(name):
         function = getattr(losses, name)
