@@ -17,6 +17,8 @@ __all__ = [
     "TINY",
     "chosen",
     "exact",
+    "exp",
+    "expm1",
     "larger",
     "portable",
     "smaller",
@@ -65,6 +67,16 @@ def smaller(a, b):
 def chosen(condition, a, b):
     """`a` where the condition holds, `b` elsewhere."""
     return np.where(condition, a, b)
+
+
+def exp(x):
+    """Exponential; from ``|x| = 708`` on, something at least as extreme as there."""
+    return np.exp(x)
+
+
+def expm1(x):
+    """Exponential minus 1; from ``x = 708`` on, something not smaller than there."""
+    return np.expm1(x)
 
 
 @portable

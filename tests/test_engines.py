@@ -1,16 +1,21 @@
 """Engines beyond their numbers: what is compiled when, and what is kept on disk."""
 
+import decimal
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -24,9 +29,11 @@ from sklearn_scinol import (
     DFEGRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
+    _portable,
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.engines import get_engine
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
@@ -169,6 +176,57 @@ def test_parameters_are_not_compiled_in(kernels):
             ScInOLRegressor(loss="huber", **parameters).partial_fit(X, y)
     (kernel,) = kernels.values()
     assert len(kernel.signatures) == 1
+
+
+# What is compiled in place of NumPy's functions.
+
+
+@pytest.fixture(scope="module")
+def compiled_exponentials():
+    import numba
+
+    get_engine("numba")
+    return {
+        "exp": numba.njit(lambda x: _portable.exp(x)),
+        "expm1": numba.njit(lambda x: _portable.expm1(x)),
+    }
+
+
+@given(x=st.floats(-708.0, 708.0))
+@example(x=0.0)
+@example(x=5e-324)
+@example(x=-1e-300)
+def test_compiled_exponentials(compiled_exponentials, x):
+    with decimal.localcontext(prec=40, Emin=-999999, Emax=999999):
+        expected = {"exp": Decimal(x).exp(), "expm1": Decimal(x).exp() - 1}
+        if abs(x) < 1e-8:
+            expected["expm1"] = Decimal(x) + Decimal(x) ** 2 / 2
+        expected = {name: float(value) for name, value in expected.items()}
+    for name, function in compiled_exponentials.items():
+        assert_allclose(function(x), expected[name], rtol=5e-16, atol=5e-324)
+
+
+@pytest.mark.parametrize("x", [709.0, 1e4, 1e300, np.inf])
+def test_compiled_exponentials_of_large_numbers(compiled_exponentials, x):
+    for name, function in compiled_exponentials.items():
+        assert function(708.0) <= function(x) <= np.inf
+        smallest = {"exp": 0.0, "expm1": -1.0}[name]
+        assert smallest <= function(-x) <= function(-708.0)
+
+
+def test_exponentials_of_several_numbers_at_once():
+    import numba
+
+    get_engine("numba")
+
+    @numba.njit
+    def of_all(x, y):
+        for j in range(x.size):
+            y[j] = _portable.exp(x[j]) + _portable.expm1(x[j])
+
+    of_all(np.zeros(3), np.zeros(3))
+    (optimised,) = of_all.inspect_llvm().values()
+    assert re.search(r"fptosi <\d+ x double>", optimised)
 
 
 # What is kept on disk.

@@ -4,7 +4,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, TINY, chosen, exact, larger, portable, smaller
+from .._portable import (
+    LARGEST_WEALTH,
+    TINY,
+    chosen,
+    exact,
+    exp,
+    larger,
+    portable,
+    smaller,
+)
 
 __all__ = ["FreeGrad"]
 
@@ -82,7 +91,7 @@ class FreeGrad(NamedTuple):
 def bet(G, V, h, h_tau):
     """The formula as a product of quotients, none of which leaves the range."""
     a = V + h * np.abs(G)
-    growth = np.exp(0.5 * G * (G / a))
+    growth = exp(0.5 * G * (G / a))
     share = 0.5 * (1.0 + V / a) * (h_tau / np.sqrt(V))
     return G / a * share * smaller(growth, LARGEST_WEALTH)
 

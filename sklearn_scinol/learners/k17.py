@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, TINY, exact, smaller
+from .._portable import LARGEST_WEALTH, TINY, exact, exp, smaller
 
 __all__ = ["K17"]
 
@@ -91,5 +91,5 @@ class K17(NamedTuple):
 def shrunk(theta, x, S2):
     """The formula without the squares in it, which may leave the range."""
     ratio = theta / S2
-    growth = np.exp((theta * ratio + x * (x / S2)) / (2 * ALPHA))
+    growth = exp((theta * ratio + x * (x / S2)) / (2 * ALPHA))
     return ratio * smaller(growth, LARGEST_WEALTH)

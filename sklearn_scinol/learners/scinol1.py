@@ -5,7 +5,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, TINY, larger, portable, smaller, squared_scale
+from .._portable import (
+    LARGEST_WEALTH,
+    TINY,
+    expm1,
+    larger,
+    portable,
+    smaller,
+    squared_scale,
+)
 
 __all__ = ["ScInOL1"]
 
@@ -53,10 +61,11 @@ class ScInOL1(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
-        h = np.sqrt(squared_scale(s, i, x))
-        theta = s.G[i] / h
-        growth = np.expm1(smaller(np.abs(theta) / 2, LARGEST_EXPONENT))
-        return potential_factor(self, s, i, x, t) * np.sign(theta) * growth / (2 * h)
+        # With G for theta = G / h: one division less, and it has the same sign.
+        half = 0.5 / np.sqrt(squared_scale(s, i, x))
+        growth = expm1(smaller(np.abs(s.G[i]) * half, LARGEST_EXPONENT))
+        beta = potential_factor(self, s, i, x, t)
+        return beta * half * np.copysign(growth, s.G[i])
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss at row `t`."""

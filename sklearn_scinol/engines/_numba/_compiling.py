@@ -16,6 +16,7 @@ from numba.extending import (
 )
 
 from ... import _portable, learners, losses
+from . import _exponentials
 
 __all__ = ["STRICT", "compiled", "expanded", "inlined", "jitable", "source_digest"]
 
@@ -31,6 +32,7 @@ STRICT = {"error_model": "numpy", "fastmath": False}
 # What is called for every row becomes part of the kernel. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
 INLINE = {**OPTIONS, "forceinline": True}
+INLINE_STRICTLY = {**STRICT, "forceinline": True}
 
 
 @overload(_portable.larger, jit_options=INLINE)
@@ -48,18 +50,29 @@ def _chosen(condition, a, b):
     return lambda condition, a, b: a if condition else b
 
 
+@overload(_portable.exp, jit_options=INLINE_STRICTLY)
+def _exp(x):
+    return _exponentials.exp
+
+
+@overload(_portable.expm1, jit_options=INLINE_STRICTLY)
+def _expm1(x):
+    return _exponentials.expm1
+
+
 jitable = register_jitable(**OPTIONS)
 inlined = register_jitable(**INLINE)
 # What the compiler should know the constants of: left to itself it keeps some calls.
 expanded = register_jitable(inline="always", **OPTIONS)
+exact = register_jitable(**INLINE_STRICTLY)
 
 # The lists are full when all modules of formulas have been imported.
 for module in iter_modules(learners.__path__):
     import_module(f"{learners.__name__}.{module.name}")
 for function in _portable.PORTABLE:
     inlined(function)
-for function in _portable.EXACT:
-    register_jitable(forceinline=True, **STRICT)(function)
+for function in [*_portable.EXACT, _exponentials.parts_of_exp]:
+    exact(function)
 
 
 def _method(name):

@@ -1,0 +1,65 @@
+"""Exponentials in operations that processors have for several numbers at once.
+
+A call of the C library's, which takes one number, would stop the compiler from doing
+the rest of a formula for several coordinates at a time.
+"""
+
+from math import factorial, log
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+__all__ = ["exp", "expm1", "parts_of_exp"]
+
+INVERSE_LN2 = 1.0 / log(2.0)
+
+#: ln 2 in two parts. The last 11 digits of the first are 0: its product with a small
+#: integer is exact.
+LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
+LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+
+#: Exponentials of this, and of minus this, are ordinary numbers.
+LARGEST_EXPONENT = 708.0
+
+#: Taylor's series: for numbers up to ln 2 / 2 its next term is lost in the last digit.
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
+    1.0 / factorial(n) for n in range(2, 14)
+)
+
+
+@intrinsic
+def power_of_two(typing_context, k):
+    """2 to the `k`, a float that is an integer from -1022 to 1023, from its bits."""
+
+    def codegen(context, builder, signature, arguments):
+        int32, int64 = ir.IntType(32), ir.IntType(64)
+        exponent = builder.fptosi(arguments[0], int32)
+        exponent = builder.zext(builder.add(exponent, int32(1023)), int64)
+        return builder.bitcast(builder.shl(exponent, int64(52)), ir.DoubleType())
+
+    return types.float64(types.float64), codegen
+
+
+def parts_of_exp(x):
+    """`s` and `e` with ``exp(x) = s * (1 + e)``: a power of two, and a small number."""
+    x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
+    x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+    k = np.rint(x * INVERSE_LN2)
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    q = C8 + r * (C9 + r * (C10 + r * (C11 + r * (C12 + r * C13))))
+    q = C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * (C7 + r * q)))))
+    return power_of_two(k), r + r * r * q
+
+
+def exp(x):
+    """Exponential, for the function of this name in :mod:`sklearn_scinol._portable`."""
+    s, e = parts_of_exp(x)
+    return s + s * e
+
+
+def expm1(x):
+    """Exponential minus 1, for the function of this name there."""
+    s, e = parts_of_exp(x)
+    return s * e + (s - 1.0)
