@@ -214,7 +214,8 @@ def test_compiled_exponentials_of_large_numbers(compiled_exponentials, x):
         assert smallest <= function(-x) <= function(-708.0)
 
 
-def test_exponentials_of_several_numbers_at_once():
+def test_compiled_exponentials_call_nothing():
+    """Or else the loop around them would take one number at a time."""
     import numba
 
     get_engine("numba")
@@ -226,7 +227,7 @@ def test_exponentials_of_several_numbers_at_once():
 
     of_all(np.zeros(3), np.zeros(3))
     (optimised,) = of_all.inspect_llvm().values()
-    assert re.search(r"fptosi <\d+ x double>", optimised)
+    assert not re.search(r"@(llvm\.)?exp", optimised)
 
 
 # What is kept on disk.
