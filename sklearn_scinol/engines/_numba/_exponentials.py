@@ -15,7 +15,7 @@ __all__ = ["exp", "expm1", "parts_of_exp"]
 
 INVERSE_LN2 = 1.0 / log(2.0)
 
-#: ln 2 in two parts. The last 11 digits of the first are 0: its product with a small
+#: ln 2 in two parts. The last 11 bits of the first are 0: its product with a small
 #: integer is exact.
 LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
