@@ -1,6 +1,11 @@
-"""What the scripts show and how they are asked: progress, panels, arguments."""
+"""What the scripts show and how they are asked: progress, panels, arguments, status."""
 
 import math
+import sys
+from functools import wraps
+from pathlib import Path
+
+from csv_stream import InputError
 
 
 def show_progress(iterable, description):
@@ -66,3 +71,35 @@ def separator(text):
     r"""A character; \t stands for a tab."""
     (character,) = text.replace("\\t", "\t")
     return character
+
+
+def add_output_dir(parser, what):
+    """Add an option for the folder that `what`, "figure" or "figures", goes to."""
+    parser.add_argument(
+        "--output-dir",
+        type=Path,
+        default=Path("build", "demo"),
+        metavar="FOLDER",
+        help=f"where to write the {what} (default: %(default)s)",
+    )
+
+
+def gives_status(main):
+    """Let a script's main function return 0, or 2 where it was given what won't do.
+
+    It says then in a sentence what is wrong with the data, or with a file.
+    """
+
+    @wraps(main)
+    def main_with_status(argv=None):
+        try:
+            main(argv)
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+            return 2
+        return 0
+
+    return main_with_status

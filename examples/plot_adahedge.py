@@ -29,8 +29,8 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from csv_stream import InputError, open_csv
-from interface import panels, show_progress
+from csv_stream import open_csv
+from interface import add_output_dir, gives_status, panels, show_progress
 from matplotlib.ticker import PercentFormatter
 from plot_no_tuning import FEW_ROWS
 from scipy.special import logsumexp
@@ -374,36 +374,24 @@ def parse(argv):
         "--data", type=Path, metavar="FILE", help="CSV file, may be compressed"
     )
     parser.add_argument("--target", metavar="COLUMN", help="column to predict")
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figure (default: %(default)s)",
-    )
+    add_output_dir(parser, "figure")
     arguments = parser.parse_args(argv)
     if (arguments.data is None) != (arguments.target is None):
         parser.error("--data and --target go together")
     return arguments
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        if arguments.data is None:
-            stream = digits()
-        else:
-            stream = stream_from_csv(arguments.data, arguments.target)
-        # Compiling takes longer than learning so few rows.
-        with config_context(engine="numpy" if stream.n_rows < FEW_ROWS else "auto"):
-            course = follow(stream)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    if arguments.data is None:
+        stream = digits()
+    else:
+        stream = stream_from_csv(arguments.data, arguments.target)
+    # Compiling takes longer than learning so few rows.
+    with config_context(engine="numpy" if stream.n_rows < FEW_ROWS else "auto"):
+        course = follow(stream)
 
     print(table(course))
     for sentence in conclusions(course):
@@ -412,10 +400,7 @@ def main(argv=None):
     path = arguments.output_dir / "adahedge.png"
     draw(course).savefig(path, dpi=150, bbox_inches="tight")
     print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

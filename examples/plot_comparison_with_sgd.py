@@ -33,13 +33,19 @@ import argparse
 import sys
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 from time import perf_counter
 
 import numpy as np
 from csv_stream import InputError, open_csv
-from interface import panels, rate, separator, show_progress
+from interface import (
+    add_output_dir,
+    gives_status,
+    panels,
+    rate,
+    separator,
+    show_progress,
+)
 from matplotlib.ticker import LogLocator, NullLocator
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import SGDClassifier
@@ -366,33 +372,21 @@ def parse(argv):
         metavar="RATE",
         help="learning rates for SGD (default: 1e-5, 1e-4, ..., 1e2)",
     )
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figure (default: %(default)s)",
-    )
+    add_output_dir(parser, "figure")
     arguments = parser.parse_args(argv)
     if (arguments.data is None) != (arguments.target is None):
         parser.error("--data and --target go together")
     return arguments
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        if arguments.data is None:
-            data_sets = bundled_data_sets()
-        else:
-            data_sets = [data_set_from_csv(arguments)]
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    if arguments.data is None:
+        data_sets = bundled_data_sets()
+    else:
+        data_sets = [data_set_from_csv(arguments)]
 
     comparisons = [compare(data_set, arguments.rates) for data_set in data_sets]
     print(table(comparisons))
@@ -401,10 +395,7 @@ def main(argv=None):
     path = arguments.output_dir / "comparison_with_sgd.png"
     draw(comparisons).savefig(path, dpi=150, bbox_inches="tight")
     print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

@@ -43,7 +43,7 @@ from textwrap import fill
 
 import numpy as np
 from csv_stream import InputError
-from interface import choose, panels, show_progress
+from interface import add_output_dir, choose, gives_status, panels, show_progress
 from matplotlib.ticker import LogLocator, NullLocator
 from plot_implicit_updates import data_sets_in, read_diabetes, scaled
 from scipy import sparse
@@ -391,13 +391,7 @@ def parse(argv):
         help="a data set to use, by its name without the suffix; may be repeated "
         f"(default: {' and '.join(PAPER)} of a folder, otherwise all)",
     )
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figure (default: %(default)s)",
-    )
+    add_output_dir(parser, "figure")
     parser.add_argument(
         "--csv", type=Path, metavar="FILE", help="where to write the numbers in it"
     )
@@ -414,26 +408,20 @@ def find(arguments):
     return choose(readers, names) if names else readers
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        if arguments.csv:
-            arguments.csv.parent.mkdir(parents=True, exist_ok=True)
-        # Most of the time goes into kernels, and compiling would take longer.
-        with config_context(engine="numpy"):
-            comparisons = compare_all(find(arguments))
-            if not comparisons:
-                raise InputError("No data set is left; --only chooses others.")
-            regrets = alternating_regrets()
-        if arguments.csv:
-            write_csv(arguments.csv, regrets, comparisons)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    if arguments.csv:
+        arguments.csv.parent.mkdir(parents=True, exist_ok=True)
+    # Most of the time goes into kernels, and compiling would take longer.
+    with config_context(engine="numpy"):
+        comparisons = compare_all(find(arguments))
+        if not comparisons:
+            raise InputError("No data set is left; --only chooses others.")
+        regrets = alternating_regrets()
+    if arguments.csv:
+        write_csv(arguments.csv, regrets, comparisons)
 
     print(table_of_regrets(regrets))
     print(table_of_losses(comparisons))
@@ -443,10 +431,7 @@ def main(argv=None):
     path = arguments.output_dir / "dfeg.png"
     draw(regrets, comparisons).savefig(path, dpi=150, bbox_inches="tight")
     print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

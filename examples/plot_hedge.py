@@ -28,8 +28,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from csv_stream import InputError
-from interface import panels, positive, show_progress
+from interface import add_output_dir, gives_status, panels, positive, show_progress
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
 from plot_no_tuning import FEW_ROWS
@@ -251,44 +250,29 @@ def parse(argv):
         help="how many data sets, those with the most rows, are in the figure "
         "(default: %(default)s)",
     )
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figure (default: %(default)s)",
-    )
+    add_output_dir(parser, "figure")
     return parser.parse_args(argv)
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     comparisons = []
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        readers = chosen_readers(arguments)
-        print("\n".join([LEGEND, HEADER, "-" * len(HEADER)]))
-        with Parallel(n_jobs=arguments.n_jobs) as parallel:
-            for data_set in read_data_sets(readers, arguments.max_rows):
-                comparison = compare(data_set, parallel)
-                print(line(comparison), flush=True)
-                comparisons.append(comparison)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    readers = chosen_readers(arguments)
+    print("\n".join([LEGEND, HEADER, "-" * len(HEADER)]))
+    with Parallel(n_jobs=arguments.n_jobs) as parallel:
+        for data_set in read_data_sets(readers, arguments.max_rows):
+            comparison = compare(data_set, parallel)
+            print(line(comparison), flush=True)
+            comparisons.append(comparison)
     print("\n" + summary(comparisons))
 
     path = arguments.output_dir / "hedge.png"
     most_rows = sorted(comparisons, key=lambda c: -c.course.rows[-1])[: arguments.draw]
     draw(most_rows).savefig(path, dpi=150, bbox_inches="tight")
     print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

@@ -40,7 +40,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 from csv_stream import InputError, open_csv
 from data_folder import holds_classes, read_svm, readers_in
-from interface import choose, panels, positive, show_progress
+from interface import (
+    add_output_dir,
+    choose,
+    gives_status,
+    panels,
+    positive,
+    show_progress,
+)
 from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.datasets import (
@@ -430,13 +437,7 @@ def parse(argv):
         metavar="N",
         help="random orders to average over (default: %(default)s)",
     )
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figures (default: %(default)s)",
-    )
+    add_output_dir(parser, "figures")
     parser.add_argument(
         "--csv", type=Path, metavar="FILE", help="where to write the numbers in them"
     )
@@ -451,30 +452,24 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        if arguments.csv:
-            arguments.csv.parent.mkdir(parents=True, exist_ok=True)
-        if arguments.data_dir is None:
-            readers = bundled_data_sets()
-        else:
-            readers = data_sets_in(arguments.data_dir, arguments.target)
-        if arguments.only:
-            readers = choose(readers, arguments.only)
-        sweeps = sweep_all(readers, arguments.shuffles, arguments.jobs)
-        if not sweeps:
-            raise InputError("No data set is left.")
-        drift = cumulative_losses()
-        if arguments.csv:
-            write_csv(arguments.csv, drift, sweeps)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    if arguments.csv:
+        arguments.csv.parent.mkdir(parents=True, exist_ok=True)
+    if arguments.data_dir is None:
+        readers = bundled_data_sets()
+    else:
+        readers = data_sets_in(arguments.data_dir, arguments.target)
+    if arguments.only:
+        readers = choose(readers, arguments.only)
+    sweeps = sweep_all(readers, arguments.shuffles, arguments.jobs)
+    if not sweeps:
+        raise InputError("No data set is left.")
+    drift = cumulative_losses()
+    if arguments.csv:
+        write_csv(arguments.csv, drift, sweeps)
 
     print(table_of_drift(drift))
     print(table_of_sweeps(sweeps))
@@ -488,10 +483,7 @@ def main(argv=None):
         path = arguments.output_dir / name
         figure.savefig(path, dpi=150, bbox_inches="tight")
         print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

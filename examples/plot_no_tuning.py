@@ -28,12 +28,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from csv_stream import InputError, open_csv
-from interface import panels, positive, rate, separator, show_progress
+from csv_stream import open_csv
+from interface import (
+    add_output_dir,
+    gives_status,
+    panels,
+    positive,
+    rate,
+    separator,
+    show_progress,
+)
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
@@ -483,13 +490,7 @@ def parse(argv):
         metavar="RATE",
         help="learning rates for SGD (default: 1e-5, 1e-4, ..., 1e2)",
     )
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "demo"),
-        metavar="FOLDER",
-        help="where to write the figures (default: %(default)s)",
-    )
+    add_output_dir(parser, "figures")
     parser.add_argument(
         "--jobs",
         type=int,
@@ -503,22 +504,16 @@ def parse(argv):
     return arguments
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     rates = sorted(arguments.rates)
-    try:
-        arguments.output_dir.mkdir(parents=True, exist_ok=True)
-        if arguments.data is None:
-            data_sets = bundled_data_sets()
-        else:
-            data_sets = [data_set_from_csv(arguments)]
-        outcomes = compare(data_sets, rates, arguments.jobs)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    arguments.output_dir.mkdir(parents=True, exist_ok=True)
+    if arguments.data is None:
+        data_sets = bundled_data_sets()
+    else:
+        data_sets = [data_set_from_csv(arguments)]
+    outcomes = compare(data_sets, rates, arguments.jobs)
 
     print(table(data_sets, outcomes, rates))
     for sentence in conclusions(data_sets, outcomes, rates):
@@ -536,10 +531,7 @@ def main(argv=None):
         path = arguments.output_dir / name
         figure.savefig(path, dpi=150, bbox_inches="tight")
         print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

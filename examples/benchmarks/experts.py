@@ -30,9 +30,9 @@ from typing import NamedTuple
 import numpy as np
 from joblib import Parallel, delayed
 from quality import (
-    InputError,
     add_data_options,
     chosen_readers,
+    gives_status,
     in_short,
     one_pass,
     read_data_sets,
@@ -339,31 +339,22 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     results = []
-    try:
-        readers = chosen_readers(arguments)
-        if arguments.output:
-            arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        with Parallel(n_jobs=arguments.n_jobs) as parallel:
-            for data_set in read_data_sets(readers, arguments.max_rows):
-                results.append(measure(data_set, parallel))
-                print(table(results[-1]), flush=True)
-        if arguments.output:
-            write_csv(arguments.output, results)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    readers = chosen_readers(arguments)
+    if arguments.output:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    with Parallel(n_jobs=arguments.n_jobs) as parallel:
+        for data_set in read_data_sets(readers, arguments.max_rows):
+            results.append(measure(data_set, parallel))
+            print(table(results[-1]), flush=True)
+    if arguments.output:
+        write_csv(arguments.output, results)
     print(summary_of_candidates(results))
     print(summary_of_sets(results))
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

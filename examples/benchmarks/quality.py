@@ -71,7 +71,7 @@ from csv_stream import (
     read_frames,
 )
 from data_folder import check_finite, read_npz, read_svm, readers_in
-from interface import positive, processes, show_progress
+from interface import gives_status, positive, processes, show_progress
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000
@@ -597,32 +597,23 @@ def read_data_sets(readers, max_rows):
         raise InputError("No data set is left.")
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     results = {}
-    try:
-        chosen = chosen_readers(arguments)
-        if arguments.output:
-            arguments.output.parent.mkdir(parents=True, exist_ok=True)
-        found = methods()
-        with Parallel(n_jobs=arguments.n_jobs) as parallel:
-            for data_set in read_data_sets(chosen, arguments.max_rows):
-                entries = run_all(data_set, found, parallel)
-                results[data_set.name] = entries
-                print(table(data_set, entries), flush=True)
-        if arguments.output:
-            write_csv(arguments.output, results)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    chosen = chosen_readers(arguments)
+    if arguments.output:
+        arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    found = methods()
+    with Parallel(n_jobs=arguments.n_jobs) as parallel:
+        for data_set in read_data_sets(chosen, arguments.max_rows):
+            entries = run_all(data_set, found, parallel)
+            results[data_set.name] = entries
+            print(table(data_set, entries), flush=True)
+    if arguments.output:
+        write_csv(arguments.output, results)
     print(summary(results))
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

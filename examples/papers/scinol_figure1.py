@@ -47,7 +47,7 @@ from cells import (
     write_csv,
 )
 from csv_stream import InputError
-from interface import positive
+from interface import gives_status, positive
 from joblib import Parallel
 from sklearn.utils import gen_batches
 
@@ -392,34 +392,28 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     after = tuple(range(EVERY, N_TRAIN + 1, EVERY))
     n_runs, distances = arguments.runs, None
-    try:
-        if arguments.deviation_runs < 2:
-            raise InputError("A deviation needs two runs at least.")
-        authors = arguments.authors and read_authors(arguments.authors, after)
-        folder = folder_of_cells(arguments.output)
-        with Parallel(n_jobs=arguments.n_jobs, **ONE_BY_ONE) as parallel:
-            ours = run_all(range(n_runs), after, folder, parallel, "runs")
-            if authors:
-                further = run_all(
-                    range(n_runs, n_runs + arguments.deviation_runs),
-                    COMPARED,
-                    folder,
-                    parallel,
-                    "runs for the deviation",
-                )
-                distances = standard_errors(ours, authors, further, n_runs, after)
-        numbers = arguments.output / "scinol_figure1.csv"
-        write_numbers(numbers, ours, authors, after)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    if arguments.deviation_runs < 2:
+        raise InputError("A deviation needs two runs at least.")
+    authors = arguments.authors and read_authors(arguments.authors, after)
+    folder = folder_of_cells(arguments.output)
+    with Parallel(n_jobs=arguments.n_jobs, **ONE_BY_ONE) as parallel:
+        ours = run_all(range(n_runs), after, folder, parallel, "runs")
+        if authors:
+            further = run_all(
+                range(n_runs, n_runs + arguments.deviation_runs),
+                COMPARED,
+                folder,
+                parallel,
+                "runs for the deviation",
+            )
+            distances = standard_errors(ours, authors, further, n_runs, after)
+    numbers = arguments.output / "scinol_figure1.csv"
+    write_numbers(numbers, ours, authors, after)
 
     print(table_of_losses(ours, authors, after))
     if distances:
@@ -430,10 +424,7 @@ def main(argv=None):
     figure.savefig(path, dpi=150, bbox_inches="tight")
     plt.close(figure)
     print(f"Wrote {path} and {numbers}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())

@@ -62,7 +62,7 @@ from cells import (
     write_csv,
 )
 from csv_stream import InputError, read_frames
-from interface import choose, panels, positive
+from interface import choose, gives_status, panels, positive
 from joblib import Parallel
 from scipy import sparse
 from scipy.special import log_softmax
@@ -680,26 +680,20 @@ def parse(argv):
     return parser.parse_args(argv)
 
 
+@gives_status
 def main(argv=None):
     arguments = parse(argv)
     numbers = arguments.output / "scinol_figure2.csv"
-    try:
-        if arguments.data_dir is None:
-            readers = published_data_sets()
-        else:
-            readers = data_sets_in(arguments.data_dir)
-        if arguments.only:
-            readers = choose(readers, arguments.only)
-        results = run_all(readers, arguments)
-        if not results:
-            raise InputError("No data set is left.")
-        write_numbers(numbers, results)
-    except InputError as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
-        return 2
+    if arguments.data_dir is None:
+        readers = published_data_sets()
+    else:
+        readers = data_sets_in(arguments.data_dir)
+    if arguments.only:
+        readers = choose(readers, arguments.only)
+    results = run_all(readers, arguments)
+    if not results:
+        raise InputError("No data set is left.")
+    write_numbers(numbers, results)
 
     print("Test cross-entropy after the last epoch, with the best rate:\n")
     for result in results:
@@ -713,10 +707,7 @@ def main(argv=None):
         path = arguments.output / f"{name}.png"
         draw(results, what).savefig(path, dpi=150, bbox_inches="tight")
         print(f"Wrote {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    status = main()
-    if status:
-        sys.exit(status)
+    sys.exit(main())
