@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from registry import ENGINES
+from scripts import EXAMPLES
 
 from sklearn_scinol import config_context
 
@@ -26,3 +27,25 @@ def engine(request):
         pytest.skip("numba is not installed")
     with config_context(engine=request.param):
         yield request.param
+
+
+@pytest.fixture
+def load(monkeypatch):
+    """Import a script of the examples by its name."""
+
+    def load(name):
+        module = importlib.import_module(name)
+        # Bars appear after a while, which would make what is printed a matter of time.
+        monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+        return module
+
+    monkeypatch.syspath_prepend(EXAMPLES)
+    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
+    if importlib.util.find_spec("matplotlib") is None:
+        yield load
+        return
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("agg")
+    yield load
+    plt.close("all")

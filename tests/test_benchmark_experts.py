@@ -1,28 +1,25 @@
 """The measurements of candidates for experts, against estimators run one by one."""
 
 import csv
-import importlib
-from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
+from scripts import (
+    assert_refuses,
+    assert_says_that_nothing_is_there,
+    read_data_sets,
+    row_losses,
+    write_data_sets,
+)
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 
 @pytest.fixture
-def example(monkeypatch):
+def example(load):
     """The script, with no wait for a compiler."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
-    module = importlib.import_module("experts")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
     with config_context(engine="numpy"):
-        yield module
+        yield load("experts")
 
 
 @pytest.fixture
@@ -55,32 +52,11 @@ def run(example, capsys):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Amounts in LIBSVM text, three classes as arrays, two in wide sparse rows."""
-    random = np.random.default_rng(0)
-    folder = tmp_path / "data"
-    folder.mkdir()
-    X = random.normal(size=(70, 3))
-    y = 10 * X[:, 0] + random.normal(20, 1, 70)
-    dump_svmlight_file(X, y, str(folder / "amounts.svm"))
-    X = 100 + random.normal(size=(80, 2))
-    y = np.argmax(np.c_[X, np.full(80, 100)], axis=1)
-    np.savez(folder / "three.npz", X=X, y=y)
-    X = np.zeros((60, 1200))
-    X[np.arange(60), random.integers(20, size=60)] = 1.0
-    X[:, -1] = random.normal(size=60)
-    dump_svmlight_file(X, np.sign(X[:, -1]), str(folder / "wide.svm"))
-    return folder
+    return write_data_sets(tmp_path / "data", n_amounts=70, n_three=80)
 
 
 def mean_loss(estimator, data_set):
-    """Of predictions made before each row was learned."""
-    X, y = data_set.X, data_set.y
-    if data_set.n_classes is None:
-        return np.abs(estimator.partial_fit_predict(X, y) - y).mean()
-    log_probabilities = estimator.partial_fit_predict(
-        X, y, classes=np.arange(data_set.n_classes), method="predict_log_proba"
-    )
-    return -log_probabilities[np.arange(len(y)), y].mean()
+    return row_losses(estimator, data_set).mean()
 
 
 # What is measured.
@@ -119,8 +95,7 @@ def test_folder(example, few, run, folder, tmp_path):
             )
             experts[row["expert"]] = float(row["loss"])
 
-    readers = example.chosen_readers(example.parse(["--data-dir", str(folder)]))
-    for data_set in example.read_data_sets(readers, None):
+    for data_set in read_data_sets(example, folder).values():
         regression = data_set.n_classes is None
         by_set = losses[data_set.name]
         assert [*by_set] == [*("SGD*", "all candidates", "two", "default")]
@@ -214,15 +189,7 @@ def test_unusable_files(run, tmp_path):
 
 
 def test_nothing_to_do(run, folder, tmp_path):
-    missing = tmp_path / "missing"
-    assert run("--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
-    assert run("--data-dir", folder, "--only", "four") == (
-        *(2, ""),
-        "No data set has 'four' in its name.\n",
-    )
+    assert_says_that_nothing_is_there(run, folder, tmp_path / "missing")
 
 
 def test_file_that_cannot_be_written(few, run, tmp_path):
@@ -235,7 +202,4 @@ def test_file_that_cannot_be_written(few, run, tmp_path):
 
 @pytest.mark.parametrize("options", [["--max-rows", "0"], ["--n-jobs", "0"]])
 def test_wrong_options(run, options, capsys):
-    with pytest.raises(SystemExit) as exit:
-        run(*options)
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    assert_refuses(run, options, capsys)

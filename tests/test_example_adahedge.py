@@ -1,33 +1,22 @@
 """The example of AdaHedge: bundled data, a user's own files, and what can be wrong."""
 
-import importlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sklearn_scinol import config_context
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def example(monkeypatch):
+def example(load, monkeypatch):
     """The example with three rates, and no wait for a compiler."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES)
-    module = importlib.import_module("plot_adahedge")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+    module = load("plot_adahedge")
     monkeypatch.setattr(module, "RATES", 2.0 ** np.array([-8, 1, 4]))
     with config_context(engine="numpy"):
         yield module
-    plt.close("all")
 
 
 @pytest.fixture

@@ -1,8 +1,6 @@
 """The comparison with a grid search: what is counted, scored, drawn and refused."""
 
-import importlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,23 +9,13 @@ from sklearn.model_selection import StratifiedKFold
 
 from sklearn_scinol import ScInOLClassifier, config_context
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def example(monkeypatch):
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES)
-    module = importlib.import_module("plot_comparison_with_sgd")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+def example(load):
     with config_context(engine="numpy"):
-        yield module
-    plt.close("all")
+        yield load("plot_comparison_with_sgd")
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """The example of DFEG: bundled data, a folder of data sets, and what can be wrong."""
 
 import csv
-import importlib
 import re
 from functools import partial
-from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -14,28 +12,20 @@ from sklearn.datasets import dump_svmlight_file
 
 from sklearn_scinol.baselines import BaselineRegressor
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def example(monkeypatch):
+def example(load, monkeypatch):
     """The example with five rates, where nothing can be downloaded."""
-    import matplotlib.pyplot as plt
 
     def fetch(**options):
         raise URLError("there is no network")
 
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES)
-    module = importlib.import_module("plot_dfeg")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+    module = load("plot_dfeg")
     monkeypatch.setattr(module, "fetch_california_housing", fetch)
     monkeypatch.setattr(module, "RATES", 2.0 ** np.array([-10, -4, 1, 6, 12]))
-    yield module
-    plt.close("all")
+    return module
 
 
 @pytest.fixture

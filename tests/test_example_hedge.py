@@ -1,19 +1,20 @@
 """The example of mixtures that need no tuning, against estimators run one by one."""
 
-import importlib
-from pathlib import Path
-
 import numpy as np
 import pytest
+from scripts import (
+    assert_refuses,
+    assert_says_that_nothing_is_there,
+    read_data_sets,
+    row_losses,
+    write_data_sets,
+)
 from sklearn.base import clone
-from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
 
 #: Those that SGD* tries.
 RATES = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0]
@@ -22,18 +23,10 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def example(monkeypatch):
+def example(load):
     """The example, with no wait for a compiler."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES)
-    module = importlib.import_module("plot_hedge")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
     with config_context(engine="numpy"):
-        yield module
-    plt.close("all")
+        yield load("plot_hedge")
 
 
 @pytest.fixture
@@ -52,27 +45,12 @@ def run(example, tmp_path, capsys):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Amounts in LIBSVM text, three classes as arrays, two in wide sparse rows."""
-    random = np.random.default_rng(0)
-    folder = tmp_path / "data"
-    folder.mkdir()
-    X = random.normal(size=(120, 5)) * (random.random((120, 5)) < 0.5)
-    y = 10 * X[:, 0] + random.normal(20, 1, 120)
-    dump_svmlight_file(X, y, str(folder / "amounts.svm"))
-    X = 100 + random.normal(size=(90, 2))
-    y = np.argmax(np.c_[X, np.full(90, 100)], axis=1)
-    np.savez(folder / "three.npz", X=X, y=y)
-    X = np.zeros((60, 1200))
-    X[np.arange(60), random.integers(20, size=60)] = 1.0
-    X[:, -1] = random.normal(size=60)
-    dump_svmlight_file(X, np.sign(X[:, -1]), str(folder / "wide.svm"))
-    return folder
+    return write_data_sets(tmp_path / "data", n_amounts=120, n_three=90)
 
 
 @pytest.fixture
 def data_sets(example, folder):
-    readers = example.chosen_readers(example.parse(["--data-dir", str(folder)]))
-    return {data.name: data for data in example.read_data_sets(readers, None)}
+    return read_data_sets(example, folder)
 
 
 def lines_by_name(out):
@@ -80,18 +58,6 @@ def lines_by_name(out):
     _, _, body = out.partition("\n---")
     lines = body.splitlines()[1:]
     return {fields[0]: fields[1:] for fields in map(str.split, lines) if fields}
-
-
-def row_losses(estimator, data_set):
-    """Losses of predictions made before each row was learned."""
-    X, y = data_set.X, data_set.y
-    if data_set.n_classes is None:
-        return np.abs(estimator.partial_fit_predict(X, y) - y)
-    classes = np.arange(data_set.n_classes)
-    log_probabilities = estimator.partial_fit_predict(
-        X, y, classes=classes, method="predict_log_proba"
-    )
-    return -log_probabilities[np.arange(len(y)), y]
 
 
 # Numbers.
@@ -242,15 +208,7 @@ def test_unusable_files(run, folder):
 
 
 def test_nothing_to_do(run, folder, tmp_path):
-    missing = tmp_path / "missing"
-    assert run("--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
-    assert run("--data-dir", folder, "--only", "four") == (
-        *(2, ""),
-        "No data set has 'four' in its name.\n",
-    )
+    assert_says_that_nothing_is_there(run, folder, tmp_path / "missing")
 
 
 def test_folder_that_cannot_be_written(example, tmp_path, capsys):
@@ -264,7 +222,4 @@ def test_folder_that_cannot_be_written(example, tmp_path, capsys):
     "options", [["--draw", "0"], ["--max-rows", "x"], ["--n-jobs", "0"]]
 )
 def test_wrong_options(run, options, capsys):
-    with pytest.raises(SystemExit) as exit:
-        run(*options)
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    assert_refuses(run, options, capsys)

@@ -1,7 +1,6 @@
 """The table of one-pass losses, against plain loops over the rows."""
 
 import csv
-import importlib
 import re
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scripts import assert_says_that_nothing_is_there
 from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
@@ -23,8 +23,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 #: Larger sets, where they lie next to the project.
 FOLDER = Path(__file__).parents[2] / "shared" / "data"
 
@@ -32,13 +30,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def example(monkeypatch):
+def example(load, monkeypatch):
     """The script, where neither Vowpal Wabbit nor river is installed."""
-    monkeypatch.syspath_prepend(EXAMPLES)
-    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
-    module = importlib.import_module("quality")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+    module = load("quality")
     installed = module.find_spec
     monkeypatch.setattr(
         module,
@@ -544,18 +538,10 @@ def test_without_pandas(example, run, folder, monkeypatch):
 
 
 def test_nothing_to_do(run, folder, tmp_path):
-    missing = tmp_path / "missing"
-    assert run("--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
+    assert_says_that_nothing_is_there(run, folder, tmp_path / "missing")
     status, out, err = run("--data-dir", tmp_path)
     assert (status, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"There is no data set in {tmp_path}: ")
-    assert run("--data-dir", folder, "--only", "four") == (
-        *(2, ""),
-        "No data set has 'four' in its name.\n",
-    )
 
 
 @pytest.mark.parametrize(

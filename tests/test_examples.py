@@ -2,9 +2,7 @@
 
 import csv as csv_format
 import gzip
-import importlib
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,26 +10,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from sklearn_scinol import config_context
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
-
-
-@pytest.fixture
-def load(monkeypatch):
-    """Import an example by its name."""
-    import matplotlib.pyplot as plt
-
-    def load(name):
-        module = importlib.import_module(name)
-        # Bars appear after a while, which would make what is printed a matter of time.
-        monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
-        return module
-
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES)
-    yield load
-    plt.close("all")
 
 
 @pytest.fixture
