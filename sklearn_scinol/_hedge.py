@@ -566,9 +566,9 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
 
     Notes
     -----
-    The default experts were chosen from ScInOL1 and 2, FreeGrad, coin
-    betting, CoCoB, and NAG, AdaGrad and AdaOGD at rates that are powers of 2, on raw,
-    centred or standardised features, by the losses of one pass over 25 real data sets
+    The default experts were chosen from ScInOL1 and 2, FreeGrad, coin betting, CoCoB,
+    and NAG, AdaGrad and AdaOGD at rates that are powers of 2, on raw, centred or
+    standardised features, by the losses of one pass over 25 real data sets
     (``examples/benchmarks/experts.py``). On the 7 with targets that are numbers the
     absolute error of the mixture is at most 1.019 times that of the best of its
     experts, and on all of them below that of stochastic gradient descent with the best

@@ -6,9 +6,9 @@ import pickle
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-import joblib
 import numpy as np
 import pytest
+from copies import COPIES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_kernels import KERNELS, KernelModel
@@ -938,33 +938,10 @@ def test_frames(case, engine):
 # Copies, and what happens when learning fails.
 
 
-def through_pickle(estimator, path):
-    return pickle.loads(pickle.dumps(estimator))
-
-
-def through_joblib(estimator, path):
-    joblib.dump(estimator, path)
-    return joblib.load(path)
-
-
-def mapped(estimator, path):
-    joblib.dump(estimator, path)
-    return joblib.load(path, mmap_mode="r")
-
-
 @representatives
 @pytest.mark.parametrize("max_support", [None, 19])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize(
-    "through",
-    [
-        through_pickle,
-        through_joblib,
-        mapped,
-        lambda estimator, path: copy.deepcopy(estimator),
-    ],
-    ids=["pickle", "joblib", "joblib-mapped", "deepcopy"],
-)
+@pytest.mark.parametrize("through", COPIES.values(), ids=COPIES)
 def test_copies_go_on(case, max_support, container, through, engine, tmp_path):
     X, y = stream(case, 60)
     X, rows = container(X), np.split(np.arange(len(y)), [18, 19, 21])

@@ -7,13 +7,12 @@ NumPy runs every algorithm. Compiled are those that take all kinds of kernels to
 """
 
 import copy
-import pickle
 from fractions import Fraction
 from functools import partial
 
-import joblib
 import numpy as np
 import pytest
+from copies import COPIES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import LOSSES
@@ -261,20 +260,6 @@ def test_prediction_is_what_is_charged(case, layout, engine):
         assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
 
 
-def through_pickle(estimator, path):
-    return pickle.loads(pickle.dumps(estimator))
-
-
-def through_joblib(estimator, path):
-    joblib.dump(estimator, path)
-    return joblib.load(path)
-
-
-def mapped(estimator, path):
-    joblib.dump(estimator, path)
-    return joblib.load(path, mmap_mode="r")
-
-
 @cases
 @layouts
 def test_copies_go_on(case, layout, engine, tmp_path):
@@ -282,10 +267,7 @@ def test_copies_go_on(case, layout, engine, tmp_path):
     X, half = layout.container(X), len(y) // 2
     original = make(case, layout)
     case.partial_fit(original, X[:half], y[:half])
-    copies = [
-        through(original, tmp_path / "model")
-        for through in (through_pickle, through_joblib, mapped)
-    ]
+    copies = [through(original, tmp_path / "model") for through in COPIES.values()]
     new = X[half:]
     decision = case.decision(original, new)
     charged = case.charged(original, X[half:], y[half:])

@@ -1,4 +1,8 @@
-"""The loops over dense and sparse rows."""
+"""The loops over dense and sparse rows.
+
+Both end a row with the same lines. In a function of their own, which had to be given
+the parts that it calls, these took 50 ns a row more.
+"""
 
 from functools import cache
 
