@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format benchmark clean
+.PHONY: help demo test lint format doc benchmark mutants clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -21,6 +21,9 @@ demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
+mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
+	@$(BIN)/python tests/mutations.py $(ARGS)
+
 lint: $(VENV)/dev.stamp ## check style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -29,18 +32,23 @@ format: $(VENV)/dev.stamp ## put style and formatting right
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings being errors
+	@rm -rf doc/generated doc/_build
+	@$(BIN)/sphinx-build -W --keep-going -q $(ARGS) doc doc/_build
+
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
 	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
 
 clean: ## remove the environment and all that tests and builds leave behind
-	rm -rf $(VENV) build dist .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist doc/generated doc/_build .hypothesis .pytest_cache .ruff_cache
 	find sklearn_scinol tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 # The package is installed as a link to this folder, so only a change of its metadata
 # makes it necessary to install it again.
 $(VENV)/demo.stamp: EXTRAS := plot,progress,frames
 $(VENV)/dev.stamp: EXTRAS := dev
-$(VENV)/demo.stamp $(VENV)/dev.stamp: pyproject.toml | $(VENV)/venv.stamp
+$(VENV)/doc.stamp: EXTRAS := doc
+$(VENV)/demo.stamp $(VENV)/dev.stamp $(VENV)/doc.stamp: pyproject.toml | $(VENV)/venv.stamp
 	@echo "Installing sklearn-scinol[fast,$(EXTRAS)] into $(VENV) ..."
 	@$(PIP) install --only-binary numba,llvmlite -e ".[fast,$(EXTRAS)]" \
 	    2> $(VENV)/pip.log || { \

@@ -14,10 +14,10 @@ extensions = [
     "sphinx.ext.mathjax",
 ]
 myst_enable_extensions = ["dollarmath"]
+templates_path = ["_templates"]  # pages of classes with all methods, inherited ones too
 autosummary_generate = True
 numpydoc_show_class_members = False
-autodoc_default_options = {"members": True, "inherited-members": False}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
 # Docstrings inherited from scikit-learn refer to its own guide and glossary.
 suppress_warnings = ["ref.ref", "ref.term"]
 html_theme = "pydata_sphinx_theme"

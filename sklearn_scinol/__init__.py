@@ -1,13 +1,22 @@
 """Online learning that needs no tuning, as scikit-learn estimators."""
 
-from ._adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
-from ._config import config_context, get_config, set_config
-from ._dfeg import DFEGClassifier, DFEGRegressor
-from ._hedge import HedgeClassifier, HedgeRegressor
-from ._implicit import AdaImplicitClassifier, AdaImplicitRegressor
-from ._scinol import ScInOLClassifier, ScInOLRegressor
+import sys
+from importlib import import_module
+
+from .config import config_context, get_config, set_config
+from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
+from .estimators.dfeg import DFEGClassifier, DFEGRegressor
+from .estimators.hedge import HedgeClassifier, HedgeRegressor
+from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
+from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
 
 __version__ = "0.1.0"
+
+# Where estimators were before they had a folder: pickles of that time name it.
+for _moved in "adaftrl", "dfeg", "hedge", "implicit", "scinol":
+    sys.modules[f"{__name__}._{_moved}"] = import_module(
+        f".estimators.{_moved}", __name__
+    )
 
 __all__ = [
     "AdaFTRLClassifier",

@@ -19,9 +19,14 @@ __all__ = [
     "exact",
     "exp",
     "expm1",
+    "inverse_root",
     "larger",
+    "log1p",
+    "log_sum_exp",
+    "norm",
     "portable",
     "smaller",
+    "softmax",
     "squared_scale",
 ]
 
@@ -35,6 +40,9 @@ SMALLEST_SCALE = 1e-150
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
 #: square of it, and its sum over any number of features, is finite.
 LARGEST_WEALTH = 1e150
+
+#: Between these, a sum of squares has lost nothing to the ends of the range.
+SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
 
 #: The functions that formulas may call: a compiling engine registers them. Those that
 #: are exact it must compile operation for operation; in others it may reorder sums and
@@ -77,6 +85,37 @@ def exp(x):
 def expm1(x):
     """Exponential minus 1; from ``x = 708`` on, something not smaller than there."""
     return np.expm1(x)
+
+
+def log1p(x):
+    """Logarithm of 1 + x, for x from 0 to 1."""
+    return np.log1p(x)
+
+
+def inverse_root(x):
+    """One over the square root, for x from :data:`TINY` on; 0 for infinity."""
+    return 1.0 / np.sqrt(x)
+
+
+def softmax(p, out):
+    """Exponentials of a row of numbers, divided by their sum, into `out`."""
+    np.exp(p - np.maximum.reduce(p), out=out)
+    out /= np.add.reduce(out)
+
+
+def log_sum_exp(p):
+    """Logarithm of the sum of the exponentials of a row of numbers."""
+    largest = np.maximum.reduce(p)
+    return largest + np.log(np.add.reduce(np.exp(p - largest)))
+
+
+@exact
+def norm(a, b):
+    """Root of the sum of two squares: where these are in range, without a call."""
+    square = a * a + b * b
+    if SMALLEST_SQUARE < square < LARGEST_SQUARE:
+        return np.sqrt(square)
+    return np.hypot(a, b)
 
 
 @portable

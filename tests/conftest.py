@@ -1,6 +1,8 @@
 """Fixtures of all tests."""
 
 import importlib.util
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import settings
 from registry import ENGINES
 from scripts import EXAMPLES
 
+import sklearn_scinol
 from sklearn_scinol import config_context
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
@@ -21,12 +24,34 @@ def seed():
 
 
 @pytest.fixture(params=ENGINES)
-def engine(request):
-    """The name of an engine, which is in use while the test runs."""
-    if request.param == "numba" and importlib.util.find_spec("numba") is None:
-        pytest.skip("numba is not installed")
-    with config_context(engine=request.param):
+def engine(request, monkeypatch):
+    """The name of an engine, which is in use while the test runs.
+
+    "uncompiled" is the compiled one, with its loops run as they stand: the same lines,
+    without waiting for the compiler. Tests that need them compiled ask for "numba".
+    """
+    name = request.param
+    if name != "numpy":
+        numba = pytest.importorskip("numba", reason="numba is not installed")
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", name == "uncompiled")
+        name = "numba"
+    with config_context(engine=name):
         yield request.param
+
+
+@pytest.fixture
+def numpy_engine():
+    """What has nothing to do with engines needs no compiler."""
+    with config_context(engine="numpy"):
+        yield
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the package, to be changed."""
+    source = Path(sklearn_scinol.__file__).parent
+    ignore = shutil.ignore_patterns("__pycache__")
+    return shutil.copytree(source, tmp_path / source.name, ignore=ignore)
 
 
 @pytest.fixture

@@ -5,21 +5,36 @@ parameter `loss` or `algorithm` may take, is a case from then on. An estimator w
 choice of algorithms has the name of its only one here.
 
 `CASES` has every algorithm with every loss. What does not depend on the loss is tested
-with `REPRESENTATIVES`: each algorithm with the default loss of each estimator.
+with `REPRESENTATIVES`: each algorithm with the default loss of each estimator; what
+does not depend on much else, either, with a selection of these, see `thinned`. What
+learners have, such as invariance to scale, is read off them; whether they have it is
+tested in `test_learners.py`.
+
+Most tests run on the engines `ENGINES`, of which the second is the compiled one with
+its loops left uncompiled. `compiled_runs` selects what really is compiled.
 """
 
-from inspect import isclass
+from functools import cache
+from inspect import isclass, signature
+from itertools import combinations, product
 from typing import NamedTuple
+from zlib import crc32
 
 import naive
 import numpy as np
+import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 
 import sklearn_scinol
-from sklearn_scinol import baselines
+from sklearn_scinol import baselines, learners
+from sklearn_scinol.learners import interface
 
-ENGINES = ("numpy", "numba")
+#: See the fixture `engine`.
+ENGINES = ("numpy", "uncompiled")
+
+#: For what has nothing to do with engines, or takes too long on two of them.
+in_numpy = pytest.mark.usefixtures("numpy_engine")
 
 PUBLIC_ESTIMATORS = [
     public
@@ -48,29 +63,16 @@ CHOICES = {"AdaFTRL": "tuning"}
 #: The algorithm of estimators that have no choice.
 ONLY = {"DFEG": "dfeg"}
 
-#: Algorithms that solve for each output by itself.
-IMPLICIT = {"adaimplicit", "iomd"}
-
 #: Other names of an algorithm.
 SYNONYMS_OF_ALGORITHMS = {"sgd": "ogd"}
 
-#: Algorithms that need a loss with a bounded slope, where others have a choice.
-BOUNDED = {"k17", "freegrad", "coin"}
-
-#: Algorithms of which no bound on the regret is known here.
-WITHOUT_BOUND = {"adagrad", "adam", "nag", "sfmd", "cocob"} | BOUNDED
-
-#: Algorithms whose predictions do not change with the unit of a feature.
-SCALE_INVARIANT = {"scinol1", "scinol2", "nag", "sfmd", "k17", "freegrad", "coin"}
-
-#: Competitors whose weights depend on their coordinate's state alone.
-STORE_WEIGHTS = {"adagrad", "sfmd", "cocob", "freegrad", "coin"}
-
-#: Algorithms that divide by the number of features.
-COUNT_FEATURES = {"sfmd", "k17"}
-
-#: Algorithms that can keep their weights in a ball.
-IN_BALL = IMPLICIT | {"ogd", "adaogd"}
+#: Learners by the names of algorithms, those without a choice as well.
+LEARNERS = {
+    **learners.ALGORITHMS,
+    "dfeg": learners.DFEG,
+    "koolen": learners.AdaFTRL,
+    "orabona_pal": learners.AdaFTRL,
+}
 
 #: Another value of an algorithm's own parameter, where that is not a scale of steps.
 PARAMETERS = {
@@ -104,8 +106,33 @@ class Case(NamedTuple):
     radius: float | None = None
 
     @property
+    def learner(self):
+        return LEARNERS[self.algorithm]
+
+    @property
+    def traits(self):
+        return interface.traits(self.learner)
+
+    @property
     def classifies(self):
         return is_classifier(self.estimator())
+
+    @property
+    def counts_features(self):
+        """Whether the algorithm divides by the number of features."""
+        return "n_coordinates" in self.learner.parameters.values()
+
+    @property
+    def may_have_ball(self):
+        """Whether weights can be kept in a ball, and need not."""
+        unbounded = self.estimator().get_params().get("radius", 0.0) is None
+        return self.traits.in_ball and unbounded
+
+    @property
+    def stores_weights(self):
+        """Whether weights depend on their coordinate's state alone."""
+        has = self.traits
+        return not (has.by_row or has.reaches or has.touches_all)
 
     def make(self, **parameters):
         """The estimator; without centring, unless that is asked for."""
@@ -181,12 +208,12 @@ class Case(NamedTuple):
 
     @property
     def has_bound(self):
-        return self.algorithm not in WITHOUT_BOUND
+        return self.traits.bounds_regret
 
     @property
     def is_joint(self):
         """Whether the loss couples the outputs."""
-        joint = self.loss == "log_loss" and self.algorithm not in IMPLICIT
+        joint = self.loss == "log_loss" and not self.traits.implicit
         return joint and self.n_outputs > 1
 
     def reference_loss(self):
@@ -253,7 +280,10 @@ CASES = [
     for loss in options(estimator, "loss")
     for algorithm in algorithms(estimator)
     for n_outputs in outputs(estimator, loss)
-    if not (algorithm in BOUNDED and loss.startswith("squared"))
+    if not (
+        interface.traits(LEARNERS[algorithm]).bounded_gradients
+        and loss.startswith("squared")
+    )
 ]
 REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]
 # What is averaged does not depend on the loss: the default of the classifiers will do.
@@ -261,14 +291,13 @@ REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]
 AVERAGING = [
     case._replace(average=15)
     for case in REPRESENTATIVES
-    if case.classifies and case.algorithm not in STORE_WEIGHTS
+    if case.classifies and not case.stores_weights
 ]
 # The ball is small enough to matter. The step on it depends on the loss where implicit.
 ON_BALL = [
     case._replace(radius=0.7)
     for case in CASES
-    if case.algorithm in IN_BALL
-    and (case.algorithm in IMPLICIT or case in REPRESENTATIVES)
+    if case.may_have_ball and (case.traits.implicit or case in REPRESENTATIVES)
 ]
 ON_BALL += [case._replace(average=15) for case in ON_BALL if case.algorithm == "iomd"]
 CASES += AVERAGING + ON_BALL
@@ -276,16 +305,17 @@ REPRESENTATIVES += AVERAGING
 REPRESENTATIVES += [
     case
     for case in ON_BALL
-    if case.algorithm in IMPLICIT and case.loss == case.estimator().loss
+    if case.traits.implicit and case.loss == case.estimator().loss
 ]
 
 
 class Layout(NamedTuple):
-    """How rows are given, and whether they are centred."""
+    """How rows are given, and whether they are centred and scaled."""
 
     name: str
     center: bool
     container: type
+    scale: bool = False
 
     def __str__(self):
         return self.name
@@ -296,3 +326,111 @@ LAYOUTS = [
     Layout("centred", True, np.array),
     Layout("sparse", False, sparse.csr_array),
 ]
+SCALED_LAYOUTS = [
+    layout._replace(name=name, scale=True)
+    for layout, name in zip(
+        LAYOUTS, ["dense-scaled", "standardised", "sparse-scaled"], strict=True
+    )
+]
+
+
+def thinned(cases, **of_test):
+    """Run a test with some of all combinations of cases and of values of its factors.
+
+    Each algorithm meets each combination of the factors, and each case is there. Which
+    case of an algorithm (a kind of estimator, a number of outputs, averaging, a ball)
+    meets which combination is another for each test. If the test takes an engine, that
+    is another factor.
+    """
+    of_algorithm = {}
+    for case in cases:
+        of_algorithm.setdefault(case.algorithm, []).append(case)
+
+    def mark(test):
+        takes_engine = "engine" in signature(test).parameters
+        factors = of_test | ({"engine": ENGINES} if takes_engine else {})
+        values = [*product(*factors.values())]
+        shift = crc32(test.__name__.encode())
+        chosen = [
+            (variants[i % len(variants)], *values[(i + shift) % len(values)])
+            for variants in of_algorithm.values()
+            for i in range(max(len(variants), len(values)))
+        ]
+        ids = ["-".join(map(name_of, run)) for run in chosen]
+        return pytest.mark.parametrize(
+            ("case", *factors), chosen, ids=ids, indirect=["engine"] * takes_engine
+        )(test)
+
+    return mark
+
+
+def name_of(value):
+    return value.__name__ if callable(value) else str(value)
+
+
+# What is compiled.
+
+
+class Run(NamedTuple):
+    """A case in a layout, perhaps with a standardised target: a compiled kernel."""
+
+    case: Case
+    layout: Layout
+    standardize_target: bool
+
+    def make(self, **parameters):
+        if self.case.has("standardize_target"):
+            parameters["standardize_target"] = self.standardize_target
+        layout = self.layout
+        return self.case.make(center=layout.center, scale=layout.scale, **parameters)
+
+    @property
+    def pairs(self):
+        """What the kernel puts together, each as a pair of levels."""
+        case, has, layout = self.case, self.case.traits, self.layout
+        kind = has.by_row, has.implicit, has.folds, has.reaches, has.touches_all
+        loss = case.loss, case.is_joint
+        rest = [
+            ("several", case.n_outputs > 1),
+            ("average", case.average > 0),
+            ("ball", case.radius is not None),
+            ("target", self.standardize_target),
+        ]
+        pairs = [*combinations([kind, loss, layout.name, *rest], 2)]
+        # Pairs of an algorithm and a loss, or a layout, are too many to compile.
+        is_sparse = layout.container is not np.array
+        return [*pairs, *product([case.algorithm], [("sparse", is_sparse), *rest])]
+
+    def __str__(self):
+        name = f"{self.case}-{self.layout}"
+        return name + ("-target" if self.standardize_target else "")
+
+
+def possible_runs():
+    for case in CASES:
+        if case.average or case.radius is not None:
+            continue
+        radii = (None, 0.7) if case.may_have_ball else (None,)
+        targets = (False, True) if case.has("standardize_target") else (False,)
+        for average, radius in product((0, 15), radii):
+            variant = case._replace(average=average, radius=radius)
+            for layout, target in product([*LAYOUTS, *SCALED_LAYOUTS], targets):
+                yield Run(variant, layout, target)
+
+
+@cache
+def compiled_runs():
+    """A covering design: each pair of `Run.pairs` that is possible is in some run.
+
+    Greedily, the run that covers most pairs that no run has covered yet comes next.
+    """
+    number_of, runs = {}, {}
+    for run in possible_runs():
+        numbers = {number_of.setdefault(p, len(number_of)) for p in run.pairs}
+        runs[run] = sum(1 << number for number in numbers)
+    missing, chosen = (1 << len(number_of)) - 1, []
+    while missing:
+        best = max(runs, key=lambda run: (runs[run] & missing).bit_count())
+        missing &= ~runs[best]
+        chosen.append(best)
+    return chosen

@@ -39,7 +39,7 @@ def used(monkeypatch):
         names.append(engine.__name__.rpartition(".")[2])
         return engine
 
-    monkeypatch.setattr(sklearn_scinol._model, "get_engine", spy)
+    monkeypatch.setattr(sklearn_scinol.models.linear, "get_engine", spy)
     return names
 
 
@@ -121,7 +121,7 @@ def test_threads_have_their_own():
 def test_numpy_is_used_when_asked_for(used):
     with config_context(engine="numpy"):
         ScInOLRegressor().partial_fit(X, y)
-    assert set(used) == {"_numpy"}
+    assert set(used) == {"numpy_engine"}
 
 
 @pytest.mark.skipif(no_numba, reason="numba is not installed")
@@ -129,7 +129,7 @@ def test_numpy_is_used_when_asked_for(used):
 def test_numba_is_used_where_it_is_installed(engine, used):
     with config_context(engine=engine):
         ScInOLRegressor().partial_fit(X, y)
-    assert set(used) == {"_numba"}
+    assert set(used) == {"numba_engine"}
 
 
 @pytest.mark.skipif(no_numba, reason="numba is not installed")
@@ -140,13 +140,13 @@ def test_engine_may_change_between_chunks(used):
     with config_context(engine="numpy"):
         given.partial_fit(X[10:20], y[10:20])
     given.partial_fit(X[20:], y[20:])
-    assert used == ["_numba", "_numpy", "_numba"]
+    assert used == ["numba_engine", "numpy_engine", "numba_engine"]
     assert_allclose(given.coef_, expected.coef_, rtol=1e-12)
 
 
 def test_auto_does_without_numba(used, without_numba):
     ScInOLRegressor().partial_fit(X, y)
-    assert set(used) == {"_numpy"}
+    assert set(used) == {"numpy_engine"}
 
 
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, ScInOLRegressor])

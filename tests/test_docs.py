@@ -1,12 +1,17 @@
-"""What README and guide show runs."""
+"""What README and guide show runs, and what CONTRIBUTING shows is there."""
 
+import inspect
 import re
+import textwrap
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from sklearn_scinol.learners import ScInOL2
+
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["README.md", "doc/guide.md"])
@@ -22,3 +27,31 @@ def test_python_blocks(page, tmp_path, monkeypatch):
         # Blank lines before it, so that a traceback has the line of the page.
         source = "\n" * text.count("\n", 0, block.start(1)) + block[1]
         exec(compile(source, ROOT / page, "exec"), namespace)
+
+
+def test_source_in_contributing():
+    """It is that of today."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    source = inspect.getsource(ScInOL2)
+    blocks = [textwrap.dedent(block[1]) for block in BLOCK.finditer(text)]
+    assert len(blocks) == 2
+    for block in blocks:
+        assert textwrap.indent(block, "    ") in source
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
+def test_files_that_are_named(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:sklearn_scinol|tests|examples|doc)/[\w./*]*)", text)
+    named += re.findall(r"\]\(((?:doc|examples)/[\w./]+)", text)
+    assert named
+    for name in named:
+        assert list(ROOT.glob(name)), name
+
+
+def test_public_names_are_in_the_api():
+    text = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
+    for part in text.split(".. currentmodule:: ")[1:]:
+        module, *names = part.split()
+        listed = {name for name in names if name.isidentifier()}
+        assert {*import_module(module).__all__} <= listed

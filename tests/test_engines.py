@@ -1,13 +1,11 @@
 """Engines beyond their numbers: what is compiled when, and what is kept on disk."""
 
+import copy
 import decimal
 import importlib.util
 import json
 import os
 import re
-import shutil
-import subprocess
-import sys
 import textwrap
 from decimal import Decimal
 from pathlib import Path
@@ -17,10 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from packages import run
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
-import sklearn_scinol
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitClassifier,
@@ -39,31 +37,34 @@ pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
 )
 
-PACKAGE = Path(sklearn_scinol.__file__).parent
-
 
 # What is compiled.
 
 
 @pytest.fixture
 def kernels(monkeypatch):
-    """The kernels that are in use while the test runs, each once."""
-    from sklearn_scinol.engines._numba import _combination, _linear
+    """The compiled loops that are called while the test runs, each once.
 
-    found = {}
+    Of each there is another, which has not been called before.
+    """
+    from sklearn_scinol.engines.numba_engine.compiling import Loop
 
-    def spy_on(get_kernel):
-        def spy(*args, **keywords):
-            kernel = get_kernel(*args, **keywords)
-            found[id(kernel)] = kernel
-            return kernel
+    found, call = {}, Loop.__call__
 
-        return spy
+    def spy(loop, *arguments):
+        if id(loop) not in found:
+            found[id(loop)] = copy.copy(loop)
+            vars(found[id(loop)]).pop("dispatcher", None)
+        return call(found[id(loop)], *arguments)
 
-    for module in _linear, _combination:
-        monkeypatch.setattr(module, "_kernel", spy_on(module._kernel))
+    monkeypatch.setattr(Loop, "__call__", spy)
     with config_context(engine="numba"):
         yield found
+
+
+def signatures(kernels):
+    """For which types of arguments each loop was compiled."""
+    return [list(kernel.dispatcher.signatures) for kernel in kernels.values()]
 
 
 def read_only(array):
@@ -114,10 +115,9 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     else:
         y = rng.normal(size=(20, n_outputs) if n_outputs > 1 else 20)
     learn(estimator, container(X), y)
-    assert len(kernels) == 1
-    (kernel,) = kernels.values()
-    signatures = kernel.signatures
-    assert len(signatures) == 1
+    loops, compiled_for = [*kernels.values()], signatures(kernels)
+    assert len(loops) == 2  # that over rows, and that of losses
+    assert [*map(len, compiled_for)] == [1, 1]
 
     weight = np.arange(20) % 3 / 2
     if container is np.array:
@@ -164,8 +164,8 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
             keywords = {"classes": np.unique(y)} if is_classifier(estimator) else {}
             other.partial_fit(rows, y[:n_samples], **keywords)
 
-    assert list(kernels.values()) == [kernel]
-    assert kernel.signatures == signatures
+    assert list(kernels.values()) == loops
+    assert signatures(kernels) == compiled_for
 
 
 def test_parameters_are_not_compiled_in(kernels):
@@ -174,8 +174,7 @@ def test_parameters_are_not_compiled_in(kernels):
         for initial_wealth in (1, 0.5):
             parameters = {"epsilon": epsilon, "initial_wealth": initial_wealth}
             ScInOLRegressor(loss="huber", **parameters).partial_fit(X, y)
-    (kernel,) = kernels.values()
-    assert len(kernel.signatures) == 1
+    assert [*map(len, signatures(kernels))] == [1, 1]
 
 
 # What is compiled in place of NumPy's functions.
@@ -234,57 +233,21 @@ def test_compiled_exponentials_call_nothing():
 
 
 LEARN = textwrap.dedent("""
-    import json, sys
+    import gc, json
     import numpy as np
     from sklearn_scinol import ScInOLRegressor
     X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
     model = ScInOLRegressor().partial_fit(X, X[:, 0])
-    from sklearn_scinol import _model
-    from sklearn_scinol.engines._numba import _linear
-    kernel = _linear._kernel(
-        type(model._model.learner),
-        type(model._model.loss),
-        sparse=False,
-        center=True,
-        unit_variance=False,
-        standard_target=False,
-        single_output=True,
-        average=False,
-    )
+    from sklearn_scinol.engines.numba_engine.compiling import Loop
+    loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
+    (kernel,) = [loop for loop in loops if loop._function.__name__ == "learn_rows"]
     print(json.dumps({
         "coef": model.coef_.tolist(),
-        "folder": kernel.stats.cache_path,
-        "hits": sum(kernel.stats.cache_hits.values()),
-        "misses": sum(kernel.stats.cache_misses.values()),
+        "folder": kernel.dispatcher.stats.cache_path,
+        "hits": sum(kernel.dispatcher.stats.cache_hits.values()),
+        "misses": sum(kernel.dispatcher.stats.cache_misses.values()),
     }))
 """)
-
-
-@pytest.fixture
-def package(tmp_path):
-    """A copy of the package, to be changed."""
-    ignore = shutil.ignore_patterns("__pycache__")
-    return shutil.copytree(PACKAGE, tmp_path / PACKAGE.name, ignore=ignore)
-
-
-def run(code, package, **environment):
-    """What a new process with this package prints."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(package.parent),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **environment,
-    }
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        env=environment,
-        cwd=package.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def learn_in_new_process(package, **environment):
@@ -327,7 +290,7 @@ def test_no_place_for_a_cache(package, tmp_path):
     """All is compiled for the process alone, without a word."""
     file = tmp_path / "file"
     file.touch()
-    folder = package / "engines" / "_numba" / "__pycache__"
+    folder = package / "engines" / "numba_engine" / "__pycache__"
     folder.touch()  # as a file, which stops even the superuser
     nowhere = str(file / "nowhere")
     learned = learn_in_new_process(
@@ -340,16 +303,38 @@ def test_no_place_for_a_cache(package, tmp_path):
     assert_allclose(learned["coef"], expected.coef_, rtol=1e-12)
 
 
+DIGESTS = """
+from sklearn_scinol.engines.numba_engine.compiling import source_digest
+from sklearn_scinol.learners import DFEG, ScInOL2
+from sklearn_scinol.losses import Huber
+print(source_digest(ScInOL2, Huber), source_digest(DFEG, Huber))
+"""
+
+DIGESTS_OF_EDITIONS = """
+from pathlib import Path
+from sklearn_scinol.engines.numba_engine import compiling
+from sklearn_scinol.learners import ScInOL2
+from sklearn_scinol.losses import Huber
+print(compiling.source_digest(ScInOL2, Huber))
+for path in map(Path, {}):
+    path.write_text(path.read_text("utf-8") + "#\\n", "utf-8")
+    compiling._shared_sources.cache_clear()
+    print(compiling.source_digest(ScInOL2, Huber))
+"""
+
+
 def test_digest_covers_every_formula(package):
     """A change in any file that formulas are compiled from leads to another digest."""
-    formulas = [package / "_portable.py", package / "losses.py"]
-    for folder in "learners", "engines/_numba":
-        formulas += (package / folder).glob("*.py")
-    code = "from sklearn_scinol.engines._numba import _compiling\n"
-    code += "print(_compiling.source_digest())"
-    digests = set()
-    for formula in [None, *formulas]:
-        if formula is not None:
-            formula.write_text(formula.read_text("utf-8") + "#\n", "utf-8")
-        digests.add(run(code, package))
-    assert len(digests) == len(formulas) + 1
+    folders = "losses", "transforms", "learners/bases", "engines/numba_engine"
+    formulas = [package / "_portable.py", package / "learners" / "scinol2.py"]
+    formulas += [file for folder in folders for file in (package / folder).glob("*.py")]
+    digests = run(DIGESTS_OF_EDITIONS.format([*map(str, formulas)]), package)
+    assert len(set(digests.split())) == len(formulas) + 1
+
+
+def test_an_edited_learner_leaves_the_kernels_of_others_alone(package):
+    of_scinol, of_dfeg = run(DIGESTS, package).split()
+    edited = package / "learners" / "scinol2.py"
+    edited.write_text(edited.read_text("utf-8") + "#\n", "utf-8")
+    assert run(DIGESTS, package).split()[1] == of_dfeg
+    assert run(DIGESTS, package).split()[0] != of_scinol

@@ -505,9 +505,12 @@ def test_unusable_files(run, tmp_path):
         "empty": "is empty.",
         "gaps": "has rows without a target.",
         "infinite": "has numbers that are not finite.",
+        "one": "it needs a target in each row, two rows and a feature.",
+        "only": "has no feature: beside the target there must be a column",
         "same": "its target is the same in all rows.",
         "shapes": "it needs a target in each row, two rows and a feature.",
         "text": "cannot be read as LIBSVM text",
+        "texts": "of numbers, or of at most 200 different texts.",
         "vector": "needs a matrix of numbers X and a vector y.",
     }
     (tmp_path / "archive.csv.gz").write_bytes(b"no archive")
@@ -516,6 +519,10 @@ def test_unusable_files(run, tmp_path):
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "gaps.csv").write_text("a,target\n1,x\n2,\n")
     (tmp_path / "infinite.svm").write_text("1 1:inf\n2 1:2\n")
+    (tmp_path / "one.csv").write_text("a,target\nx,1\nx,2\n")
+    (tmp_path / "only.csv").write_text("target\n1\n2\n")
+    texts = "".join(f"text {row},{row}\n" for row in range(201))
+    (tmp_path / "texts.csv").write_text(f"a,target\n{texts}")
     (tmp_path / "same.svm").write_text("1 1:1\n1 1:2\n")
     np.savez(tmp_path / "shapes.npz", X=np.ones((3, 2)), y=np.arange(2))
     (tmp_path / "text.svm").write_text("no numbers\n")

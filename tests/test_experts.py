@@ -280,9 +280,9 @@ def test_input_formats(engine):
         assert_same_state(model, expected)
     assert_same_state(learned(np.eye(3, dtype=int)), learned(np.eye(3)))
     if engine == "numba":
-        from sklearn_scinol.engines._numba import _rounds
+        from sklearn_scinol.engines.numba_engine import mixing
 
-        assert len(_rounds._kernel().signatures) == 1
+        assert len(mixing._rounds_loop().dispatcher.signatures) == 1
 
 
 # Extremes.
@@ -317,8 +317,9 @@ def test_equal_losses_teach_nothing(loss, engine):
 def test_leaders_share_the_weight_while_there_is_no_gap(engine):
     model = AdaHedge(4)
     # With all weight on experts that do not differ there is no gap.
-    model._lead = np.array([1.0, 0.0, 0.0, 2.0])
-    model.weights_ = np.array([0.0, 0.5, 0.5, 0.0])
+    model._state = model._state._replace(
+        lead=np.array([1.0, 0.0, 0.0, 2.0]), weights=np.array([0.0, 0.5, 0.5, 0.0])
+    )
     model.update([5.0, 1.0, 1.0, 0.5])
     assert model.mixability_gap_ == 0
     assert_array_equal(model.weights_, [0.0, 0.5, 0.5, 0.0])

@@ -36,12 +36,13 @@ from sklearn_scinol import (
     HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    _mixture,
     config_context,
     get_config,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
+from sklearn_scinol.models import expert, mixture
+from sklearn_scinol.models.expert import Expert
 
 
 def few_experts(classifies, loss):
@@ -135,7 +136,7 @@ def learned(estimator):
     def of_object(value):
         if isinstance(value, list):
             return {i: of_object(item) for i, item in enumerate(value)}
-        if isinstance(value, (BaseEstimator, _mixture.Expert)):
+        if isinstance(value, (BaseEstimator, Expert)):
             return {
                 name: of_object(attribute)
                 for name, attribute in vars(value).items()
@@ -358,7 +359,7 @@ def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
         ]
         assert_identical(np.concatenate(of_parts), charged)
         assert_identical(learned(parts), learned(whole))
-    monkeypatch.setattr(_mixture, "BLOCK_ENTRIES", 25)
+    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 25)
     inside = problem.make()
     assert_identical(problem.charged(inside, X, y, sample_weight=c), charged)
     assert_identical(learned(inside), learned(whole))
@@ -444,7 +445,9 @@ def test_engines(problem, container):
 
 @of_each_kind
 @pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_parallel(problem, backend, engine):
+    """Compiled: other processes do not hear that loops should run as they stand."""
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]
@@ -570,7 +573,7 @@ FOREIGN = [
 @pytest.mark.parametrize("estimator", FOREIGN, ids=str)
 def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
     """What they say of a chunk is said before it is learned; nothing of the first."""
-    monkeypatch.setattr(_mixture, "CHUNK_ROWS", 20)
+    monkeypatch.setattr(expert, "CHUNK_ROWS", 20)
     X = StandardScaler().fit_transform(rows())
     y = targets(X, n_classes).argmax(axis=1)
     model = HedgeClassifier([("foreign", estimator)])

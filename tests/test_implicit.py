@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, IMPLICIT
+from registry import CASES, in_numpy
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import InvalidParameterError
@@ -16,9 +16,11 @@ from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 cases = pytest.mark.parametrize(
     "case",
-    [case for case in CASES if case.algorithm in IMPLICIT and not case.average],
+    [case for case in CASES if case.traits.implicit and not case.average],
     ids=str,
 )
+
+# What is a matter of formulas and takes long, on one engine.
 
 
 # The synthetic experiment of Campolongo and Orabona (2020), Section 7.
@@ -54,10 +56,11 @@ def loss_of(case, estimator, x, y):
     return case.reference_loss().value(target, p[0].tolist())
 
 
+@in_numpy
 @cases
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
-def test_an_update_never_overshoots(case, engine, seed, beta):
+def test_an_update_never_overshoots(case, seed, beta):
     """Proposition 4.1, equation 5: no row's loss is larger after its update."""
     X, y = case.data(20, seed)
     estimator = case.make(beta=beta)
@@ -72,7 +75,7 @@ def test_an_update_never_overshoots(case, engine, seed, beta):
 
 @cases
 def test_lambda_and_delta_sum(case, engine):
-    X, y = case.data()
+    X, y = case.data(20)
     estimator = case.make(beta=3.0)
     case.partial_fit(estimator, X, y)
     model = naive.Model(
@@ -173,10 +176,11 @@ def test_sample_weight_is_in_the_minimum(engine):
 # Extremes.
 
 
-@pytest.mark.parametrize("beta", [2.0**-20, 1.0, 2.0**20])
+@in_numpy
+@pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @cases
-def test_extreme_values_stay_finite(case, fit_intercept, beta, engine):
+def test_extreme_values_stay_finite(case, fit_intercept, beta):
     rng = np.random.default_rng(0)
     X0, y0 = case.data()
     for unit in 1e-150, 1.0, 1e150:
@@ -219,12 +223,12 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
 
 @pytest.mark.parametrize("radius", [None, 1.0])
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
-@pytest.mark.parametrize("algorithm", sorted(IMPLICIT))
-def test_a_million_repeated_rows(algorithm, beta, radius):
+@pytest.mark.parametrize("algorithm", ["adaimplicit", "iomd"])
+def test_very_many_repeated_rows(algorithm, beta, radius):
     """The loss of the row ends at its minimum over the ball, and stays there."""
     pytest.importorskip("numba")
-    X = np.broadcast_to([3.0, -1.0, 2.0], (1_000_000, 3))
-    y = np.ones(1_000_000, dtype=int)
+    X = np.broadcast_to([3.0, -1.0, 2.0], (300_000, 3))
+    y = np.ones(300_000, dtype=int)
     for loss in ("log_loss", "hinge", "squared_hinge"):
         model = AdaImplicitClassifier(
             loss, algorithm=algorithm, beta=beta, radius=radius

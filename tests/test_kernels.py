@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_kernels import KERNELS, KernelModel
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, ENGINES, REPRESENTATIVES, Case
+from registry import CASES, ENGINES, REPRESENTATIVES, Case, in_numpy
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -26,10 +26,10 @@ from sklearn.svm import SVC
 from sklearn_scinol import (
     DFEGClassifier,
     DFEGRegressor,
-    _kernel_model,
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.models import kernel as kernel_model
 
 WITH_KERNELS = {"dfeg", "kernel_gd"}
 
@@ -397,7 +397,7 @@ def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
     if split == "random":
         ends = np.sort(np.random.default_rng(2).choice(ends, size=5, replace=False))
     elif split == "blocks":
-        monkeypatch.setattr(_kernel_model, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
         ends = []
     parts = make(case, max_support=max_support)
     of_parts = [
@@ -416,7 +416,7 @@ def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
     whole = make(case, max_iter=3, tol=None, random_state=0, max_support=20)
     parts = clone(whole)
     whole.fit(X, y)
-    monkeypatch.setattr(_kernel_model, "BLOCK_ROWS", block_rows)
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", block_rows)
     assert_close_models(parts.fit(X, y), whole, 1e-12)
 
 
@@ -440,8 +440,8 @@ def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
     case.partial_fit(estimator, X, y)
     new, _ = stream(case, 100, seed=1)
     decision = case.decision(estimator, new)
-    monkeypatch.setattr(_kernel_model, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(_kernel_model, "BLOCK_DIAGONAL", 3)
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(kernel_model, "BLOCK_DIAGONAL", 3)
     assert_close(case.decision(estimator, new), decision, 1e-12)
 
 
@@ -693,9 +693,10 @@ class Comparators:
 
 
 @with_kernels([case for case in REPRESENTATIVES if not case.average])
+@in_numpy
 @settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_bound_holds(case, engine, data):
+def test_bound_holds(case, data):
     """Against what rows can be combined to, or in a budget what the stored ones can."""
     n = data.draw(st.integers(1, 25))
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
@@ -1004,7 +1005,7 @@ FAILURES = [RuntimeError("no kernel"), KeyboardInterrupt(), math.nan, math.inf]
 @pytest.mark.parametrize("method", ["partial_fit", "fit"])
 def test_failing_kernels(case, failure, max_support, method, engine, monkeypatch):
     """The model is as it was, however many blocks it had learned by then."""
-    monkeypatch.setattr(_kernel_model, "BLOCK_ROWS", 5)
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 5)
     X, y = stream(case, 40)
     kernel = Fragile()
     made = make(case, kernel=kernel, max_support=max_support, max_iter=1, tol=None)

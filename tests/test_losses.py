@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_scinol import losses
 from sklearn_scinol.losses import (
     CLASSIFICATION,
     JOINT,
@@ -18,6 +17,7 @@ from sklearn_scinol.losses import (
     Quantile,
     SquaredError,
     SquaredHinge,
+    methods,
 )
 
 #: Losses of one output, with targets to try and where each has a kink.
@@ -41,6 +41,13 @@ separate = pytest.mark.parametrize(
 GRID = np.linspace(-6.0, 6.0, 241)
 
 
+def joint_gradient(y, p):
+    """Derivatives of a joint loss, which it puts into an array."""
+    g = np.full(p.shape, np.nan)
+    assert CrossEntropy().row_gradient(y, p, g) is None
+    return g
+
+
 def test_every_loss_is_tested():
     tested = {type(loss) for loss, _, _ in SEPARATE.values()}
     assert {*CLASSIFICATION.values(), *REGRESSION.values()} == tested
@@ -56,6 +63,8 @@ def test_every_loss_is_tested():
         (Logistic(), -1.0, np.log(3.0), np.log(4.0), 0.75),
         (Logistic(), 1.0, -800.0, 800.0, -1.0),
         (Logistic(), 1.0, 800.0, 0.0, 0.0),
+        (Hinge(), 1.0, 1.0, 0.0, -1.0),  # at the kink, as SGDClassifier
+        (Hinge(), -1.0, -1.0, 0.0, 1.0),
         (Hinge(), 1.0, 0.25, 0.75, -1.0),
         (Hinge(), -1.0, 0.25, 1.25, 1.0),
         (Hinge(), 1.0, 1.5, 0.0, 0.0),
@@ -90,12 +99,12 @@ def test_values_of_cross_entropy():
     loss = CrossEntropy()
     p = np.log([1.0, 2.0, 5.0])
     assert loss.value(1, p) == pytest.approx(np.log(4.0))
-    assert_allclose(loss.gradient(1, p), [0.125, -0.75, 0.625])
+    assert_allclose(joint_gradient(1, p), [0.125, -0.75, 0.625])
     many = loss.value(np.array([0, 2]), np.array([p, p]))
     assert_allclose(many, [np.log(8.0), np.log(1.6)])
     extreme = np.array([-1e5, 0.0, 1e5])
     assert loss.value(0, extreme) == 2e5
-    assert_array_equal(loss.gradient(0, extreme), [-1.0, 0.0, 1.0])
+    assert_array_equal(joint_gradient(0, extreme), [-1.0, 0.0, 1.0])
 
 
 def test_cross_entropy_of_two_classes_is_logistic():
@@ -104,7 +113,7 @@ def test_cross_entropy_of_two_classes_is_logistic():
         for label, sign in ((0, -1.0), (1, 1.0)):
             value = CrossEntropy().value(label, pair)
             assert value == pytest.approx(Logistic().value(sign, p))
-            gradient = CrossEntropy().gradient(label, pair)[1]
+            gradient = joint_gradient(label, pair)[1]
             assert gradient == pytest.approx(Logistic().gradient(sign, p))
 
 
@@ -123,7 +132,7 @@ def test_gradient_of_cross_entropy_is_the_derivative():
     rng = np.random.default_rng(0)
     for p in 2.0 * rng.normal(size=(20, 4)):
         for y in range(4):
-            gradient = CrossEntropy().gradient(y, p)
+            gradient = joint_gradient(y, p)
             for k in range(4):
                 more, less = p.copy(), p.copy()
                 more[k] += step
@@ -161,7 +170,7 @@ def test_lipschitz_constant_of_cross_entropy():
     rng = np.random.default_rng(0)
     for p in 100.0 * rng.normal(size=(50, 4)):
         for y in range(4):
-            gradient = CrossEntropy().gradient(y, p)
+            gradient = joint_gradient(y, p)
             assert np.abs(gradient).max() <= CrossEntropy.lipschitz
 
 
@@ -186,7 +195,7 @@ def test_loss_is_not_negative_and_no_argument_is_changed(loss, targets, kinks):
     joint = np.zeros((3, 4))
     joint.flags.writeable = False
     CrossEntropy().value(np.zeros(3, dtype=int), joint)
-    CrossEntropy().gradient(0, joint[0])
+    joint_gradient(0, joint[0])
 
 
 @pytest.mark.parametrize(
@@ -241,12 +250,14 @@ def test_minimiser_is_the_next_one(loss, targets, kinks):
 def compiled():
     """The methods of losses, as compiled code calls them."""
     numba = pytest.importorskip("numba", reason="numba is not installed")
-    from sklearn_scinol.engines._numba._compiling import OPTIONS
+    from sklearn_scinol.engines.numba_engine.compiling import OPTIONS
 
     def compile_method(name):
-        function = getattr(losses, name)
+        function = getattr(methods, name)
         if name == "proximal":
             return numba.njit(lambda loss, y, p, s: function(loss, y, p, s), **OPTIONS)
+        if name == "row_gradient":
+            return numba.njit(lambda loss, y, p, g: function(loss, y, p, g), **OPTIONS)
         return numba.njit(lambda loss, y, p: function(loss, y, p), **OPTIONS)
 
     return compile_method
@@ -274,10 +285,12 @@ def test_compiled_proximal(loss, targets, kinks, compiled):
                 assert_allclose(proximal(loss, y, p, s), expected, rtol=1e-12)
 
 
-def test_compiled_gradient_of_cross_entropy(compiled):
+def test_compiled_joint_loss(compiled):
     loss = CrossEntropy()
-    gradient = compiled("gradient")
+    gradient, value = compiled("row_gradient"), compiled("row_value")
+    g = np.empty(5)
     for p in 30.0 * np.random.default_rng(0).normal(size=(20, 5)):
         for y in range(5):
-            expected = loss.gradient(y, p)
-            assert_allclose(gradient(loss, y, p), expected, rtol=1e-13, atol=1e-15)
+            gradient(loss, y, p, g)
+            assert_allclose(g, joint_gradient(y, p), rtol=1e-13, atol=1e-15)
+            assert value(loss, y, p) == pytest.approx(loss.value(y, p), abs=1e-13)

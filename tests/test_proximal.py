@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq, minimize
 
-from sklearn_scinol.learners.proximal import proximal_step
 from sklearn_scinol.losses import (
     CLASSIFICATION,
     LARGEST_STEP,
@@ -31,6 +30,7 @@ from sklearn_scinol.losses import (
     SquaredError,
     SquaredHinge,
 )
+from sklearn_scinol.losses.proximal import proximal_step
 
 
 class LossCase(NamedTuple):

@@ -46,6 +46,7 @@ def read(name):
         (load_wine, "auto", 0.225),
     ],
 )
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_small_sets(load, center, expected, engine):
     X, y = load(return_X_y=True)
     losses = [

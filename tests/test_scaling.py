@@ -2,8 +2,6 @@
 
 Features are standardised here with plain sums over the rows up to each: any learner,
 without scaling, must do the same with those.
-
-NumPy runs every algorithm. Compiled are those that take all kinds of kernels together.
 """
 
 import copy
@@ -17,11 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import LOSSES
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, LAYOUTS, LOSS_PARAMETERS, REPRESENTATIVES, Case
+from registry import CASES, LAYOUTS, LOSS_PARAMETERS, REPRESENTATIVES, thinned
 from scipy import sparse
 from test_invariances import (
     assert_chunks_do_not_matter,
     assert_close,
+    assert_close_models,
     assert_identical,
     assert_powers_of_two_cancel,
     assert_rows_of_weight_zero_change_nothing,
@@ -29,37 +28,12 @@ from test_invariances import (
 )
 
 from sklearn_scinol import (
-    AdaImplicitRegressor,
     DFEGClassifier,
     DFEGRegressor,
-    ScInOLClassifier,
     ScInOLRegressor,
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-
-# A joint loss, weights that depend on the row's own value, averages, state that changes
-# where a feature is 0, weights with a common factor, steps from the loss itself, and
-# a factor that depends on the row.
-COMPILED = [
-    Case(ScInOLClassifier, "log_loss", "scinol2", 3),
-    Case(ScInOLRegressor, "absolute_error", "scinol2"),
-    Case(BaselineRegressor, "absolute_error", "nag", average=15),
-    Case(BaselineClassifier, "log_loss", "adam"),
-    Case(BaselineRegressor, "absolute_error", "adaogd"),
-    Case(AdaImplicitRegressor, "absolute_error", "adaimplicit"),
-    Case(DFEGClassifier, "log_loss", "dfeg"),
-]
-
-
-def with_engines(cases, compiled=()):
-    """Run cases in NumPy, and some compiled."""
-    runs = [(case, "numpy") for case in cases] + [(case, "numba") for case in compiled]
-    return pytest.mark.parametrize(
-        ("case", "engine"),
-        [pytest.param(*run, id="-".join(map(str, run))) for run in runs],
-        indirect=["engine"],
-    )
 
 
 def has_target(case):
@@ -67,15 +41,15 @@ def has_target(case):
 
 
 PLAIN = [case for case in REPRESENTATIVES if not case.average and case.radius is None]
-AVERAGED = [case._replace(average=15) for case in COMPILED]
+AVERAGED = [case for case in REPRESENTATIVES if case.average and case.radius is None]
+ALL = [*PLAIN, *AVERAGED]
 OF_TARGETS = [
     case
     for case in CASES
     if has_target(case) and case.n_outputs == 1 and not case.average
 ]
 
-cases = with_engines([*PLAIN, *AVERAGED], COMPILED)
-layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+in_layouts = thinned(ALL, layout=LAYOUTS)
 
 
 def make(case, layout, *, target=True, **parameters):
@@ -83,13 +57,6 @@ def make(case, layout, *, target=True, **parameters):
     if target and has_target(case):
         parameters["standardize_target"] = True
     return case.make(**{"center": layout.center, "scale": True} | parameters)
-
-
-def assert_close_models(actual, expected, tolerance):
-    assert_close(actual.coef_, expected.coef_, tolerance)
-    assert_close(actual.intercept_, expected.intercept_, tolerance)
-    assert_close(actual.cumulative_loss_, expected.cumulative_loss_, tolerance)
-    assert actual.t_ == expected.t_
 
 
 # Features.
@@ -117,8 +84,7 @@ def standardized(X, sample_weight, center):
     )
 
 
-@cases
-@layouts
+@in_layouts
 def test_plain_learner_of_standardized_rows(case, layout, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
@@ -133,19 +99,14 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, layout.container(Z_new))
     assert_close(case.decision(scaled, layout.container(new)), expected, 1e-9)
-    if case.has_bound:
-        coef = np.random.default_rng(5).normal(size=plain.coef_.shape)
-        assert_close(scaled.regret_bound(coef), plain.regret_bound(coef), 1e-9)
 
 
-@cases
-@layouts
+@in_layouts
 def test_powers_of_two(case, layout, engine):
     assert_powers_of_two_cancel(case, partial(make, case, layout), layout.container)
 
 
-@cases
-@layouts
+@in_layouts
 def test_any_units(case, layout, engine):
     """With centring, any zero as well."""
     X, y = case.data()
@@ -168,7 +129,7 @@ def test_any_units(case, layout, engine):
     assert_close(moved.coef_ * units, plain.coef_, 1e-9)
 
 
-@cases
+@pytest.mark.parametrize("case", ALL, ids=str)
 def test_dense_and_sparse(case, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
@@ -189,9 +150,7 @@ def test_dense_and_sparse(case, engine):
     )
 
 
-@cases
-@pytest.mark.parametrize("first", ["dense", "sparse"])
-@pytest.mark.parametrize("center", ["auto", False])
+@thinned(ALL, first=["dense", "sparse"], center=["auto", False])
 def test_dense_and_sparse_chunks(case, first, center, engine):
     """Zeros of sparse rows may wait; those of dense rows must not find them waiting."""
     X, y = case.data()
@@ -211,44 +170,21 @@ def test_dense_and_sparse_chunks(case, first, center, engine):
     assert_close(case.decision(mixed, new), case.decision(whole, new), 1e-12)
 
 
-@cases
-@layouts
-@pytest.mark.parametrize("split", ["rows", "blocks"])
+@thinned(ALL, layout=LAYOUTS, split=["rows", "blocks"])
 def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
     makes = partial(make, case, layout)
     assert_chunks_do_not_matter(case, makes, layout.container, split, monkeypatch)
 
 
-@cases
-@layouts
+@in_layouts
 def test_rows_of_weight_zero(case, layout, engine):
     makes = partial(make, case, layout)
     assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
 
 
-@with_engines(COMPILED)
-@layouts
-def test_engines(case, layout, engine):
-    pytest.importorskip("numba", reason="numba is not installed")
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    X, new = layout.container(X), layout.container(new)
-    c, half = weights(len(y)), len(y) // 2
-    in_numpy, compiled, by_turns = (make(case, layout) for _ in range(3))
-    charged = case.charged(in_numpy, X, y, sample_weight=c)
-    case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
-    with config_context(engine="numba"):
-        assert_close(case.charged(compiled, X, y, sample_weight=c), charged, 1e-12)
-        case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
-    for other in compiled, by_turns:
-        assert_close_models(other, in_numpy, 1e-12)
-        assert_close(case.decision(other, new), case.decision(in_numpy, new), 1e-12)
-
-
-@cases
-@layouts
+@in_layouts
 def test_prediction_is_what_is_charged(case, layout, engine):
-    X, y = case.data(20)
+    X, y = case.data(15)
     X[::7] *= 10.0 ** np.random.default_rng(4).integers(9, size=X[::7].shape)
     estimator = make(case, layout)
     case.partial_fit(estimator, layout.container(X[:1]), y[:1])
@@ -260,8 +196,7 @@ def test_prediction_is_what_is_charged(case, layout, engine):
         assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
 
 
-@cases
-@layouts
+@in_layouts
 def test_copies_go_on(case, layout, engine, tmp_path):
     X, y = case.data()
     X, half = layout.container(X), len(y) // 2
@@ -281,9 +216,11 @@ def test_copies_go_on(case, layout, engine, tmp_path):
 # Coefficients.
 
 
-@with_engines([c for c in [*PLAIN, *AVERAGED] if c.algorithm not in ("dfeg", "k17")])
-@pytest.mark.parametrize("layout", LAYOUTS[:2], ids=str)
-@pytest.mark.parametrize("n_samples", [200, 2000])
+@thinned(
+    [case for case in ALL if case.algorithm not in ("dfeg", "k17")],
+    layout=LAYOUTS[:2],
+    n_samples=[100, 500],
+)
 def test_coefficients_are_the_model(case, layout, n_samples, engine):
     """Of a row at the mean; a row elsewhere takes part in its deviation.
 
@@ -308,8 +245,7 @@ def test_coefficients_are_the_model(case, layout, n_samples, engine):
     assert np.abs(coef).min() > 0.0
 
 
-@cases
-@layouts
+@in_layouts
 def test_coefficients_of_what_has_not_varied(case, layout, engine):
     X, y = case.data()
     X[:, 2] = 0.1
@@ -322,10 +258,8 @@ def test_coefficients_of_what_has_not_varied(case, layout, engine):
 
 # Targets.
 
-target_cases = with_engines(
-    [case for case in PLAIN if has_target(case) and case.n_outputs == 1],
-    [case for case in COMPILED if has_target(case)],
-)
+PLAIN_OF_TARGETS = [case for case in PLAIN if has_target(case) and case.n_outputs == 1]
+in_layouts_of_targets = thinned(PLAIN_OF_TARGETS, layout=LAYOUTS)
 
 
 def weighted_moments(y, sample_weight):
@@ -336,14 +270,14 @@ def weighted_moments(y, sample_weight):
     return mean, np.sqrt(np.average((y - mean) ** 2, weights=sample_weight))
 
 
-@with_engines(OF_TARGETS)
+@pytest.mark.parametrize("case", OF_TARGETS, ids=str)
 def test_learner_is_told_the_derivative(case, engine):
     """A plain learner is told it, too, by targets as far from its own predictions.
 
     It is divided by the bound on it, or else by the target's deviation. The first
     target teaches its mean alone.
     """
-    X, y = case.data()
+    X, y = case.data(25)
     c = weights(len(y))
     estimator = make(case, LAYOUTS[1])
     charged = case.charged(estimator, X, y, sample_weight=c)[:, 0]
@@ -383,14 +317,7 @@ def in_units(case, layout, unit):
     return make(case, layout, **parameters)
 
 
-cases_of_targets = with_engines(
-    OF_TARGETS,
-    [case for case in COMPILED if has_target(case)],
-)
-
-
-@cases_of_targets
-@layouts
+@thinned(OF_TARGETS, layout=LAYOUTS)
 def test_any_units_of_the_target(case, layout, engine):
     X, y = case.data()
     X, c = layout.container(X), np.append(1.0, weights(len(y) - 1))
@@ -406,9 +333,7 @@ def test_any_units_of_the_target(case, layout, engine):
     assert_close(moved.coef_ / unit, plain.coef_, 1e-9)
 
 
-@cases_of_targets
-@layouts
-@pytest.mark.parametrize("exponent", [-300, 300])
+@thinned(OF_TARGETS, layout=LAYOUTS, exponent=[-300, 300])
 def test_powers_of_two_of_the_target(case, layout, exponent, engine):
     X, y = case.data()
     X, c, unit = layout.container(X), weights(len(y)), 2.0**exponent
@@ -423,8 +348,7 @@ def test_powers_of_two_of_the_target(case, layout, exponent, engine):
     assert_identical(scaled.intercept_ / unit, plain.intercept_)
 
 
-@target_cases
-@layouts
+@in_layouts_of_targets
 def test_outputs_do_not_matter_to_each_other(case, layout, engine):
     case = case._replace(n_outputs=2)
     X, y = case.data()
@@ -442,8 +366,7 @@ def test_outputs_do_not_matter_to_each_other(case, layout, engine):
         assert_close(together.intercept_[k], alone.intercept_[0], 1e-12)
 
 
-@target_cases
-@layouts
+@in_layouts_of_targets
 def test_targets_that_never_vary(case, layout, engine):
     X, _ = case.data()
     new = layout.container(case.data(seed=3)[0])
@@ -461,7 +384,7 @@ def test_targets_that_never_vary(case, layout, engine):
     assert_array_equal(estimator.intercept_, target)
 
 
-@with_engines([case for case in PLAIN if has_target(case)])
+@pytest.mark.parametrize("case", [case for case in PLAIN if has_target(case)], ids=str)
 def test_target_far_from_zero(case, engine):
     """What an intercept alone would have to crawl to."""
     rng = np.random.default_rng(0)
@@ -469,17 +392,6 @@ def test_target_far_from_zero(case, engine):
     y = 1e6 + X @ np.ones((3, case.n_outputs))
     errors = np.abs(case.charged(make(case, LAYOUTS[1]), X, y) - y)
     assert errors[1:].max() < 100.0
-
-
-@with_engines([case for case in PLAIN if has_target(case) and case.has_bound])
-def test_no_bound_with_standardized_targets(case, engine):
-    X, y = case.data()
-    estimator = make(case, LAYOUTS[0])
-    case.partial_fit(estimator, X, y)
-    assert not hasattr(estimator, "regret_bound")
-    with pytest.raises(AttributeError, match="regret_bound"):
-        estimator.regret_bound(estimator.coef_)
-    assert hasattr(estimator.set_params(standardize_target=False), "regret_bound")
 
 
 @pytest.mark.parametrize(
@@ -544,7 +456,7 @@ def test_moments(layout, engine, rows):
     mean, variance = exact_moments(values, c)
     # Subtracting the mean leaves a rounding error of its own size.
     largest = np.abs(values[c > 0.0]).max()
-    for of_model in model._moments(), model.target_moments:
+    for of_model in model.features.mean_and_variance(), model.target.moments:
         assert_allclose(np.ravel(of_model[0]), mean, rtol=1e-9, atol=1e-14 * largest)
         assert_allclose(
             np.ravel(of_model[1]), variance, rtol=1e-9, atol=(1e-10 * largest) ** 2
@@ -556,8 +468,7 @@ def test_moments(layout, engine, rows):
         assert model.state().M[0, 0] <= (1.0 + 1e-9) * farthest
 
 
-@cases
-@layouts
+@in_layouts
 def test_extremes(case, layout, engine):
     rng = np.random.default_rng(0)
     n = 100

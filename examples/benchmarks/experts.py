@@ -15,6 +15,19 @@ The default experts of :class:`~sklearn_scinol.HedgeClassifier` and
 its time; a mixture of them should be close to the best candidate on every data set, and
 no less close to its own best member, which is what a guarantee there is about.
 
+Experts look better on the data sets that they were chosen on than on others. To see by
+how much, sets of experts are also chosen by a rule, without the data sets that they are
+measured on. The rule starts with no candidate and adds the one with which the geometric
+mean of the mixture's losses over the data sets is smallest, until there are six or none
+lowers it. It is applied
+
+- to one half of the data sets, to be measured on the other half, and the other way
+  round; the halves are every other one of the names in alphabetical order;
+- to all data sets but one, to be measured on that one, for each of them;
+- to all, to be measured on the same, which says how good the rule looks where it chose.
+
+Files whose names differ only by _train, _test or _valid count as one data set here.
+
 SGD* is stochastic gradient descent with the best learning rate in hindsight, on
 features standardised in hindsight, and data sets are read as in ``quality.py``. In
 regression, all experts have their target standardised online.
@@ -22,6 +35,7 @@ regression, all experts have their target standardised online.
 
 import argparse
 import csv
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,10 +49,12 @@ from quality import (
     gives_status,
     in_short,
     one_pass,
+    positive,
     read_data_sets,
     show_progress,
     standardised,
 )
+from scipy.special import logsumexp
 from scipy.stats import gmean
 from sklearn.base import clone
 
@@ -49,6 +65,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.experts import AdaHedge
 
 # Candidates
 # ----------
@@ -184,6 +201,53 @@ class Mixture:
         return self.losses[self.best]
 
 
+class Answers:
+    """What experts said of each row before they learned it, and mixtures of that.
+
+    It is the log probability of the label, or in regression the error, and so in both
+    the loss but for the sign.
+
+    Parameters
+    ----------
+    by_name : dict of {str: ndarray of shape (n_rows,)}
+        Answers of each expert.
+    is_regression : bool
+    """
+
+    def __init__(self, by_name, is_regression):
+        self.by_name = by_name
+        self.is_regression = is_regression
+        self._known = {}
+
+    def loss(self, names):
+        """Mean loss of the mixture of some experts, in whatever order."""
+        key = frozenset(names)
+        if key not in self._known:
+            answers = np.column_stack([self.by_name[name] for name in sorted(key)])
+            weights = AdaHedge(len(key)).update(np.abs(answers))
+            if self.is_regression:
+                mixed = (weights * answers).sum(axis=1)
+            else:
+                mixed = logsumexp(answers, axis=1, b=weights)
+            self._known[key] = np.abs(mixed).mean()
+        return self._known[key]
+
+    def mix(self, title, names):
+        losses = {name: np.abs(self.by_name[name]).mean() for name in names}
+        return Mixture(title, self.loss(names), losses)
+
+
+def answers_of(expert, data_set):
+    """What it said of each row, as :class:`Answers` has it."""
+    X, y = data_set.X, data_set.y
+    if data_set.n_classes is None:
+        return expert.partial_fit_predict(X, y) - y
+    log_probabilities = expert.partial_fit_predict(
+        X, y, classes=np.arange(data_set.n_classes), method="predict_log_proba"
+    )
+    return log_probabilities[np.arange(len(y)), y]
+
+
 @dataclass
 class Result:
     """Everything about a data set."""
@@ -192,29 +256,75 @@ class Result:
     title: str
     sgd_star: float
     mixtures: list
+    answers: Answers
 
     @property
     def candidates(self):
         """The mixture of all."""
         return self.mixtures[0]
 
-
-def mix(title, experts, data_set):
-    hedge = HedgeRegressor if data_set.n_classes is None else HedgeClassifier
-    model = hedge(list(experts.items()))
-    loss = one_pass(model, data_set.X, data_set.y, data_set.n_classes)
-    losses = (model.expert_losses_ / len(data_set.y)).tolist()
-    return Mixture(title, loss, dict(zip(experts, losses, strict=True)))
+    @property
+    def origin(self):
+        """Name without the part of the data set that this is."""
+        return re.sub("_(train|test|valid)$", "", self.name)
 
 
 def measure(data_set, parallel):
-    tasks = [
-        delayed(mix)(title, experts, data_set)
-        for title, experts in sets_of_experts(data_set).items()
-    ]
+    sets = sets_of_experts(data_set)
+    experts = {name: expert for some in sets.values() for name, expert in some.items()}
+    tasks = [delayed(answers_of)(expert, data_set) for expert in experts.values()]
     tasks.append(delayed(standardised)(data_set))
-    *mixtures, (sgd_star, _) = parallel(show_progress(tasks, data_set.name))
-    return Result(data_set.name, data_set.title, sgd_star, mixtures)
+    *answers, (sgd_star, _) = parallel(show_progress(tasks, data_set.name))
+    by_name = dict(zip(experts, answers, strict=True))
+    answers = Answers(by_name, data_set.n_classes is None)
+    mixtures = [answers.mix(*item) for item in sets.items()]
+    return Result(data_set.name, data_set.title, sgd_star, mixtures, answers)
+
+
+# Choosing
+# --------
+
+CHOSEN = ("chosen on the other half", "chosen on all others", "chosen on all")
+
+
+def choose(results, n_members):
+    """Names of the candidates that the rule chooses, in that order."""
+    chosen, smallest = [], np.inf
+    while len(chosen) < n_members:
+        means = {
+            name: gmean([result.answers.loss([*chosen, name]) for result in results])
+            for name in results[0].candidates.losses
+            if name not in chosen
+        }
+        best = min(means, key=means.get, default=None)
+        if best is None or means[best] >= smallest:
+            break
+        chosen.append(best)
+        smallest = means[best]
+    return chosen
+
+
+def folds(results):
+    """Yield which of CHOSEN it is, what to choose on and what to measure on."""
+    origins = sorted({result.origin for result in results})
+    other_half, all_others, everything = CHOSEN
+    held_out = [(other_half, origins[::2]), (other_half, origins[1::2])]
+    held_out += [(all_others, [origin]) for origin in origins]
+    for title, names in held_out:
+        yield (
+            title,
+            [result for result in results if result.origin not in names],
+            [result for result in results if result.origin in names],
+        )
+    yield everything, results, results
+
+
+def add_chosen(results, n_members):
+    """Add the mixtures of what the rule chooses to the results."""
+    for title, others, measured in folds(results):
+        names = choose(others, n_members)
+        for result in measured:
+            result.mixtures.append(result.answers.mix(title, names))
 
 
 # Tables
@@ -242,34 +352,74 @@ def table(result):
 
 
 def summary_of_sets(results):
-    """How the mixtures compare, over all data sets."""
-    columns = "{:<30}{:>3}{:>8}{:>8}{:>10}{:>7}  {}".format
-    header = columns("experts", "", "/ SGD*", "/ best", "/ member", "below", "on")
+    """How the mixtures compare, over all data sets: a table for each reference."""
+    losses = np.array([[m.loss for m in r.mixtures] for r in results])
+    members = np.array([[m.best_loss for m in r.mixtures] for r in results])
+    of_sgd_star, of_best = multiples(losses, results)
+    tables = {
+        "SGD*": of_sgd_star,
+        "the best candidate": of_best,
+        "its own best member": losses / members,
+    }
+    return "\n".join(
+        table_of_sets(reference, ratios, results)
+        for reference, ratios in tables.items()
+    )
+
+
+def table_of_sets(reference, ratios, results):
+    """A line for each mixture; ratios have one row for each result."""
+    columns = "{:<30}{:>3}{:>8}{:>8}{:>9}{:>7}  {}".format
+    header = columns("experts", "", "median", "mean", "largest", "below", "on")
     lines = [
-        "Loss of each mixture in multiples of that of SGD* and of the best candidate,",
-        "geometric means over data sets; the largest multiple of that of its own best",
-        "member, and on which; and on how many data sets it is below SGD*.",
+        f"Loss of each mixture in multiples of that of {reference}:",
+        "median, geometric mean and largest over data sets, on how many it is below 1,",
+        "and on which it is the largest.",
         "",
         header,
         "-" * len(header),
     ]
-    losses = np.array([[m.loss for m in r.mixtures] for r in results])
-    members = np.array([[m.best_loss for m in r.mixtures] for r in results])
-    of_sgd_star, of_best = multiples(losses, results)
-    of_member = losses / members
     for k, mixture in enumerate(results[0].mixtures):
-        worst = of_member[:, k].argmax()
+        worst = ratios[:, k].argmax()
         lines.append(
             columns(
                 mixture.title,
-                len(mixture.losses),
-                in_short(gmean(of_sgd_star[:, k]), 4),
-                in_short(gmean(of_best[:, k]), 4),
-                in_short(of_member[worst, k], 4),
-                np.count_nonzero(of_sgd_star[:, k] < 1),
+                max(len(result.mixtures[k].losses) for result in results),
+                in_short(np.median(ratios[:, k]), 4),
+                in_short(gmean(ratios[:, k]), 4),
+                in_short(ratios[worst, k], 4),
+                np.count_nonzero(ratios[:, k] < 1),
                 results[worst].name,
             )
         )
+    return "\n".join([*lines, ""])
+
+
+def summary_of_choices(results):
+    """Which candidates the rule chose for how many data sets; most often first."""
+    columns = "{:<30}{:>12}{:>12}{:>5}".format
+    header = columns("candidate", "other half", "all others", "all")
+    lines = [
+        f"For how many of the {len(results)} data sets the rule chose each candidate:",
+        "on the other half of them, on all others, and on all.",
+        "",
+        header,
+        "-" * len(header),
+    ]
+    counts = {
+        name: [
+            sum(
+                mixture.title == title and name in mixture.losses
+                for result in results
+                for mixture in result.mixtures
+            )
+            for title in CHOSEN
+        ]
+        for name in results[0].candidates.losses
+    }
+    for name in sorted(counts, key=lambda name: -sum(counts[name])):
+        if any(counts[name]):
+            lines.append(columns(name, *counts[name]))
     return "\n".join([*lines, ""])
 
 
@@ -336,6 +486,13 @@ def parse(argv):
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
     )
+    parser.add_argument(
+        "--members",
+        type=positive,
+        default=6,
+        metavar="N",
+        help="experts to choose at most (default: %(default)s)",
+    )
     return parser.parse_args(argv)
 
 
@@ -350,9 +507,14 @@ def main(argv=None):
         for data_set in read_data_sets(readers, arguments.max_rows):
             results.append(measure(data_set, parallel))
             print(table(results[-1]), flush=True)
+    has_others = len({result.origin for result in results}) > 1
+    if has_others:
+        add_chosen(results, arguments.members)
     if arguments.output:
         write_csv(arguments.output, results)
     print(summary_of_candidates(results))
+    if has_others:
+        print(summary_of_choices(results))
     print(summary_of_sets(results))
 
 

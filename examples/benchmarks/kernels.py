@@ -26,7 +26,7 @@ from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from sklearn_scinol import DFEGRegressor, config_context
-from sklearn_scinol._kernel_model import block_size
+from sklearn_scinol.models.kernel import block_size
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from csv_stream import InputError, open_csv

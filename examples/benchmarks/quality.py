@@ -157,6 +157,11 @@ def read_csv(path, target):
         raise InputError(f"{path} has rows without a target.")
     text = frame.select_dtypes(exclude="number")
     frame = frame.drop(columns=text.columns[text.nunique() > MAX_CATEGORIES])
+    if frame.columns.empty:
+        raise InputError(
+            f"{path} has no feature: beside the target there must be a column of "
+            f"numbers, or of at most {MAX_CATEGORIES} different texts."
+        )
     frame = pd.get_dummies(frame, drop_first=True, dtype=float).astype(float)
     X, y = frame.fillna(frame.mean()).fillna(0.0).to_numpy(), y.to_numpy()
     check_finite(path, X, y)

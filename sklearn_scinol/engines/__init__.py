@@ -1,26 +1,13 @@
-"""Engines: the loops that run a learner over rows, in NumPy or compiled by Numba.
+"""Loops over the rows of a stream; `protocol.py` says what an engine does."""
 
-Each is a module with the same functions, and both do the same.
-"""
-
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
 
-import numpy as np
-
-__all__ = ["ENGINES", "SparseRows", "get_engine"]
+__all__ = ["ENGINES", "get_engine"]
 
 #: What the configuration `engine` may be.
 ENGINES = ("auto", "numba", "numpy")
-
-
-class SparseRows(NamedTuple):
-    """Rows of a CSR matrix, as the engines take them."""
-
-    data: np.ndarray  # float64
-    indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
-    indptr: np.ndarray  # int32
 
 
 def get_engine(name):
@@ -32,4 +19,9 @@ def get_engine(name):
             "The engine 'numba' needs Numba: install it with "
             "`pip install sklearn-scinol[fast]`, or choose the engine 'numpy'."
         )
-    return import_module(f"._{name}", __name__)
+    return _module(name)
+
+
+@cache
+def _module(name):
+    return import_module(f".{name}_engine", __name__)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import exact, larger, portable, smaller
-from .gradient_sum import GradientSum, safe_norm, subtract
+from .bases.gradient_sum import GradientSum, safe_norm, subtract
 
 __all__ = ["TUNINGS", "AdaFTRL"]
 
@@ -55,37 +55,39 @@ class AdaFTRL(GradientSum, Parameters):
     __slots__ = ()
 
     Shared = Shared
+    parameters = {"radius": "radius", "divisor": "tuning"}
+    stays_finite = True
 
     def initial_shared(self):
         """Values of what the coordinates share, before the first row."""
         return Shared(norm=0.0, error=0.0, delta_sum=0.0, total=0.0, largest=0.0)
 
-    def factor(self, h, k, q, t):
+    def factor(self, shared, k, q, t):
         """What theta is multiplied by; irrelevant while theta is 0."""
-        return smaller(rate(self, h, k), self.radius / safe_norm(h, k))
+        return smaller(rate(self, shared, k), self.radius / safe_norm(shared, k))
 
-    def step(self, h, k, g, dot, q, t):
+    def row_step(self, shared, k, g, dot, q, t):
         """Add the mixability gap of the row, and the row to the norm of theta."""
         root = np.sqrt(q)
         length = np.abs(g) * root
         if length == 0.0:
             return 0.0
         along = np.sign(g) * dot / root
-        before = h.norm[k]
-        subtract(h, k, along, length)
+        before = shared.norm[k]
+        subtract(shared, k, along, length)
         gap = mixability_gap(
-            rate(self, h, k), self.radius, along, length, before, h.norm[k]
+            rate(self, shared, k), self.radius, along, length, before, shared.norm[k]
         )
-        h.delta_sum[k] += larger(gap, 0.0)
-        h.total[k] = np.hypot(h.total[k], length)
-        h.largest[k] = larger(h.largest[k], length)
+        shared.delta_sum[k] += larger(gap, 0.0)
+        shared.total[k] = np.hypot(shared.total[k], length)
+        shared.largest[k] = larger(shared.largest[k], length)
         return g
 
-    def regret_bound(self, s, h, u, t, first):
+    def regret_bound(self, s, shared, u, t, first):
         """For each output; infinite where `u` is not in the ball."""
-        main = self.radius * np.sqrt(0.5) * h.total
+        main = self.radius * np.sqrt(0.5) * shared.total
         if self.divisor == TUNINGS["koolen"]:
-            bound = 2.0 * main + 4.0 * self.radius * h.largest
+            bound = 2.0 * main + 4.0 * self.radius * shared.largest
         else:
             bound = 5.3 * main
         norm = np.sqrt((u * u).sum(axis=1))
@@ -93,9 +95,9 @@ class AdaFTRL(GradientSum, Parameters):
 
 
 @portable
-def rate(learner, h, k):
+def rate(learner, shared, k):
     """Learning rate: infinite before the first loss that is not 0."""
-    return 0.5 * learner.divisor * learner.radius * learner.radius / h.delta_sum[k]
+    return 0.5 * learner.divisor * learner.radius * learner.radius / shared.delta_sum[k]
 
 
 @exact

@@ -34,8 +34,11 @@ class AdaGrad(NamedTuple):
     initial_accumulator: float = 0.1
 
     State = AdaGradState
-    keeps_first = False
+    parameters = {"eta": "learning_rate"}
+    scale_invariant = False
     bounded_gradients = False
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -89,8 +92,11 @@ class Adam(NamedTuple):
     epsilon: float = 1e-8
 
     State = AdamState
-    keeps_first = False
+    parameters = {"alpha": "learning_rate"}
+    scale_invariant = False
     bounded_gradients = False
+    stays_finite = True
+    keeps_first = False
     touches_all = True
 
     def initial_state(self):

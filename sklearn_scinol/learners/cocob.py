@@ -42,8 +42,11 @@ class CoCoB(NamedTuple):
     initial_scale: float = 1e-8
 
     State = State
-    keeps_first = False
+    parameters = {}
+    scale_invariant = False
     bounded_gradients = False
+    stays_finite = False
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""

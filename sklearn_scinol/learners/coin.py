@@ -40,8 +40,11 @@ class Coin(NamedTuple):
     alpha: float = 4.0
 
     State = State
-    keeps_first = False
+    parameters = {}
+    scale_invariant = True
     bounded_gradients = True
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import LARGEST_WEALTH, larger, smaller
-from .gradient_sum import GradientSum, safe_norm, subtract
+from .bases.gradient_sum import GradientSum, safe_norm, subtract
 
 __all__ = ["DFEG"]
 
@@ -50,32 +50,36 @@ class DFEG(GradientSum, Parameters):
     __slots__ = ()
 
     Shared = Shared
+    parameters = {"a": "a", "delta": "delta", "lipschitz": "lipschitz"}
+    stays_finite = True
 
     def initial_shared(self):
         """Values of what the coordinates share, before the first row."""
         return Shared(H=self.delta, norm=0.0, error=0.0)
 
-    def factor(self, h, k, q, t):
+    def factor(self, shared, k, q, t):
         """What theta is multiplied by, for a row of squared norm `q`."""
-        H = h.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
-        norm = safe_norm(h, k)
+        H = shared.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
+        norm = safe_norm(shared, k)
         exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
         return np.exp(smaller(exponent, LARGEST_EXPONENT)) / norm
 
-    def step(self, h, k, g, dot, q, t):
+    def row_step(self, shared, k, g, dot, q, t):
         """Take the row into `H` and into the norm of theta."""
         root = np.sqrt(q)
-        h.H[k] += self.lipschitz * self.lipschitz * larger(root, q)
+        shared.H[k] += self.lipschitz * self.lipschitz * larger(root, q)
         if g == 0.0 or root == 0.0:
             return 0.0
-        subtract(h, k, np.sign(g) * dot / root, np.abs(g) * root)
+        subtract(shared, k, np.sign(g) * dot / root, np.abs(g) * root)
         return g
 
-    def regret_bound(self, s, h, u, t, first):
+    def regret_bound(self, s, shared, u, t, first):
         """Theorem 1, for each output; no regret before the first row."""
         norm = np.sqrt((u * u).sum(axis=1))
         constant = 4.0 * np.exp(1.0 + 1.0 / self.a)
         constant = constant / (self.lipschitz * np.sqrt(self.delta))
-        logarithm = np.log(norm) + 1.5 * np.log(h.H) - 1.0
-        growth = self.a * np.sqrt(h.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
+        logarithm = np.log(norm) + 1.5 * np.log(shared.H) - 1.0
+        growth = (
+            self.a * np.sqrt(shared.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
+        )
         return np.where(t > 0, constant + growth, 0.0)

@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .mirror_descent import MirrorDescent, descend
+from .._portable import norm
+from .bases.mirror_descent import MirrorDescent, descend
 
-__all__ = ["OGD", "AdaOGD"]
+__all__ = ["OGD", "SGD", "AdaOGD"]
 
 
 class OGD(MirrorDescent):
@@ -12,10 +13,18 @@ class OGD(MirrorDescent):
 
     __slots__ = ()
 
-    def step(self, h, k, g, dot, q, t):
+    def row_step(self, shared, k, g, dot, q, t):
         """Step size and projection of output `k`, at row `t`."""
-        h.lambda_[k] = np.sqrt(t) / self.beta
-        return descend(self, h, k, g, dot, q)
+        shared.lambda_[k] = np.sqrt(t) / self.beta
+        return descend(self, shared, k, g, dot, q)
+
+
+class SGD(OGD):
+    """The same where nothing is projected, by the name that it has then."""
+
+    __slots__ = ()
+
+    parameters = {"beta": "learning_rate"}
 
 
 class AdaOGD(MirrorDescent):
@@ -27,9 +36,11 @@ class AdaOGD(MirrorDescent):
 
     __slots__ = ()
 
-    def step(self, h, k, g, dot, q, t):
+    stays_finite = True
+
+    def row_step(self, shared, k, g, dot, q, t):
         """Step size and projection of output `k`, at row `t`."""
-        h.lambda_[k] = np.hypot(h.lambda_[k], np.abs(g) * np.sqrt(q) / self.beta)
-        if h.lambda_[k] == 0.0:
+        shared.lambda_[k] = norm(shared.lambda_[k], np.abs(g) * np.sqrt(q) / self.beta)
+        if shared.lambda_[k] == 0.0:
             return 0.0
-        return descend(self, h, k, g, dot, q)
+        return descend(self, shared, k, g, dot, q)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from .. import losses
 from .._portable import portable, smaller
-from .mirror_descent import MirrorDescent, move
-from .proximal import proximal_step
+from ..losses import methods
+from ..losses.proximal import proximal_step
+from .bases.mirror_descent import MirrorDescent, move
 
 __all__ = ["IOMD", "AdaImplicit"]
 
@@ -23,10 +23,12 @@ class IOMD(MirrorDescent):
 
     __slots__ = ()
 
-    def implicit_step(self, h, k, loss, y, c, dot, q, t):
+    stays_finite = True
+
+    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
-        h.lambda_[k] = np.sqrt(t) / self.beta
-        g, _ = move_implicitly(self, h, k, loss, y, c, h.scale[k] * dot, q)
+        shared.lambda_[k] = np.sqrt(t) / self.beta
+        g, _ = move_implicitly(self, shared, k, loss, y, c, shared.scale[k] * dot, q)
         return g
 
 
@@ -46,22 +48,26 @@ class AdaImplicit(MirrorDescent):
 
     __slots__ = ()
 
-    def implicit_step(self, h, k, loss, y, c, dot, q, t):
+    stays_finite = True
+
+    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
-        p = h.scale[k] * dot
-        unbounded = self.radius == np.inf and np.isinf(losses.minimiser(loss, y, p))
-        if h.lambda_[k] == 0.0 and unbounded and q > 0.0:
-            h.lambda_[k] = c * losses.value(loss, y, p) / self.beta**2
-        g, decrease = move_implicitly(self, h, k, loss, y, c, p, q)
-        h.lambda_[k] = smaller(h.lambda_[k] + decrease / self.beta**2, LARGEST_LAMBDA)
+        p = shared.scale[k] * dot
+        unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
+        if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
+            shared.lambda_[k] = c * methods.value(loss, y, p) / self.beta**2
+        g, decrease = move_implicitly(self, shared, k, loss, y, c, p, q)
+        shared.lambda_[k] = smaller(
+            shared.lambda_[k] + decrease / self.beta**2, LARGEST_LAMBDA
+        )
         return g
 
 
 @portable
-def move_implicitly(learner, h, k, loss, y, c, p, q):
+def move_implicitly(learner, shared, k, loss, y, c, p, q):
     """What `update` shall subtract, and the decrease; for ``p = <w, x>``."""
     shrink, step, decrease = proximal_step(
-        loss, y, p, q, c, h.lambda_[k], h.norm2[k], learner.radius
+        loss, y, p, q, c, shared.lambda_[k], shared.norm2[k], learner.radius
     )
-    h.delta_sum[k] += decrease
-    return move(learner, h, k, shrink, step, p, q), decrease
+    shared.delta_sum[k] += decrease
+    return move(learner, shared, k, shrink, step, p, q), decrease

@@ -47,8 +47,11 @@ class K17(NamedTuple):
 
     State = State
     Shared = Shared
-    keeps_first = False
+    parameters = {"d": "n_coordinates"}
+    scale_invariant = True
     bounded_gradients = True
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -62,11 +65,15 @@ class K17(NamedTuple):
         """Weight for a row with value `x` at coordinate `i`, up to the factor."""
         return shrunk(s.theta[i], x, s.S2[i] + x * x)
 
-    def factor(self, h, k, q, t):
+    def factor(self, shared, k, q, t):
         """What all weights are multiplied by at row `t`."""
-        return h.inverse_d[k] / (ALPHA * t)
+        return shared.inverse_d[k] / (ALPHA * t)
 
-    def step(self, h, k, g, dot, q, t):
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`."""
+        return x * x
+
+    def row_step(self, shared, k, g, dot, q, t):
         """Nothing is shared that learns."""
         return g
 
@@ -74,13 +81,6 @@ class K17(NamedTuple):
         """Learn from the derivative `g` of the loss."""
         s.S2[i] += x * x
         s.theta[i] -= g * x
-
-    def take_scale(self, h, k):
-        """No factor ever has to go into the state: give 1."""
-        return 1.0
-
-    def fold(self, s, i, scale):
-        """Never called with another factor than 1."""
 
     def reach(self, s, i, t):
         """Every ``|x|`` has a weight of its own."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .gradient_sum import GradientSum
+from .bases.gradient_sum import GradientSum
 
 __all__ = ["KernelGD"]
 
@@ -39,20 +39,21 @@ class KernelGD(GradientSum, Parameters):
     __slots__ = ()
 
     Shared = Shared
+    parameters = {"eta": "learning_rate"}
 
     def initial_shared(self):
         """Values of what the coordinates share, before the first row."""
         return Shared(delta_sum=0.0)
 
-    def factor(self, h, k, q, t):
+    def factor(self, shared, k, q, t):
         """What theta is multiplied by at row `t`."""
         return 0.5 * self.eta / np.sqrt(t)
 
-    def step(self, h, k, g, dot, q, t):
+    def row_step(self, shared, k, g, dot, q, t):
         """Record what the row may add to the regret."""
-        h.delta_sum[k] += 0.25 * self.eta * (g * g * q) / np.sqrt(t)
+        shared.delta_sum[k] += 0.25 * self.eta * (g * g * q) / np.sqrt(t)
         return g
 
-    def regret_bound(self, s, h, u, t, first):
+    def regret_bound(self, s, shared, u, t, first):
         """For each output."""
-        return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + h.delta_sum
+        return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + shared.delta_sum

@@ -48,8 +48,11 @@ class NAG(NamedTuple):
 
     State = State
     Shared = Shared
-    keeps_first = False
+    parameters = {"eta": "learning_rate", "D": "normalizer"}
+    scale_invariant = True
     bounded_gradients = False
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -63,7 +66,7 @@ class NAG(NamedTuple):
         """Weight for a row with value `x` at coordinate `i`."""
         return s.v[i] / larger(larger(s.M[i], np.abs(x)), TINY)
 
-    def factor(self, h, k, q, t):
+    def factor(self, shared, k, q, t):
         """Weights are what they are."""
         return 1.0
 
@@ -72,12 +75,12 @@ class NAG(NamedTuple):
         ratio = x / larger(larger(s.M[i], np.abs(x)), TINY)
         return ratio * ratio
 
-    def step(self, h, k, g, dot, q, t):
+    def row_step(self, shared, k, g, dot, q, t):
         """Step size of the row, for coordinates in units of their own."""
-        h.N[k] += q
-        if h.N[k] == 0.0:
+        shared.N[k] += q
+        if shared.N[k] == 0.0:
             return 0.0
-        return self.eta * np.sqrt(t * self.D / h.N[k])
+        return self.eta * np.sqrt(t * self.D / shared.N[k])
 
     def update(self, s, i, x, g, step, t):
         """Learn from the derivative `g` of the loss."""
@@ -85,14 +88,6 @@ class NAG(NamedTuple):
         s.M[i] = larger(s.M[i], np.abs(x))
         s.G[i] += gx * gx
         s.v[i] -= step * gx / np.sqrt(s.G[i])
-
-    def take_scale(self, h, k):
-        """No factor ever has to go into the state: give 1."""
-        return 1.0
-
-    def fold(self, s, i, scale):
-        """Put a factor into the state."""
-        s.v[i] *= scale
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""

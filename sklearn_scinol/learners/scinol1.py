@@ -52,8 +52,11 @@ class ScInOL1(NamedTuple):
     initial_wealth: float = 1.0
 
     State = State
-    keeps_first = False
+    parameters = {"initial_wealth": "initial_wealth"}
+    scale_invariant = True
     bounded_gradients = True
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -61,7 +64,7 @@ class ScInOL1(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
-        # With G for theta = G / h: one division less, and it has the same sign.
+        # With G for theta = G / S_hat: one division less, and it has the same sign.
         half = 0.5 / np.sqrt(squared_scale(s, i, x))
         growth = expm1(smaller(np.abs(s.G[i]) * half, LARGEST_EXPONENT))
         beta = potential_factor(self, s, i, x, t)
@@ -76,13 +79,13 @@ class ScInOL1(NamedTuple):
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
-        h = np.sqrt(squared_scale(s, i, 0.0))
-        return smaller(s.M[i], h * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
+        S_hat = np.sqrt(squared_scale(s, i, 0.0))
+        return smaller(s.M[i], S_hat * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
 
-    def regret_bound(self, s, h, u, t, first):
+    def regret_bound(self, s, shared, u, t, first):
         """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate."""
-        h = np.sqrt(squared_scale(s, ..., 0.0))
-        a = 2 * np.abs(u) * h
+        S_hat = np.sqrt(squared_scale(s, ..., 0.0))
+        a = 2 * np.abs(u) * S_hat
         bound = a * np.log1p(a * t / self.initial_wealth)
         return np.where(
             s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0

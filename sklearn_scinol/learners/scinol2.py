@@ -4,7 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, TINY, larger, smaller, squared_scale
+from .._portable import (
+    LARGEST_WEALTH,
+    TINY,
+    inverse_root,
+    larger,
+    smaller,
+    squared_scale,
+)
 
 __all__ = ["ScInOL2"]
 
@@ -41,8 +48,11 @@ class ScInOL2(NamedTuple):
     initial_wealth: float = 1.0
 
     State = State
-    keeps_first = True
+    parameters = {"initial_wealth": "initial_wealth"}
+    scale_invariant = True
     bounded_gradients = True
+    stays_finite = True
+    keeps_first = True
 
     def initial_state(self):
         """Values of the fields before the first row."""
@@ -50,10 +60,9 @@ class ScInOL2(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
-        # min(|theta|, 1) / h = min(|G|, h) / h^2: one division.
-        h2 = squared_scale(s, i, x)
-        h = np.sqrt(h2)
-        return larger(smaller(s.G[i], h), -h) * (0.5 * s.eta[i]) / h2
+        inverse = inverse_root(squared_scale(s, i, x))  # 1 / S_hat
+        theta = s.G[i] * inverse
+        return larger(smaller(theta, 1.0), -1.0) * (0.5 * s.eta[i] * inverse)
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss at row `t`."""
@@ -67,10 +76,10 @@ class ScInOL2(NamedTuple):
         """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
         return s.M[i]
 
-    def regret_bound(self, s, h, u, t, first):
+    def regret_bound(self, s, shared, u, t, first):
         """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
-        h = np.sqrt(squared_scale(s, ..., 0.0))
-        a = np.abs(u) * h
-        growth = 2 * np.log(h / larger(first, TINY))
+        S_hat = np.sqrt(squared_scale(s, ..., 0.0))
+        a = np.abs(u) * S_hat
+        growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY) / self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)

@@ -41,8 +41,11 @@ class SFMD(NamedTuple):
     d: float
 
     State = State
-    keeps_first = False
+    parameters = {"eta": "learning_rate", "d": "n_coordinates"}
+    scale_invariant = True
     bounded_gradients = False
+    stays_finite = True
+    keeps_first = False
 
     def initial_state(self):
         """Values of the fields before the first row."""

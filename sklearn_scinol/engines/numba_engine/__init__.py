@@ -1,0 +1,30 @@
+"""The loops compiled by Numba: one coordinate at a time.
+
+The only place that imports Numba. The formulas of a learner and a loss are compiled
+from the same source that NumPy runs: as methods, looked up in the class of the
+NamedTuple that a compiled loop is given. A loop is put together from these and from
+parts that depend on the learner, as plain functions that it closes over.
+
+What makes the loops fast, each measured: no check for division by zero
+(``error_model``); permission to reorder sums, without which they are not vectorised;
+one compiled variant for a single output; the state of dense rows as one contiguous
+array a field, that of sparse rows as one record a coordinate, gathered into contiguous
+buffers for the row and put back after it.
+"""
+
+from .combination import learn_combination
+from .learning import learn_rows, learn_team
+from .losses import charge
+from .mixing import learn_rounds, mix
+from .transforms import transform_rows, transform_targets
+
+__all__ = [
+    "charge",
+    "learn_combination",
+    "learn_rounds",
+    "learn_rows",
+    "learn_team",
+    "mix",
+    "transform_rows",
+    "transform_targets",
+]

@@ -1,0 +1,43 @@
+"""Arrays that loops need not count as in use.
+
+Compiled code counts the uses of an array up and down again wherever the array is passed
+on or taken out of a NamedTuple, by operations that cost as much as ten others. A loop
+whose caller holds the arrays while it runs can do without.
+"""
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+
+__all__ = ["borrowed"]
+
+
+def borrowed(value):
+    """The same array without an owner, or the same tuple of such arrays and numbers."""
+    return value
+
+
+@overload(borrowed)
+def _borrowed(value):
+    return lambda value: _borrow(value)
+
+
+@intrinsic
+def _borrow(typing_context, value):
+    def codegen(context, builder, signature, arguments):
+        return _without_owner(context, builder, signature.args[0], arguments[0])
+
+    return value(value), codegen
+
+
+def _without_owner(context, builder, type_, value):
+    if isinstance(type_, types.Array):
+        array = context.make_array(type_)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        return array._getvalue()
+    if isinstance(type_, types.BaseTuple):
+        for i, part in enumerate(type_.types):
+            borrowed_part = _without_owner(
+                context, builder, part, builder.extract_value(value, i)
+            )
+            value = builder.insert_value(value, borrowed_part, i)
+    return value

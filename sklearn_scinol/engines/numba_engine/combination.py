@@ -1,0 +1,107 @@
+"""The loop over rows whose weights are combinations of those rows and of others."""
+
+from functools import cache
+
+import numpy as np
+
+from ... import _portable
+from ...learners.bases import averaging
+from . import parts
+from .compiling import compiled, jitable, source_digest
+
+__all__ = ["learn_combination"]
+
+
+def learn_combination(task, state, block, combination, answers):
+    """Learn from rows and combinations of them: see the protocol."""
+    average = answers.averaged is not None
+    loop = _loop(type(task.learner), type(task.loss), average=average)
+    n, n_outputs = answers.predictions.shape
+    increments = np.zeros((n, n_outputs))
+    sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
+    r, t = loop(
+        task,
+        (task.learner.Shared(*state.shared), state.clock, state.t),
+        block,
+        combination,
+        answers,
+        (increments, sum_increments),
+    )
+    return r, t, increments, sum_increments
+
+
+@jitable
+def restart(combination, increments, sum_increments, clock, k):
+    """Bring sums up to date, and let their clock start from 0."""
+    for j in range(increments.shape[0]):
+        combination.sums[k, j] += clock[0, k] * combination.values[k, j]
+        sum_increments[j, k] += clock[0, k] * increments[j, k]
+    for j in range(combination.coef.shape[0]):
+        combination.coef_sums[j, k] += clock[0, k] * combination.coef[j, k]
+    clock[:, k] = 0.0
+
+
+@cache
+def _loop(learner, loss, *, average):
+    joint, separate = parts.joint_derivatives, parts.separate_derivatives
+    derivatives = joint if loss.joint else separate
+    digest = source_digest(learner, loss)
+
+    def learn_combination(task, state, block, combination, answers, changes):
+        digest  # noqa: B018 - see source_digest
+        learner = task.learner
+        shared, clock, t = state
+        gram, values, sums = combination.gram, combination.values, combination.sums
+        increments, sum_increments = changes
+        predictions, room = answers.predictions, combination.room
+        n_outputs, n = values.shape
+        g, own = np.zeros(n_outputs), np.arange(n_outputs)
+        dots = np.empty(n_outputs)
+        r = 0
+        while r < n and room > 0:
+            c = block.sample_weight[r]
+            learns = c > 0.0
+            scale = task.row_scale * (c if learns else 1.0)
+            q = scale * scale * _portable.larger(gram[r, r], 0.0)
+            for k in range(n_outputs):
+                dots[k] = values[k, r]
+                predictions[r, k] = dots[k] * learner.factor(shared, k, q, t + 1.0)
+            if average:
+                n_averaged = t - task.averaging_starts
+                for k in range(n_outputs):
+                    p = predictions[r, k]
+                    if n_averaged > 0.0:
+                        p = (sums[k, r] + clock[0, k] * dots[k]) / n_averaged
+                    answers.averaged[r, k] = p
+            if not learns:
+                r += 1
+                continue
+            t += 1.0
+            derivatives(
+                task.loss, task.lipschitz, block.targets, predictions, r, own, False, g
+            )
+            takes_room = False
+            for k in range(n_outputs):
+                step = learner.row_step(shared, k, g[k], scale * dots[k], q, t)
+                increment = -scale * step
+                if increment == 0.0:
+                    continue
+                takes_room = combination.is_new[r]
+                increments[r, k] = increment
+                for j in range(r, n):
+                    values[k, j] += increment * gram[r, j]
+                if average:
+                    sum_increments[r, k] = -clock[0, k] * increment
+                    for j in range(r, n):
+                        sums[k, j] += sum_increments[r, k] * gram[r, j]
+            if takes_room:
+                room -= 1
+            if average and t > task.averaging_starts:
+                for k in range(n_outputs):
+                    at_rest = learner.factor(shared, k, 0.0, t + 1.0)
+                    if averaging.tick(clock, k, at_rest):
+                        restart(combination, increments, sum_increments, clock, k)
+            r += 1
+        return r, t
+
+    return compiled(learn_combination, classes=(learner, loss))

@@ -1,0 +1,267 @@
+"""How formulas of learners and losses are compiled, and with which options."""
+
+import hashlib
+import sys
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.resources import files
+from pathlib import Path
+from pkgutil import walk_packages
+
+import numba
+import numpy as np
+from numba.core.types import BaseNamedTuple
+from numba.extending import (
+    overload,
+    overload_attribute,
+    overload_method,
+    register_jitable,
+)
+
+from ... import _portable, learners, losses, transforms
+from ...losses import methods
+from . import exponentials
+
+__all__ = [
+    "STRICT",
+    "compiled",
+    "exact",
+    "expanded",
+    "inlined",
+    "jitable",
+    "source_digest",
+]
+
+# Everything of "fast math" but the promise that there are no NaN and infinities.
+OPTIONS = {
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+}
+
+# For what must be done operation for operation. "fastmath" would be the caller's.
+STRICT = {"error_model": "numpy", "fastmath": False}
+
+# What is called for every row becomes part of the loop. Otherwise references to each
+# array that goes in are counted up and down again, which takes as long as a short row.
+INLINE = {**OPTIONS, "forceinline": True}
+INLINE_STRICTLY = {**STRICT, "forceinline": True}
+
+
+@overload(_portable.larger, jit_options=INLINE)
+def _larger(a, b):
+    return lambda a, b: b if b > a else a
+
+
+@overload(_portable.smaller, jit_options=INLINE)
+def _smaller(a, b):
+    return lambda a, b: b if b < a else a
+
+
+@overload(_portable.chosen, jit_options=INLINE)
+def _chosen(condition, a, b):
+    return lambda condition, a, b: a if condition else b
+
+
+@overload(_portable.exp, jit_options=INLINE_STRICTLY)
+def _exp(x):
+    return exponentials.exp
+
+
+@overload(_portable.expm1, jit_options=INLINE_STRICTLY)
+def _expm1(x):
+    return exponentials.expm1
+
+
+@overload(_portable.inverse_root, jit_options=INLINE_STRICTLY)
+def _inverse_root(x):
+    return exponentials.inverse_root
+
+
+@overload(_portable.log1p, jit_options=INLINE_STRICTLY)
+def _log1p(x):
+    return exponentials.log1p
+
+
+@overload(_portable.softmax, jit_options=INLINE)
+def _softmax(p, out):
+    def softmax(p, out):
+        largest = p[0]
+        for k in range(1, p.size):
+            largest = _portable.larger(largest, p[k])
+        for k in range(p.size):
+            out[k] = _portable.exp(p[k] - largest)
+        total = 0.0
+        for k in range(p.size):
+            total += out[k]
+        for k in range(p.size):
+            out[k] /= total
+
+    return softmax
+
+
+@overload(_portable.log_sum_exp, jit_options=INLINE)
+def _log_sum_exp(p):
+    def log_sum_exp(p):
+        largest = p[0]
+        for k in range(1, p.size):
+            largest = _portable.larger(largest, p[k])
+        total = 0.0
+        for k in range(p.size):
+            total += _portable.exp(p[k] - largest)
+        return largest + np.log(total)
+
+    return log_sum_exp
+
+
+jitable = register_jitable(**OPTIONS)
+inlined = register_jitable(**INLINE)
+# What the compiler should know the constants of: left to itself it keeps some calls.
+expanded = register_jitable(inline="always", **OPTIONS)
+exact = register_jitable(**INLINE_STRICTLY)
+
+# The lists are full when all modules of formulas have been imported.
+for package in learners, losses, transforms:
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
+for function in _portable.PORTABLE:
+    inlined(function)
+for function in [*_portable.EXACT, exponentials.parts_of_exp]:
+    exact(function)
+
+
+def _method(name):
+    return overload_method(BaseNamedTuple, name, jit_options=INLINE, strict=False)
+
+
+def _function(function):
+    return overload(function, jit_options=INLINE, strict=False)
+
+
+# The methods of learners that compiled code calls. What a learner need not have is
+# named all the same, in branches of the loop that are never taken.
+
+
+def _square(self, s, i, x):
+    return 0.0
+
+
+def _of_coordinate(self, s, i, x, t):
+    return 0.0
+
+
+def _of_vector(self, s, k, x, t):
+    return 0.0
+
+
+def _no_update(self, s, i, x, g, w, t):
+    pass
+
+
+def _no_learning(self, s, k, x, g, t):
+    pass
+
+
+def _no_fold(self, s, i, scale):
+    pass
+
+
+def _own(self, name, default=None):
+    return getattr(self.instance_class, name, default)
+
+
+_method("weight")(lambda self, s, i, x, t: _own(self, "weight", _of_coordinate))
+_method("update")(lambda self, s, i, x, g, w, t: _own(self, "update", _no_update))
+_method("score")(lambda self, s, k, x, t: _own(self, "score", _of_vector))
+_method("learn")(lambda self, s, k, x, g, t: _own(self, "learn", _no_learning))
+_method("square")(lambda self, s, i, x: _own(self, "square", _square))
+_method("factor")(lambda self, shared, k, q, t: _own(self, "factor"))
+_method("row_step")(lambda self, shared, k, g, dot, q, t: _own(self, "row_step"))
+_method("implicit_row_step")(
+    lambda self, shared, k, loss, y, c, dot, q, t: _own(self, "implicit_row_step")
+)
+_method("take_scale")(lambda self, shared, k: _own(self, "take_scale"))
+_method("fold")(lambda self, s, i, scale: _own(self, "fold", _no_fold))
+
+# Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
+_function(methods.value)(lambda loss, y, p: loss.instance_class.value)
+_function(methods.row_value)(lambda loss, y, p: loss.instance_class.row_value)
+_function(methods.row_gradient)(lambda loss, y, p, g: loss.instance_class.row_gradient)
+_function(methods.gradient)(lambda loss, y, p: loss.instance_class.gradient)
+_function(methods.minimiser)(lambda loss, y, p: loss.instance_class.minimiser)
+_function(methods.proximal)(lambda loss, y, p, s: loss.instance_class.proximal)
+
+
+@overload_attribute(BaseNamedTuple, "piecewise_linear")
+def _piecewise_linear(loss):
+    answer = loss.instance_class.piecewise_linear
+    return lambda loss: answer
+
+
+class Loop:
+    """A loop, compiled when it is first called with arguments of a type.
+
+    Numba's switch ``NUMBA_DISABLE_JIT`` is looked at in each call: where it is set, the
+    loop runs as it stands, slowly and with the same numbers up to rounding.
+
+    """
+
+    def __init__(self, function, options, keeps):
+        self._function = function
+        self._options = {"nogil": True, **options}
+        self._keeps = keeps
+
+    @cached_property
+    def dispatcher(self):
+        """Numba's own, which knows what was compiled."""
+        try:
+            return numba.njit(self._function, cache=self._keeps, **self._options)
+        except RuntimeError:  # there is no folder to keep it in
+            return numba.njit(self._function, **self._options)
+
+    def __call__(self, *arguments):
+        if not numba.config.DISABLE_JIT:
+            return self.dispatcher(*arguments)
+        with np.errstate(all="ignore"):  # compiled code does not warn
+            return self._function(*arguments)
+
+
+def compiled(loop, options=OPTIONS, classes=()):
+    """The loop of a function that may close over others.
+
+    It is kept on disk if all learners and losses that it is for are of this package:
+    Numba looks for the modules of others in every process.
+    """
+    return Loop(loop, options, all(map(is_ours, classes)))
+
+
+def is_ours(cls):
+    """Whether a learner or a loss is of this package."""
+    return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
+
+
+def source_digest(*classes):
+    """Of the source that a loop of these learners and losses is compiled from.
+
+    Numba keeps loops on disk. It sees when the file of a loop has changed, but not
+    when formulas and parts in other files have, so each loop closes over this, too. A
+    learner that changes leaves the loops of others alone.
+    """
+    package = __package__.partition(".")[0]
+    modules = {base.__module__ for cls in classes for base in cls.__mro__}
+    digest = hashlib.sha256(_shared_sources())
+    for module in sorted(name for name in modules if name.startswith(package)):
+        digest.update(Path(sys.modules[module].__file__).read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def _shared_sources():
+    """What formulas of several learners and losses are made of, and the loops."""
+    package = files(__package__.partition(".")[0])
+    sources = [package / "_portable.py", package / "learners" / "hedge.py"]
+    shared = "losses", "transforms", "learners/bases", "engines/numba_engine"
+    for folder in shared:
+        modules = package.joinpath(*folder.split("/")).iterdir()
+        python = (file for file in modules if file.name.endswith(".py"))
+        sources += sorted(python, key=lambda file: file.name)
+    return b"".join(file.read_bytes() for file in sources)

@@ -1,0 +1,108 @@
+"""Exponentials, a logarithm and a root in operations on several numbers at once.
+
+Processors have these. A call of the C library's, which takes one number, would stop
+the compiler from doing the rest of a formula for several coordinates at a time.
+"""
+
+from math import factorial, log
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+__all__ = ["exp", "expm1", "inverse_root", "log1p", "parts_of_exp"]
+
+INVERSE_LN2 = 1.0 / log(2.0)
+
+#: ln 2 in two parts. The last 11 bits of the first are 0: its product with a small
+#: integer is exact.
+LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
+LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
+
+#: Exponentials of this, and of minus this, are ordinary numbers.
+LARGEST_EXPONENT = 708.0
+
+#: Taylor's series: for numbers up to ln 2 / 2 its next term is lost in the last digit.
+C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
+    1.0 / factorial(n) for n in range(2, 14)
+)
+
+#: The same of ``log((1 + s) / (1 - s))``, in s squared, for s up to 1/3.
+A3, A5, A7, A9, A11, A13, A15, A17, A19, A21, A23, A25, A27, A29, A31, A33 = (
+    2.0 / n for n in range(3, 34, 2)
+)
+
+
+@intrinsic
+def power_of_two(typing_context, k):
+    """2 to the `k`, a float that is an integer from -1022 to 1023, from its bits."""
+
+    def codegen(context, builder, signature, arguments):
+        int32, int64 = ir.IntType(32), ir.IntType(64)
+        exponent = builder.fptosi(arguments[0], int32)
+        exponent = builder.zext(builder.add(exponent, int32(1023)), int64)
+        return builder.bitcast(builder.shl(exponent, int64(52)), ir.DoubleType())
+
+    return types.float64(types.float64), codegen
+
+
+@intrinsic
+def about_inverse_root(typing_context, x):
+    """One over the root of a positive number to 3 %, from its bits."""
+
+    def codegen(context, builder, signature, arguments):
+        int64 = ir.IntType(64)
+        half = builder.lshr(builder.bitcast(arguments[0], int64), int64(1))
+        bits = builder.sub(int64(0x5FE6EB50C7B537A9), half)
+        return builder.bitcast(bits, ir.DoubleType())
+
+    return types.float64(types.float64), codegen
+
+
+def inverse_root(x):
+    """One over the square root, for the function of this name there.
+
+    By four of Newton's steps, in less time than a root and a division take, where
+    several numbers are worked on at once.
+    """
+    r, half = about_inverse_root(x), 0.5 * x
+    r = r * (1.5 - half * r * r)
+    r = r * (1.5 - half * r * r)
+    r = r * (1.5 - half * r * r)
+    r = r * (1.5 - half * r * r)
+    return r if x < np.inf else 0.0
+
+
+def parts_of_exp(x):
+    """`s` and `e` with ``exp(x) = s * (1 + e)``: a power of two, and a small number."""
+    x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
+    x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+    k = np.rint(x * INVERSE_LN2)
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    q = C8 + r * (C9 + r * (C10 + r * (C11 + r * (C12 + r * C13))))
+    q = C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * (C7 + r * q)))))
+    return power_of_two(k), r + r * r * q
+
+
+def exp(x):
+    """Exponential, for the function of this name in :mod:`sklearn_scinol._portable`."""
+    s, e = parts_of_exp(x)
+    return s + s * e
+
+
+def expm1(x):
+    """Exponential minus 1, for the function of this name there."""
+    s, e = parts_of_exp(x)
+    return s * e + (s - 1.0)
+
+
+def log1p(x):
+    """Logarithm of 1 + x, for the function of this name there."""
+    # Twice the inverse hyperbolic tangent of s, which is at most 1/3.
+    s = x / (2.0 + x)
+    s2 = s * s
+    q = A25 + s2 * (A27 + s2 * (A29 + s2 * (A31 + s2 * A33)))
+    q = A15 + s2 * (A17 + s2 * (A19 + s2 * (A21 + s2 * (A23 + s2 * q))))
+    q = A3 + s2 * (A5 + s2 * (A7 + s2 * (A9 + s2 * (A11 + s2 * (A13 + s2 * q)))))
+    return 2.0 * s + s * (s2 * q)

@@ -1,0 +1,312 @@
+"""The loop over rows, dense and sparse.
+
+What differs between the two is how a row is loaded, looked at first, and stored.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from ...learners.bases import averaging
+from ...learners.interface import traits
+from ...transforms.moments import enter
+from ..protocol import Answers, DenseRows, TargetScale
+from . import parts
+from .borrowing import borrowed
+from .compiling import compiled, source_digest
+from .transforms import transform_rows, transformed
+
+__all__ = ["learn_rows", "learn_team"]
+
+# Entries between the buffers of a row and any other array.
+MARGIN = 128
+
+NO_ROWS = (
+    np.empty((0, 0)),
+    np.empty(0),
+    np.empty(0, dtype=np.uint32),
+    np.empty(0, dtype=np.int32),
+)
+NO_MOMENTS = np.empty((0, 0)), np.empty(1), False
+NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
+
+
+def learn_rows(task, state, block, answers):
+    """Learn from the rows of a block: see the protocol."""
+    return _learn(type(task.learner), task, state, block, answers)
+
+
+def learn_team(tasks, states, block, answers):
+    """Learn with several learners side by side: see the protocol."""
+    if len(tasks) == 1 or not _pays(states[0], block.rows):
+        return [
+            learn_rows(*each, block, said)
+            for *each, said in zip(tasks, states, answers, strict=True)
+        ]
+    # As if they were outputs of one learner: while the processor waits for one of them,
+    # it goes on with others. The team has a state of its own while it learns.
+    own = states[0].fields.shape[1]
+    team = states[0]._replace(
+        fields=_side_by_side([state.fields for state in states]),
+        shared=np.concatenate([state.shared for state in states], axis=1),
+        clock=np.concatenate([state.clock for state in states], axis=1),
+    )
+    n = len(block.sample_weight)
+    said = Answers(np.empty((n, team.fields.shape[1])), None)
+    learners = tuple(task.learner for task in tasks)
+    task = tasks[0]._replace(learner=learners)
+    t = _learn(type(learners[0]), task, team, block, said, own)
+    for e, (state, answer) in enumerate(zip(states, answers, strict=True)):
+        of_learner = slice(e * own, (e + 1) * own)
+        state.fields[:] = team.fields[:, of_learner]
+        state.shared[:] = team.shared[:, of_learner]
+        state.first[:] = team.first
+        answer.predictions[:] = said.predictions[:, of_learner]
+    return [t] * len(tasks)
+
+
+def _pays(state, rows):
+    """Whether to learn rows takes longer than to copy the state."""
+    return isinstance(rows, DenseRows) or rows.data.size > state.first.size
+
+
+def _side_by_side(fields):
+    """States as one with more outputs, in the same order."""
+    if fields[0].flags.c_contiguous:
+        return np.concatenate(fields, axis=1)
+    return np.concatenate([each.T for each in fields], axis=1).T
+
+
+def _learn(learner, task, state, block, answers, n_own=None):
+    has, names = traits(learner), learner.State._fields
+    dense = isinstance(block.rows, DenseRows)
+    moments = block.moments
+    if not dense and moments is not None:
+        rows = transform_rows(moments, block.rows, block.sample_weight)
+        block, moments = block._replace(rows=rows), None
+    fields, records, m = state.fields, None, state.first.size
+    if not dense:
+        m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
+        fields, records = np.empty((*fields.shape[:2], max(m, 1))), fields.T
+    n_outputs = answers.predictions.shape[1]
+    loop = _loop(
+        learner,
+        type(task.loss),
+        dense=dense,
+        center=moments is not None and moments.center,
+        scale=moments is not None and len(moments.values) > 1,
+        single_output=n_outputs == 1,
+        average=answers.averaged is not None,
+        team=type(task.learner) is tuple,
+        standard_target=block.target_scale is not None,
+    )
+    return loop(
+        task,
+        parts.Working(
+            learner.State(*(state.arrays or fields[: len(names)])),
+            fields,
+            records,
+            learner.Shared(*state.shared) if has.by_row else None,
+            state.first,
+            state.clock,
+        ),
+        parts.Input(
+            *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
+            *(moments or NO_MOMENTS),
+            block.targets,
+            block.sample_weight,
+            block.target_scale or NO_SCALE,
+            n_outputs if n_own is None else n_own,
+        ),
+        answers,
+        parts.Scratch(_buffer(1, m)[0], _buffer(n_outputs, m), _buffer(1, m)[0]),
+        state.t,
+    )
+
+
+def _buffer(n_outputs, m):
+    """Uninitialised array at some distance from all others.
+
+    A loop that stores is compiled twice: for arrays that may overlap, also because
+    they are neighbours, and for those that do not. The second is faster and sums in
+    another order, so which one runs must not depend on where arrays happen to lie.
+    """
+    return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
+
+
+@cache
+def _loop(
+    learner,
+    loss,
+    *,
+    dense,
+    center,
+    scale,
+    single_output,
+    average,
+    team,
+    standard_target,
+):
+    """The loop for a learner and a loss, put together from its parts."""
+    has = traits(learner)
+    factor = parts.shared_factor if has.by_row else parts.unit_factor
+    derivatives = parts.separate_derivatives
+    if has.implicit:
+        derivatives = parts.no_derivatives
+    elif loss.joint:
+        derivatives = parts.joint_derivatives
+    row_step = parts.no_step
+    if has.by_row:
+        row_step = parts.implicit_step if has.implicit else parts.gradient_step
+    member = parts.member if team else parts.only
+    take_scale = parts.small_scale if has.folds else parts.unit_scale
+    pass_over = parts.pass_nothing
+    if has.folds or (has.by_row and average):
+        pass_over = parts.pass_fields if dense else parts.pass_records
+    n_fields = len(learner.State._fields) + (2 if average else 0)
+    by_vector, by_row, keeps_first = has.by_vector, has.by_row, has.keeps_first
+    weight_in_row = not has.implicit
+    keeps_weight_sum = center or scale
+    digest = source_digest(learner, loss)
+
+    def learn_rows(task, state, block, answers, scratch, t):
+        digest  # noqa: B018 - see source_digest
+        state, block = borrowed(state), borrowed(block)
+        answers, scratch = borrowed(answers), borrowed(scratch)
+        loss, fit_intercept = task.loss, task.fit_intercept
+        learner = member(task.learner, 0)
+        s, shared, clock, first = state.s, state.shared, state.clock, state.first
+        fields, records = state.fields, state.records
+        X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
+        y, sample_weight = block.targets, block.sample_weight
+        moments, weight_sum = block.moments, block.weight_sum[0]
+        offset, deviation, slope = block.target_scale
+        predictions, x, w = answers.predictions, scratch.x, scratch.w
+        n_outputs = 1 if single_output else predictions.shape[1]
+        n_own = block.n_own if team else n_outputs
+        of_learner = np.arange(n_outputs) // n_own  # which learner an output is of
+        own = np.arange(n_outputs) % n_own  # and which of its outputs it is
+        g = np.zeros(n_outputs)
+        step = np.zeros(n_outputs)
+        dots = np.empty(n_outputs)
+        any_unseen = keeps_first and (not dense or first.min() == 0.0)
+        start, nnz, share, past = 0, X.shape[1], 0.0, 0.0
+        for r in range(sample_weight.size):
+            c = sample_weight[r]
+            learns = c > 0.0
+            t += 1.0
+            row_scale = task.row_scale * (c if learns and weight_in_row else 1.0)
+            if not dense:
+                start = indptr[r]
+                nnz = indptr[r + 1] - start
+                for j in range(nnz):
+                    x[j] = data[start + j]
+                    i = indices[start + j]
+                    parts.copy_record(records, i, fields, j, n_fields, n_outputs)
+            elif keeps_weight_sum:
+                weight_sum, share, past = enter(weight_sum, c)
+            m = nnz + fit_intercept
+            if fit_intercept:
+                x[nnz] = 1.0
+                if not dense:
+                    i = first.size - 1
+                    parts.copy_record(records, i, fields, nnz, n_fields, n_outputs)
+            # The first output's pass also loads a dense row, which comes from memory
+            # while divisions keep the processor busy, and looks at the squares.
+            dot = q = 0.0
+            for j in range(nnz):
+                if dense:
+                    x_j = X[r, j]
+                    if keeps_weight_sum:
+                        x_j = transformed(
+                            moments, j, x_j, share, past, learns, center, scale
+                        )
+                    x[j] = x_j
+                if by_vector:
+                    continue
+                x_j = row_scale * x[j]
+                w_j = learner.weight(s, (0, j), x_j, t)
+                if by_row:
+                    q += learner.square(s, (0, j), x_j)
+                else:
+                    w[0, j] = w_j
+                dot += w_j * x[j]
+            if fit_intercept and not by_vector:
+                w_j = learner.weight(s, (0, nnz), row_scale, t)
+                if by_row:
+                    q += learner.square(s, (0, nnz), row_scale)
+                else:
+                    w[0, nnz] = w_j
+                dot += w_j
+            for k in range(n_outputs):
+                if by_vector:
+                    dot = learner.score(s, k, x[:m], t)
+                elif k > 0:
+                    one = member(task.learner, of_learner[k])
+                    dot = parts.score(one, s, k, x, m, row_scale, t, w, by_row)
+                dots[k] = dot
+                p = dot * factor(member(task.learner, of_learner[k]), shared, k, q, t)
+                predictions[r, k] = p
+            row = parts.Row(r, m, c, row_scale, q, t)
+            if standard_target:
+                for k in range(n_outputs):
+                    k_own = own[k] if team else k
+                    mean, spread = offset[r, k_own], deviation[r, k_own]
+                    predictions[r, k] = mean + spread * predictions[r, k]
+            if average:
+                scale_of_row = offset, deviation, standard_target
+                parts.average_row(task, state, scratch, row, answers, scale_of_row)
+            if not learns:
+                t -= 1.0
+                continue
+            if any_unseen:
+                for j in range(m):
+                    if fields[0, 0, j] == 0.0:
+                        i = j
+                        if not dense:
+                            i = indices[start + j] if j < nnz else first.size - 1
+                        if first[i] == 0.0:
+                            first[i] = np.abs(row_scale * x[j])
+            derivatives(loss, task.lipschitz, y, predictions, r, own, team, g)
+            if standard_target:
+                for k in range(n_outputs):
+                    g[k] *= slope[r, own[k] if team else k]
+            for k in range(n_outputs):
+                one = member(task.learner, of_learner[k])
+                step[k] = row_step(
+                    one, shared, k, loss, y, row, dots[k], g[k], own[k] if team else k
+                )
+            for k in range(n_outputs):
+                one = member(task.learner, of_learner[k])
+                g_k, step_k = g[k], step[k]
+                if by_vector:
+                    one.learn(s, k, x[:m], row_scale * g_k, t)
+                else:
+                    for j in range(m):
+                        w_j = step_k if by_row else w[k, j]
+                        one.update(s, (k, j), row_scale * x[j], g_k, w_j, t)
+            if not dense:
+                for j in range(
+                    nnz
+                ):  # not in a function, which took three times as long
+                    i = indices[start + j]
+                    parts.store_record(fields, j, records, i, n_fields, n_outputs)
+                if fit_intercept:
+                    i = first.size - 1
+                    parts.store_record(fields, nnz, records, i, n_fields, n_outputs)
+            for k in range(n_outputs):
+                restarts = False
+                if average and t > task.averaging_starts:
+                    at_rest = factor(learner, shared, k, 0.0, t + 1.0)
+                    restarts = averaging.tick(clock, k, at_rest)
+                one = member(task.learner, of_learner[k])
+                taken = take_scale(one, shared, k)
+                if restarts or taken != 1.0:
+                    pass_over(one, state, k, taken, t, average)
+        if keeps_weight_sum:
+            block.weight_sum[0] = weight_sum
+            if scale:
+                moments[2] = weight_sum
+        return t
+
+    return compiled(learn_rows, classes=(learner, loss))

@@ -1,0 +1,139 @@
+"""Mixtures of experts: their weights, and means of what they say.
+
+Sums over rounds are not reordered: rounds must give the same numbers wherever arrays
+happen to lie, and whatever block they are in.
+"""
+
+from functools import cache
+
+import numpy as np
+
+from ... import _portable
+from ...learners import hedge
+from ..protocol import Hedge
+from .borrowing import borrowed
+from .compiling import STRICT, compiled, inlined, source_digest
+
+__all__ = ["learn_rounds", "mix"]
+
+
+def learn_rounds(state, losses):
+    """Learn from rounds of experts' losses: see the protocol."""
+    weights = np.empty_like(losses)
+    numbers = _rounds_loop()(state, losses, weights, np.empty_like(state.lead))
+    return Hedge(*state[:4], *map(float, numbers)), weights
+
+
+@cache
+def _rounds_loop():
+    digest = source_digest()
+
+    def learn_rounds(state, losses, weights, excess):
+        digest  # noqa: B018 - see source_digest
+        lead, w, totals = state.lead, state.weights, state.totals
+        gap, loss = state.gap, state.loss
+        largest_range, norm_of_ranges = state.largest_range, state.norm_of_ranges
+        n, K = losses.shape
+        scale = hedge.inverse_rate(gap, state.log_K)
+        for r in range(n):
+            smallest = largest = losses[r, 0]
+            for k in range(1, K):
+                smallest = _portable.smaller(smallest, losses[r, k])
+                largest = _portable.larger(largest, losses[r, k])
+            largest_range = _portable.larger(largest_range, largest - smallest)
+            norm_of_ranges = np.hypot(norm_of_ranges, largest - smallest)
+            hedge_loss = 0.0
+            rise = np.inf
+            for k in range(K):
+                weights[r, k] = w[k]
+                totals[k] += losses[r, k]
+                excess[k] = losses[r, k] - smallest
+                hedge_loss += w[k] * excess[k]
+                lead[k] += excess[k]
+                rise = _portable.smaller(rise, lead[k])
+            loss += smallest + hedge_loss
+            for k in range(K):
+                lead[k] -= rise
+            if hedge.is_mild(hedge_loss, scale):
+                spreads = 0.0
+                for k in range(K):
+                    if w[k] > 0.0:  # in the end that is true of few
+                        spreads += hedge.spread(w[k], excess[k], hedge_loss, scale)
+                gap += hedge.gap_from_spreads(spreads, scale)
+            else:
+                shares = heaviest = 0.0
+                for k in range(K):
+                    shares += hedge.share(lead[k], scale)
+                    heaviest = _portable.larger(heaviest, w[k])
+                gap += hedge.gap_from_shares(hedge_loss, rise, heaviest, shares, scale)
+            scale = hedge.inverse_rate(gap, state.log_K)
+            shares = 0.0
+            for k in range(K):
+                w[k] = 0.0
+                if not hedge.is_lost(lead[k], scale):
+                    w[k] = hedge.share(lead[k], scale)
+                shares += w[k]
+            for k in range(K):
+                w[k] /= shares
+        return gap, loss, largest_range, norm_of_ranges
+
+    return compiled(learn_rounds, STRICT)
+
+
+def mix(kind, answers, weights):
+    """Means of what experts say: see the protocol."""
+    _, n, n_outputs = answers.shape
+    mean = np.zeros((2 if kind == "log_odds" else n_outputs, n))
+    _mixing_loop(kind)(answers, weights, mean, np.empty(n))
+    if kind == "log_odds":
+        return hedge.odds_ratio(mean[0], mean[1])[:, np.newaxis]
+    return mean.T if kind == "mean" else np.log(mean).T
+
+
+@cache
+def _mixing_loop(kind):
+    """The loop that takes a mean; rows by rows for each expert, which vectorises."""
+    digest = source_digest()
+
+    def mean_of_predictions(answers, weights, mean, w):
+        digest  # noqa: B018 - see source_digest
+        for e in range(answers.shape[0]):
+            for k in range(answers.shape[2]):
+                weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
+                for r in range(answers.shape[1]):
+                    mean[k, r] += w[r] * answers[e, r, k]
+
+    def mean_of_odds(answers, weights, mean, w):
+        digest  # noqa: B018 - see source_digest
+        for e in range(answers.shape[0]):
+            weights_of(e, 0, weights, w)
+            for r in range(answers.shape[1]):
+                of_class, of_other = hedge.probabilities(answers[e, r, 0])
+                mean[0, r] += w[r] * of_class
+                mean[1, r] += w[r] * of_other
+
+    def mean_of_softmax(answers, weights, mean, w):
+        digest  # noqa: B018 - see source_digest
+        n_outputs = answers.shape[2]
+        share, answers = np.empty(n_outputs), borrowed(answers)
+        for e in range(answers.shape[0]):
+            weights_of(e, 0, weights, w)
+            for r in range(answers.shape[1]):
+                _portable.softmax(answers[e, r], share)
+                for k in range(n_outputs):
+                    p = _portable.larger(share[k], hedge.SMALLEST_PROBABILITY)
+                    mean[k, r] += w[r] * p
+
+    loops = {
+        "mean": mean_of_predictions,
+        "log_odds": mean_of_odds,
+        "softmax": mean_of_softmax,
+    }
+    return compiled(loops[kind], STRICT)
+
+
+@inlined
+def weights_of(e, h, weights, w):
+    """Put the weights of an expert into an array of their own."""
+    for r in range(w.size):
+        w[r] = weights[h, r if weights.shape[1] > 1 else 0, e]

@@ -1,0 +1,142 @@
+"""Running moments of features and targets."""
+
+from functools import cache
+
+import numpy as np
+
+from ...transforms.moments import (
+    enter,
+    inverse_deviation,
+    moved_mean,
+    moved_variance,
+    shares_of_waiting,
+)
+from ..protocol import CSRRows, DenseRows, TargetScale
+from .borrowing import borrowed
+from .compiling import compiled, inlined, source_digest
+
+__all__ = ["transform_rows", "transform_targets", "transformed"]
+
+
+@inlined
+def transformed(moments, j, x, share, past, learns, center, scale):
+    """Value of a feature of a dense row, which its moments learn before."""
+    mean, z = moments[0, j], x
+    deviation = x - mean
+    moments[0, j] = moved_mean(mean, share if learns else 0.0, deviation)
+    if center:
+        z = past * deviation
+    if scale:
+        variance = moments[1, j]
+        moved = moved_variance(variance, share, past, deviation)
+        moments[1, j] = moved if learns else variance
+        z *= inverse_deviation(moved)
+    return z
+
+
+def transform_rows(moments, rows, sample_weight):
+    """Centre and scale rows: see the protocol."""
+    if isinstance(rows, CSRRows):
+        data = np.empty_like(rows.data)
+        moments = moments._replace(values=moments.values.T)
+        room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
+        _sparse_loop()(moments, rows, sample_weight, data, tuple(room))
+        return CSRRows(data, rows.indices, rows.indptr)
+    Z = np.empty_like(rows.X)
+    _dense_loop(moments.center, len(moments.values) > 1)(
+        moments, rows.X, sample_weight, Z
+    )
+    return DenseRows(Z)
+
+
+@cache
+def _dense_loop(center, scale):
+    digest = source_digest()
+
+    def transform_dense(moments, X, sample_weight, Z):
+        digest  # noqa: B018 - see source_digest
+        weight_sum, values = moments.weight_sum[0], moments.values
+        for r in range(X.shape[0]):
+            learns = sample_weight[r] > 0.0
+            weight_sum, share, past = enter(weight_sum, sample_weight[r])
+            for j in range(X.shape[1]):
+                Z[r, j] = transformed(
+                    values, j, X[r, j], share, past, learns, center, scale
+                )
+        moments.weight_sum[0] = weight_sum
+        if scale:
+            values[2] = weight_sum
+
+    return compiled(transform_dense)
+
+
+@cache
+def _sparse_loop():
+    digest = source_digest()
+
+    def scale_sparse(moments, rows, sample_weight, data, room):
+        digest  # noqa: B018 - see source_digest
+        moments, rows, room = borrowed(moments), borrowed(rows), borrowed(room)
+        weight_sum, values = moments.weight_sum[0], moments.values
+        indices, indptr, of_row = rows.indices, rows.indptr, rows.data
+        mean, variance, recorded = room
+        for r in range(sample_weight.size):
+            c = sample_weight[r]
+            waited_until = weight_sum
+            weight_sum, share, past = enter(weight_sum, c)
+            start = indptr[r]
+            nnz = indptr[r + 1] - start
+            x, z = of_row[start : start + nnz], data[start : start + nnz]
+            for j in range(nnz):
+                i = indices[start + j]
+                mean[j], variance[j] = values[i, 0], values[i, 1]
+                recorded[j] = values[i, 2]
+            for j in range(nnz):
+                waiting = shares_of_waiting(waited_until, recorded[j])
+                waited = moved_mean(mean[j], waiting[0], -mean[j])
+                spread = moved_variance(variance[j], waiting[0], waiting[1], -mean[j])
+                deviation = x[j] - waited
+                mean[j] = moved_mean(waited, share, deviation)
+                variance[j] = moved_variance(spread, share, past, deviation)
+                z[j] = x[j] * inverse_deviation(variance[j])
+            if c > 0.0:
+                for j in range(nnz):
+                    i = indices[start + j]
+                    values[i, 0], values[i, 1] = mean[j], variance[j]
+                    values[i, 2] = weight_sum
+        moments.weight_sum[0] = weight_sum
+
+    return compiled(scale_sparse)
+
+
+def transform_targets(moments, y, sample_weight, unit_free):
+    """Running location and scale of targets: see the protocol."""
+    scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
+    _target_loop()(moments, y, sample_weight, unit_free, scale)
+    return scale
+
+
+@cache
+def _target_loop():
+    digest = source_digest()
+
+    def transform_targets(moments, y, sample_weight, unit_free, scale):
+        digest  # noqa: B018 - see source_digest
+        weight_sum, values = moments.weight_sum[0], moments.values
+        for r in range(y.shape[0]):
+            any_before = weight_sum > 0.0
+            c = sample_weight[r]
+            weight_sum, share, past = enter(weight_sum, c)
+            for k in range(y.shape[1]):
+                mean, variance = values[0, k], values[1, k]
+                scale.offset[r, k] = mean
+                scale.deviation[r, k] = np.sqrt(variance)
+                slope = 1.0 if any_before else 0.0
+                scale.slope[r, k] = slope if unit_free else inverse_deviation(variance)
+                if c > 0.0:
+                    deviation = y[r, k] - mean
+                    values[0, k] = moved_mean(mean, share, deviation)
+                    values[1, k] = moved_variance(variance, share, past, deviation)
+        moments.weight_sum[0] = weight_sum
+
+    return compiled(transform_targets)

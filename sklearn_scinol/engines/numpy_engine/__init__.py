@@ -1,0 +1,18 @@
+"""The loops in NumPy: a row at a time, all coordinates and outputs at once."""
+
+from .combination import learn_combination
+from .learning import learn_rows, learn_team
+from .losses import charge
+from .mixing import learn_rounds, mix
+from .transforms import transform_rows, transform_targets
+
+__all__ = [
+    "charge",
+    "learn_combination",
+    "learn_rounds",
+    "learn_rows",
+    "learn_team",
+    "mix",
+    "transform_rows",
+    "transform_targets",
+]

@@ -1,0 +1,50 @@
+"""The loop over rows whose weights are combinations of those rows and of others."""
+
+import numpy as np
+
+from ...learners.bases.averaging import tick
+from .learning import derivatives, row_steps
+
+__all__ = ["learn_combination"]
+
+
+def learn_combination(task, state, block, combination, answers):
+    learner, starts, t = task.learner, task.averaging_starts, state.t
+    shared, clock = learner.Shared(*state.shared), state.clock
+    gram, values, sums = combination[:3]
+    n, n_outputs = answers.predictions.shape
+    increments = np.zeros((n, n_outputs))
+    sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
+    r, room = 0, combination.room
+    with np.errstate(all="ignore"):
+        while r < n and room > 0:
+            c, dot = block.sample_weight[r], values[:, r]
+            scale = task.row_scale * (c or 1.0)
+            q = scale * scale * max(gram[r, r], 0.0)
+            answers.predictions[r] = p = learner.factor(shared, ..., q, t + 1.0) * dot
+            if answers.averaged is not None:
+                averaged = (sums[:, r] + clock[0] * dot) / max(t - starts, 1.0)
+                answers.averaged[r] = averaged if t > starts else p
+            if c > 0.0:
+                t += 1.0
+                g = derivatives(task.loss, block.targets[r], p) / task.lipschitz
+                steps = row_steps(learner, shared, g, scale * dot, q, t)
+                increments[r] = -scale * steps
+                values[:, r:] += increments[r, :, np.newaxis] * gram[r, r:]
+                room -= combination.is_new[r] and increments[r].any()
+            if c > 0.0 and answers.averaged is not None:
+                sum_increments[r] = -clock[0] * increments[r]
+                sums[:, r:] += sum_increments[r, :, np.newaxis] * gram[r, r:]
+                for k in range(n_outputs if t > starts else 0):
+                    if tick(clock, k, learner.factor(shared, k, 0.0, t + 1.0)):
+                        restart(combination, increments, sum_increments, clock, k)
+            r += 1
+    return r, t, increments, sum_increments
+
+
+def restart(combination, increments, sum_increments, clock, k):
+    """Bring sums up to date, and let their clock start from 0."""
+    combination.sums[k] += clock[0, k] * combination.values[k]
+    sum_increments[:, k] += clock[0, k] * increments[:, k]
+    combination.coef_sums[:, k] += clock[0, k] * combination.coef[:, k]
+    clock[:, k] = 0.0

@@ -1,0 +1,237 @@
+"""The loop over rows, dense and sparse."""
+
+import numpy as np
+
+from ...learners.bases.averaging import record_sum, sum_before, tick
+from ...learners.interface import traits
+from ..protocol import DenseRows
+from .transforms import transform_rows
+
+__all__ = ["derivatives", "learn_rows", "learn_team", "row_steps"]
+
+
+# Rows are transformed so many at a time, which bounds what is kept of them.
+TRANSFORMED_ROWS = 16
+
+
+def learn_rows(task, state, block, answers):
+    # Exponentials that leave the range give 0 or infinity, which is what is meant.
+    dense = isinstance(block.rows, DenseRows)
+    if block.moments is not None and not dense:
+        rows = transform_rows(block.moments, block.rows, block.sample_weight)
+        block = block._replace(rows=rows)
+    with np.errstate(all="ignore"):
+        loop = (_Dense if dense else _Sparse)(task, state)
+        loop.learn(block, answers)
+    return loop.t
+
+
+def learn_team(tasks, states, block, answers):
+    return [
+        learn_rows(task, state, block, said)
+        for task, state, said in zip(tasks, states, answers, strict=True)
+    ]
+
+
+class _Loop:
+    """The loop; how rows are loaded and stored is left to the subclasses."""
+
+    def __init__(self, task, state):
+        self.task, self.state, self.t = task, state, state.t
+        self.traits = traits(type(task.learner))
+        self.averages = len(state.fields) > len(task.learner.State._fields)
+        self.shared = None
+        if self.traits.by_row:
+            self.shared = task.learner.Shared(*state.shared)
+
+    def named(self, fields):
+        """The learner's state in some fields, by its names."""
+        if self.traits.by_vector:
+            return self.task.learner.State(*self.state.arrays)
+        names = self.task.learner.State._fields
+        return self.task.learner.State(*fields[: len(names)])
+
+    def learn(self, block, answers):
+        scale = block.target_scale
+        for r, c in enumerate(block.sample_weight):
+            x, fields, first = self.load(block, r)
+            s = self.named(fields)
+            predictions, dots, q, w = self.score(s, x, c)
+            if scale is not None:
+                predictions = scale.offset[r] + scale.deviation[r] * predictions
+            answers.predictions[r] = predictions
+            if answers.averaged is not None:
+                averaged = self.average(s, fields, x, c)
+                if averaged is None:
+                    averaged = predictions
+                elif scale is not None:
+                    averaged = scale.offset[r] + scale.deviation[r] * averaged
+                answers.averaged[r] = averaged
+            if c > 0.0:
+                slope = None if scale is None else scale.slope[r]
+                y = block.targets[r]
+                self.update(s, x, c, first, (y, predictions, slope), (dots, q, w))
+                self.t += 1.0
+                self.store(block.rows, r, fields, first)
+                self.end_trial()
+
+    def row_scale(self, c):
+        """What a row is multiplied by for the learner; rows of weight 0 as of 1."""
+        return 1.0 if self.traits.implicit else self.task.row_scale * (c or 1.0)
+
+    def scaled(self, x, c):
+        scale = self.row_scale(c)
+        return x if scale == 1.0 else scale * x
+
+    def score(self, s, x, c):
+        """Predictions, sums of weight times value before the factor, `q`, weights."""
+        learner, t = self.task.learner, self.t + 1.0
+        scaled_x = self.scaled(x, c)
+        if self.traits.by_vector:
+            dots = [learner.score(s, k, x, t) for k in range(self.state.clock.shape[1])]
+            return np.array(dots), dots, 0.0, None
+        w = learner.weight(s, ..., scaled_x, t)
+        # Not a product of BLAS: for small tasks its threads cost more than they bring.
+        dots = np.add.reduce(w * x, axis=1)
+        if self.shared is None:
+            return dots, dots, 0.0, w
+        q = np.add.reduce(learner.square(s, 0, scaled_x))
+        return learner.factor(self.shared, ..., q, t) * dots, dots, q, w
+
+    def average(self, s, fields, x, c):
+        """Predictions of averaged weights, if there are any; bring sums up to date."""
+        n_averaged = self.t - self.task.averaging_starts
+        total, last = fields[-2:]
+        clock = self.state.clock[0, :, np.newaxis]
+        at_rest = self.task.learner.weight(s, ..., 0.0, self.t + 1.0)
+        w_sum = sum_before(total, last, ..., at_rest, clock)
+        if c > 0.0:
+            record_sum(total, last, ..., w_sum, clock)
+        return (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0.0 else None
+
+    def update(self, s, x, c, first, charged, scored):
+        """Learn from a row, of which (y, predictions, slope) and what `score` gave."""
+        task, learner, t = self.task, self.task.learner, self.t + 1.0
+        (y, predictions, slope), (dots, q, w) = charged, scored
+        scaled_x = self.scaled(x, c)
+        g = None
+        if self.traits.implicit:
+            w = [
+                learner.implicit_row_step(self.shared, k, task.loss, y[k], c, dot, q, t)
+                for k, dot in enumerate(dots)
+            ]
+        else:
+            g = derivatives(task.loss, y, predictions)
+            if task.lipschitz != 1.0:
+                g = g / task.lipschitz
+            if slope is not None:
+                g = g * slope
+            if self.shared is not None:
+                w = row_steps(learner, self.shared, g, self.row_scale(c) * dots, q, t)
+        if self.traits.by_vector:
+            for k in range(len(g)):
+                learner.learn(s, k, x, g[k] * self.row_scale(c), t)
+            return
+        if self.shared is not None:
+            w = np.reshape(w, (-1, 1))
+        g = None if g is None else np.reshape(g, (-1, 1))
+        learner.update(s, ..., scaled_x, g, w, t)
+        if first is not None:
+            np.copyto(first, np.abs(scaled_x), where=first == 0.0)
+
+    def end_trial(self):
+        """Let the clocks tick; keep them and factors in range, by passes over all."""
+        starts, clock = self.task.averaging_starts, self.state.clock
+        ticks = self.averages and self.t > starts
+        if self.shared is None:
+            if ticks:
+                clock += 1.0
+            return
+        learner = self.task.learner
+        for k in range(clock.shape[1]):
+            restarts, scale = False, 1.0
+            if ticks:
+                at_rest = learner.factor(self.shared, k, 0.0, self.t + 1.0)
+                restarts = tick(clock, k, at_rest)
+            if self.traits.folds:
+                scale = learner.take_scale(self.shared, k)
+            if restarts or scale != 1.0:
+                self.fold(k, scale)
+
+    def fold(self, k, scale):
+        """Bring sums up to date before their clock restarts; fold a factor."""
+        learner, fields, clock = self.task.learner, self.state.fields, self.state.clock
+        s = self.named(fields)
+        if self.averages:
+            total, last = fields[-2:]
+            at_rest = learner.weight(s, k, 0.0, self.t)
+            w_sum = sum_before(total, last, k, at_rest, clock[0, k])
+            record_sum(total, last, k, w_sum, 0.0)
+            clock[:, k] = 0.0
+        if scale != 1.0:
+            learner.fold(s, k, scale)
+
+
+class _Dense(_Loop):
+    """Rows are the state's own coordinates."""
+
+    def __init__(self, task, state):
+        super().__init__(task, state)
+        self.x = np.ones(state.first.size)
+        any_unseen = self.traits.keeps_first and not state.first.all()
+        self.first = state.first if any_unseen else None
+
+    def load(self, block, r):
+        X = block.rows.X
+        if block.moments is None:
+            self.x[: X.shape[1]] = X[r]
+        else:
+            place = r % TRANSFORMED_ROWS
+            if place == 0:
+                some = slice(r, r + TRANSFORMED_ROWS)
+                rows, c = DenseRows(X[some]), block.sample_weight[some]
+                self.transformed = transform_rows(block.moments, rows, c).X
+            self.x[: X.shape[1]] = self.transformed[place]
+        return self.x, self.state.fields, self.first
+
+    def store(self, rows, r, fields, first):
+        pass
+
+
+class _Sparse(_Loop):
+    """The coordinates of a row are gathered, and put back where it is learned."""
+
+    def __init__(self, task, state):
+        super().__init__(task, state)
+        n_coordinates = state.first.size
+        self.intercept = np.arange(n_coordinates - task.fit_intercept, n_coordinates)
+        self.ones = np.ones(self.intercept.size)
+
+    def load(self, block, r):
+        rows = block.rows
+        entries = slice(rows.indptr[r], rows.indptr[r + 1])
+        self.i = np.concatenate([rows.indices[entries], self.intercept])
+        x = np.concatenate([rows.data[entries], self.ones])
+        first = self.state.first[self.i] if self.traits.keeps_first else None
+        return x, self.state.fields[:, :, self.i], first
+
+    def store(self, rows, r, fields, first):
+        self.state.fields[:, :, self.i] = fields
+        if first is not None:
+            self.state.first[self.i] = first
+
+
+def derivatives(loss, y, p):
+    """Of the loss at a row, one an output."""
+    if not loss.joint:
+        return loss.gradient(y, p)
+    g = np.empty_like(p)
+    loss.row_gradient(y, p, g)
+    return g
+
+
+def row_steps(learner, shared, g, dots, q, t):
+    """What a learner with shared numbers makes of derivatives, one an output."""
+    return np.array(
+        [learner.row_step(shared, k, g[k], dots[k], q, t) for k in range(g.size)]
+    )

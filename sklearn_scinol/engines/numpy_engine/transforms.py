@@ -1,0 +1,83 @@
+"""Running moments of features and targets."""
+
+import numpy as np
+
+from ...transforms.moments import (
+    enter,
+    inverse_deviation,
+    moved_mean,
+    moved_variance,
+    shares_of_waiting,
+)
+from ..protocol import CSRRows, DenseRows, TargetScale
+
+__all__ = ["transform_rows", "transform_targets"]
+
+
+def transform_rows(moments, rows, sample_weight):
+    with np.errstate(all="ignore"):
+        if isinstance(rows, DenseRows):
+            return _transform_dense(moments, rows, sample_weight)
+        return _scale_sparse(moments, rows, sample_weight)
+
+
+def _transform_dense(moments, rows, sample_weight):
+    Z = np.empty_like(rows.X)
+    scale, weight_sum = len(moments.values) > 1, moments.weight_sum[0]
+    mean = moments.values[0]
+    for r, (x, c) in enumerate(zip(rows.X, sample_weight, strict=True)):
+        weight_sum, share, past = enter(weight_sum, c)
+        deviation = x - mean
+        Z[r] = past * deviation if moments.center else x
+        if scale:
+            variance = moved_variance(moments.values[1], share, past, deviation)
+            Z[r] *= inverse_deviation(variance)
+        if c > 0.0:
+            mean[:] = moved_mean(mean, share, deviation)
+            if scale:
+                moments.values[1] = variance
+    moments.weight_sum[0] = weight_sum
+    if scale:
+        moments.values[2] = weight_sum
+    return DenseRows(Z)
+
+
+def _scale_sparse(moments, rows, sample_weight):
+    data = np.empty_like(rows.data)
+    weight_sum = moments.weight_sum[0]
+    for r, c in enumerate(sample_weight):
+        entries = slice(rows.indptr[r], rows.indptr[r + 1])
+        features, x = rows.indices[entries], rows.data[entries]
+        mean, variance, recorded = moments.values[:, features]
+        waiting = shares_of_waiting(weight_sum, recorded)
+        variance = moved_variance(variance, *waiting, -mean)
+        mean = moved_mean(mean, waiting[0], -mean)
+        weight_sum, share, past = enter(weight_sum, c)
+        deviation = x - mean
+        variance = moved_variance(variance, share, past, deviation)
+        data[entries] = x * inverse_deviation(variance)
+        if c > 0.0:
+            mean = moved_mean(mean, share, deviation)
+            recorded = np.full_like(mean, weight_sum)
+            moments.values[:, features] = mean, variance, recorded
+    moments.weight_sum[0] = weight_sum
+    return CSRRows(data, rows.indices, rows.indptr)
+
+
+def transform_targets(moments, y, sample_weight, unit_free):
+    scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
+    weight_sum = moments.weight_sum[0]
+    mean, variance = moments.values
+    with np.errstate(all="ignore"):
+        for r, c in enumerate(sample_weight):
+            scale.offset[r], scale.deviation[r] = mean, np.sqrt(variance)
+            scale.slope[r] = weight_sum > 0.0
+            if not unit_free:
+                scale.slope[r] = inverse_deviation(variance)
+            if c > 0.0:
+                weight_sum, share, past = enter(weight_sum, c)
+                deviation = y[r] - mean
+                mean[:] = moved_mean(mean, share, deviation)
+                variance[:] = moved_variance(variance, share, past, deviation)
+    moments.weight_sum[0] = weight_sum
+    return scale

@@ -1,0 +1,245 @@
+"""What an engine does, and what it is given.
+
+Arguments that travel together are NamedTuples, which compiled code takes as well.
+Arrays of state are changed in place; numbers come back.
+"""
+
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+__all__ = [
+    "Answers",
+    "Block",
+    "CSRRows",
+    "Combination",
+    "DenseRows",
+    "Engine",
+    "Hedge",
+    "Moments",
+    "State",
+    "TargetScale",
+    "Task",
+]
+
+
+class DenseRows(NamedTuple):
+    """Rows of features."""
+
+    X: np.ndarray  # float64, C-contiguous, (n, d)
+
+
+class CSRRows(NamedTuple):
+    """Rows of a CSR matrix."""
+
+    data: np.ndarray  # float64
+    indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
+    indptr: np.ndarray  # int32
+
+
+class TargetScale(NamedTuple):
+    """How a standardised target is predicted: one entry a row and output."""
+
+    offset: np.ndarray  # mean of the targets before the row
+    deviation: np.ndarray  # their standard deviation
+    slope: np.ndarray  # what derivatives are multiplied by; 0 for the first target
+
+
+class Moments(NamedTuple):
+    """Running moments of features, see transforms/features.py."""
+
+    values: np.ndarray  # (1 or 3, d)
+    weight_sum: np.ndarray  # (1,), of the rows so far
+    center: bool  # whether rows are centred; they are scaled where there are 3 moments
+
+
+class Task(NamedTuple):
+    """What stays the same all through a stream."""
+
+    learner: tuple
+    loss: tuple
+    row_scale: float  # what rows are multiplied by for the learner
+    lipschitz: float  # what derivatives are divided by for it
+    averaging_starts: float  # number of trials before averaging
+    fit_intercept: bool
+
+
+class State(NamedTuple):
+    """What learning changes.
+
+    `fields` are in C order for dense rows (each field contiguous), in Fortran order for
+    sparse ones (one record a coordinate). With averaging, the last two are the sum of
+    the weights, and the clock up to which it goes.
+    """
+
+    fields: np.ndarray  # (n_fields, n_outputs, n_coordinates)
+    shared: np.ndarray  # (n_shared, n_outputs)
+    arrays: tuple  # the state of a learner that sees rows as vectors
+    first: np.ndarray  # (n_coordinates,), first non-zero |x|, for learners that ask
+    clock: np.ndarray  # (2, n_outputs), see learners/bases/averaging.py
+    t: float  # number of trials: rows with a positive weight
+
+
+class Block(NamedTuple):
+    """Rows to learn from, in order."""
+
+    rows: tuple  # DenseRows or CSRRows
+    moments: tuple | None  # Moments, which learn and transform each row before; or None
+    targets: np.ndarray  # (n, K), or (n,) indices of classes for a joint loss
+    sample_weight: np.ndarray  # (n,)
+    target_scale: tuple | None  # TargetScale, if the target is standardised
+
+
+class Answers(NamedTuple):
+    """What was said of rows before they were learned; to be filled."""
+
+    predictions: np.ndarray  # (n, K), what the learner is charged for
+    averaged: np.ndarray | None  # (n, K), of the averaged weights, if there are such
+
+    @property
+    def said(self):
+        """What the model said."""
+        return self.predictions if self.averaged is None else self.averaged
+
+
+class Combination(NamedTuple):
+    """Rows whose weights are combinations of those rows and of others.
+
+    `values` and `sums` are changed: the products of the rows with the combinations of
+    coefficients, and with the sums of these over the trials, before the first row.
+    """
+
+    gram: np.ndarray  # (n, n), inner products of the rows
+    values: np.ndarray  # (K, n)
+    sums: np.ndarray | None  # (K, n), with averaging only
+    is_new: np.ndarray  # (n,), whether a row takes room when its coefficient changes
+    room: int  # for how many rows there is room; learning stops when all is taken
+    coef: np.ndarray  # (n_support, K), coefficients of the others
+    coef_sums: np.ndarray  # (n_support, K or 0)
+
+
+class Hedge(NamedTuple):
+    """State of AdaHedge, see learners/hedge.py."""
+
+    log_K: float
+    lead: np.ndarray  # (K,), cumulative losses less the smallest of them
+    weights: np.ndarray  # (K,)
+    totals: np.ndarray  # (K,), cumulative losses as they are
+    gap: float  # sum of the mixability gaps
+    loss: float  # sum of the losses of the mixture
+    largest_range: float  # of a round: the largest loss less the smallest
+    norm_of_ranges: float  # root of the sum of their squares
+
+
+class Engine(Protocol):
+    """The functions of a module that runs the loops."""
+
+    def transform_rows(self, moments, rows, sample_weight):
+        """Centre and scale rows by the running moments, which learn each row first.
+
+        Parameters
+        ----------
+        moments : Moments
+            Changed.
+        rows : DenseRows or CSRRows
+        sample_weight : ndarray of shape (n,)
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+        """
+
+    def transform_targets(self, moments, y, sample_weight, unit_free):
+        """Running location and scale of targets, before each row.
+
+        Parameters
+        ----------
+        moments : Moments
+            Mean and variance, of shape (2, K). Changed.
+        y : ndarray of shape (n, K)
+        sample_weight : ndarray of shape (n,)
+        unit_free : bool
+            Whether derivatives of the loss have no unit; else they have the target's.
+
+        Returns
+        -------
+        scale : TargetScale
+        """
+
+    def learn_rows(self, task, state, block, answers):
+        """Learn from the rows of a block; return the number of trials so far."""
+
+    def learn_team(self, tasks, states, block, answers):
+        """The same for several learners that see the same rows.
+
+        Parameters
+        ----------
+        tasks : list of Task
+            They differ in the parameters of the learner only.
+        states : list of State
+        block : Block
+            Without moments.
+        answers : list of Answers
+            Without averages.
+
+        Returns
+        -------
+        t : list of float
+        """
+
+    def learn_combination(self, task, state, block, combination, answers):
+        """Learn from rows that weights are combinations of.
+
+        Returns
+        -------
+        n_learned : int
+        t : float
+        increments, sum_increments : ndarray of shape (n, K)
+            Changes of the rows' coefficients. The latter without columns unless
+            averaging.
+        """
+
+    def charge(self, loss, block, predictions, total):
+        """Losses of predictions.
+
+        Returns
+        -------
+        losses : ndarray of shape (n, K), or (n, 1) for a joint loss
+        total : float
+            The weighted sum of all losses, added to `total` one by one.
+        all_finite : bool
+            Whether the predictions are.
+        """
+
+    def learn_rounds(self, state, losses):
+        """Learn from rounds of experts' losses with AdaHedge.
+
+        Parameters
+        ----------
+        state : Hedge
+        losses : ndarray of shape (n, K)
+
+        Returns
+        -------
+        state : Hedge
+            With new numbers; its arrays are changed.
+        weights : ndarray of shape (n, K)
+            The weights before each round.
+        """
+
+    def mix(self, kind, answers, weights):
+        """Means of what experts say.
+
+        Parameters
+        ----------
+        kind : {"mean", "log_odds", "softmax"}
+            Whether to take the mean of predictions, of the probabilities that belong
+            to log odds, or of those that are the softmax of scores.
+        answers : ndarray of shape (n_experts, n, K)
+        weights : ndarray of shape (1 or K, n or 1, n_experts)
+
+        Returns
+        -------
+        mean : ndarray of shape (n, K)
+            A prediction, log odds, or logarithms of probabilities.
+        """

@@ -1,0 +1,1 @@
+"""The estimators: parameters, validation, docstrings."""

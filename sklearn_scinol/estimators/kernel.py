@@ -1,0 +1,206 @@
+"""What estimators have in common that learn in the space of a kernel as well."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..models.kernel import Kernel, KernelModel
+from .linear import bounds_regret
+
+__all__ = ["KernelMethods"]
+
+
+class KernelMethods:
+    """Parameters and attributes of a kernel, for a base before the estimators' own.
+
+    With ``kernel="linear"`` everything is as in those. With any other kernel the model
+    is a :class:`KernelModel`.
+    """
+
+    _kernel_constraints = {
+        "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
+        "gamma": [
+            StrOptions({"scale", "auto"}),
+            Interval(Real, 0, None, closed="left"),
+        ],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "max_support": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    @property
+    def _has_kernel(self):
+        return self.kernel != "linear"
+
+    def _make_model(self, X, *arguments, **keywords):
+        if not self._has_kernel:
+            return super()._make_model(X, *arguments, **keywords)
+        if self.center not in ("auto", False):
+            raise ValueError(
+                "Cannot center rows in the space of a kernel: pass `center=False` "
+                "instead, or `kernel='linear'`."
+            )
+        for parameter in ("scale", "standardize_target"):
+            if getattr(self, parameter, False):
+                raise ValueError(
+                    f"{parameter} must be False with a kernel other than 'linear'."
+                )
+        if self.kernel == "precomputed" and self.max_support is not None:
+            raise ValueError(
+                "max_support must be None with kernel='precomputed', of which all of "
+                "the kernel matrix is in memory already."
+            )
+        return KernelModel(
+            *arguments,
+            kernel=self._make_kernel(X),
+            max_support=self.max_support,
+            is_sparse=sparse.issparse(X),
+            **keywords,
+        )
+
+    def _make_kernel(self, X):
+        if self.kernel == "precomputed":
+            return None
+        if callable(self.kernel):
+            return Kernel(self.kernel, self.kernel_params or {})
+        parameters = {
+            "gamma": self._scale(X) if isinstance(self.gamma, str) else self.gamma,
+            "degree": self.degree,
+            "coef0": self.coef0,
+        }
+        return Kernel(self.kernel, parameters)
+
+    def _scale(self, X):
+        if self.gamma == "auto":
+            return 1.0 / X.shape[1]
+        if sparse.issparse(X):
+            variance = X.multiply(X).mean() - X.mean() ** 2
+        else:
+            variance = X.var()
+        return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+
+    def _validate(self, X, *arguments, **keywords):
+        X, y, sample_weight = super()._validate(X, *arguments, **keywords)
+        if self._has_kernel and not sparse.issparse(X):
+            self._largest(X)
+        elif self.kernel == "precomputed":
+            raise ValueError("Sparse precomputed kernels are not supported.")
+        return X, y, sample_weight
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    @property
+    def coef_(self):
+        if self._has_kernel:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        return super().coef_
+
+    @property
+    def support_(self):
+        """Numbers of the rows that are stored, counted from the first of all.
+
+        Rows count in the order in which they came to :meth:`partial_fit`, or have in
+        the `X` of :meth:`fit`.
+        """
+        return self._combination("support_").support.rows.copy()
+
+    @property
+    def support_vectors_(self):
+        """Those rows: shape (n_support, n_features). Empty if precomputed."""
+        return self._combination("support_vectors_").vectors.rows.copy()
+
+    @property
+    def dual_coef_(self):
+        """Their coefficients in the model: shape (n_outputs, n_support)."""
+        return self._combination("dual_coef_").coefficients()[0]
+
+    @property
+    def gamma_(self):
+        """What `gamma` stands for, with a kernel that has a name."""
+        kernel = self._combination("gamma_").kernel
+        if kernel is None or not isinstance(kernel.metric, str):
+            raise AttributeError("gamma_ is only available with a kernel of a name")
+        return kernel.parameters["gamma"]
+
+    def _combination(self, attribute):
+        if not self._has_kernel:
+            raise AttributeError(f"{attribute} is not available with kernel='linear'")
+        return self._fitted_model()
+
+    @bounds_regret
+    def regret_bound(self, coef, intercept=0.0, *, vectors=None):
+        """Bound on the regret against a model, on the rows learned so far.
+
+        The total loss of the algorithm's predictions, each made before its row was
+        learned, exceeds that of the model by at most this: `cumulative_loss_` minus the
+        model's total loss on the same rows, with the same weights, is never larger, but
+        for rounding. After :meth:`fit` the rows are those of all its epochs. The
+        class's notes say whose theorem that is, and against which models it holds with
+        `max_support`.
+
+        There is no such method where features were centred or scaled, or the target
+        standardised: no bound is known then against a fixed model of the rows as they
+        are, for each row is changed by a mean and a deviation of its own. Pass
+        ``center=False``, which with sparse rows is what "auto" means.
+
+        With `average` the bound is the same. It holds for the algorithm's own
+        predictions, which `cumulative_loss_` counts, and not for those of averaged
+        weights, which :meth:`partial_fit_predict` returns.
+
+        Parameters
+        ----------
+        coef : array-like of shape (n_features,) or (n_outputs, n_features)
+            Weights of the model to compare with; one row an output (two classes have
+            one). With a kernel, its coefficients of `vectors`, as `dual_coef_` has
+            them.
+        intercept : float or array-like of shape (n_outputs,), default=0.0
+            Its intercepts.
+        vectors : {array-like, sparse matrix} of shape (n_vectors, n_features), \
+                default=None
+            With a kernel, the rows that `coef` belongs to, by default
+            `support_vectors_`. With a precomputed one, their kernel matrix.
+
+        Returns
+        -------
+        bound : float
+            In the units of the loss.
+
+        Raises
+        ------
+        AttributeError
+            If the model centres, scales or standardises, or no bound is known of its
+            algorithm.
+        ValueError
+            If shapes do not fit, or the model has no intercept and `intercept` is not
+            zero.
+        """
+        model = self._fitted_model()
+        if not isinstance(model, KernelModel):
+            if vectors is not None:
+                raise ValueError("vectors must be None with kernel='linear'.")
+            return super().regret_bound(coef, intercept)
+        if vectors is None:
+            if model.kernel is None:
+                raise ValueError("vectors must be given with kernel='precomputed'.")
+            vectors = model.vectors.rows
+        else:
+            vectors = check_array(vectors, accept_sparse="csr", dtype=np.float64)
+        n = vectors.shape[0]
+        expected = (n, n if model.kernel is None else model.n_features)
+        if vectors.shape != expected:
+            raise ValueError(f"vectors.shape == {vectors.shape}, expected {expected}!")
+        coef, intercept = self._check_comparator(coef, intercept, n)
+        squares = np.zeros(model.n_outputs)
+        if n > 0:
+            k = vectors if model.kernel is None else model.kernel(vectors)
+            squares = ((coef @ k) * coef).sum(axis=1)
+        return model.regret_bound(np.hypot(np.sqrt(np.maximum(squares, 0)), intercept))

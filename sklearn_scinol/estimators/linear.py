@@ -1,0 +1,251 @@
+"""What the estimators of linear models share: their parameters and coefficients."""
+
+from abc import abstractmethod
+from functools import update_wrapper
+from numbers import Integral
+from types import MethodType
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..models.linear import LinearModel
+from ..transforms.features import FeatureTransform
+from ..transforms.targets import TargetTransform
+from .classifier import OnlineClassifier
+from .regressor import OnlineRegressor
+
+__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret"]
+
+
+class bounds_regret:
+    """Decorator of a method that is there only where a bound on the regret is proved.
+
+    That is where the algorithm has one, and learns the rows and the targets themselves:
+    a row that is centred or scaled is changed by another mean or deviation than the row
+    before, so that no fixed model of raw rows is a fixed model of what was learned. The
+    model decides once there is one, before that the parameters.
+    """
+
+    def __init__(self, method):
+        self.method = method
+        update_wrapper(self, method)
+
+    def __get__(self, estimator, owner=None):
+        if estimator is None:
+            return self.method
+        if not _has_bound(estimator):
+            raise AttributeError(
+                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
+                "for no bound is known of its algorithm."
+            )
+        if changes := _changes(estimator):
+            instead = ", ".join(f"`{name}=False`" for name in changes)
+            verb = "fit with" if _is_fitted(estimator) else "pass"
+            raise AttributeError(
+                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
+                "which holds for rows and targets that are learned as they are: "
+                f"{verb} {instead}."
+            )
+        return MethodType(self.method, estimator)
+
+
+def _is_fitted(estimator):
+    return estimator.__sklearn_is_fitted__()
+
+
+def _has_bound(estimator):
+    """Whether a bound is known of the algorithm."""
+    if _is_fitted(estimator):
+        return estimator._model.traits.bounds_regret
+    return estimator._bounds_regret
+
+
+def _changes(estimator):
+    """Parameters by which what is learned is not what is given."""
+    if not _is_fitted(estimator):
+        found = {
+            "center": estimator.center not in ("auto", False),
+            "scale": estimator.scale,
+            "standardize_target": getattr(estimator, "standardize_target", False),
+        }
+    elif isinstance(estimator._model, LinearModel):
+        model = estimator._model
+        found = {
+            "center": model.features.center,
+            "scale": model.features.scale,
+            "standardize_target": model.target is not None,
+        }
+    else:
+        found = {}
+    return [name for name, is_so in found.items() if is_so]
+
+
+class _Linear:
+    """For a base before :class:`OnlineClassifier` or :class:`OnlineRegressor`."""
+
+    _linear_constraints = {
+        "center": ["boolean", StrOptions({"auto"})],
+        "scale": ["boolean"],
+        "fit_intercept": ["boolean"],
+        "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
+    }
+
+    # What the subclasses give.
+
+    _bounds_regret = True
+
+    @abstractmethod
+    def _make_learner(self, loss):
+        """Learner with the hyperparameters of the estimator."""
+
+    def _start(self, X):
+        loss = self._make_loss()
+        self._model = self._make_model(
+            X,
+            self._make_learner(loss),
+            loss,
+            X.shape[1],
+            self._n_outputs(),
+            fit_intercept=self.fit_intercept,
+            average=int(self.average),
+        )
+
+    def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
+        """Model before the first row; `X` has the first rows."""
+        center = not sparse.issparse(X) if self.center == "auto" else self.center
+        features = FeatureTransform(
+            n_features, center=bool(center), scale=bool(self.scale)
+        )
+        target = None
+        if getattr(self, "standardize_target", False):
+            target = TargetTransform(
+                n_outputs, unit_free=bool(np.isfinite(loss.lipschitz))
+            )
+        return LinearModel(
+            learner,
+            loss,
+            n_features,
+            n_outputs,
+            features=features,
+            target=target,
+            **keywords,
+        )
+
+    def _validate(self, X, y, sample_weight, reset, classes=None):
+        X, y, sample_weight = super()._validate(X, y, sample_weight, reset, classes)
+        if sparse.issparse(X) and self.center not in ("auto", False):
+            raise ValueError(
+                "Cannot center sparse matrices: pass `center=False` or "
+                "`center='auto'` instead."
+            )
+        return X, y, sample_weight
+
+    @property
+    def intercept_(self):
+        """Intercepts, in the units of the features: shape (n_outputs,)."""
+        return self._fitted_model().coefficients()[1]
+
+    @bounds_regret
+    def regret_bound(self, coef, intercept=0.0):
+        """Bound on the regret against a linear model, on the rows learned so far.
+
+        The total loss of the algorithm's predictions, each made before its row was
+        learned, exceeds that of the model by at most this: `cumulative_loss_` minus the
+        model's total loss on the same rows, with the same weights, is never larger, but
+        for rounding. After :meth:`fit` the rows are those of all its epochs. The
+        class's notes say whose theorem that is.
+
+        There is no such method where features were centred or scaled, or the target
+        standardised: no bound is known then against a fixed model of the rows as they
+        are, for each row is changed by a mean and a deviation of its own. Pass
+        ``center=False``, which with sparse rows is what "auto" means.
+
+        With `average` the bound is the same. It holds for the algorithm's own
+        predictions, which `cumulative_loss_` counts, and not for those of averaged
+        weights, which :meth:`partial_fit_predict` returns.
+
+        Parameters
+        ----------
+        coef : array-like of shape (n_features,) or (n_outputs, n_features)
+            Weights of the model to compare with; one row an output (two classes have
+            one).
+        intercept : float or array-like of shape (n_outputs,), default=0.0
+            Its intercepts.
+
+        Returns
+        -------
+        bound : float
+            In the units of the loss.
+
+        Raises
+        ------
+        AttributeError
+            If the model centres, scales or standardises, or no bound is known of its
+            algorithm.
+        ValueError
+            If shapes do not fit, or the model has no intercept and `intercept` is not
+            zero.
+        """
+        model = self._fitted_model()
+        return model.regret_bound(
+            *self._check_comparator(coef, intercept, model.n_features)
+        )
+
+    def _check_comparator(self, coef, intercept, n_columns):
+        """Coefficients of shape (n_outputs, n_columns), and intercepts."""
+        model = self._model
+        coef = check_array(
+            coef,
+            ensure_2d=False,
+            ensure_min_samples=0,
+            ensure_min_features=0,
+            dtype=np.float64,
+            input_name="coef",
+        )
+        expected = (model.n_outputs, n_columns)
+        if coef.shape != expected and (
+            model.n_outputs > 1 or coef.shape != expected[1:]
+        ):
+            raise ValueError(f"coef.shape == {coef.shape}, expected {expected}!")
+        intercept = np.array(intercept, dtype=np.float64)
+        if intercept.shape not in [(), (1,), expected[:1]]:
+            raise ValueError(
+                f"intercept.shape == {intercept.shape}, expected {expected[:1]}!"
+            )
+        if not model.fit_intercept and intercept.any():
+            raise ValueError("intercept must be 0 where fit_intercept=False.")
+        return coef.reshape(expected), np.broadcast_to(intercept, expected[:1])
+
+
+class LinearClassifier(_Linear, OnlineClassifier):
+    """Base of the linear classifiers."""
+
+    _parameter_constraints: dict = {
+        **OnlineClassifier._parameter_constraints,
+        **_Linear._linear_constraints,
+    }
+
+    @property
+    def coef_(self):
+        """Weights in the units of the features: shape (1 or n_classes, n_features)."""
+        return self._fitted_model().coefficients()[0]
+
+
+class LinearRegressor(_Linear, OnlineRegressor):
+    """Base of the linear regressors."""
+
+    _parameter_constraints: dict = {
+        **OnlineRegressor._parameter_constraints,
+        **_Linear._linear_constraints,
+    }
+
+    @property
+    def coef_(self):
+        """Weights in the units of the features.
+
+        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
+        """
+        coef = self._fitted_model().coefficients()[0]
+        return coef if self._output_shape else coef[0]

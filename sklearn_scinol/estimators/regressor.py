@@ -1,0 +1,129 @@
+"""What all regressors share: targets of one or several outputs."""
+
+from numbers import Real
+
+from sklearn.base import RegressorMixin, _fit_context
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..losses import REGRESSION
+from .base import OnlineEstimator
+
+__all__ = ["OnlineRegressor"]
+
+
+class OnlineRegressor(RegressorMixin, OnlineEstimator):
+    """Base of the regressors."""
+
+    _parameter_constraints: dict = {
+        **OnlineEstimator._parameter_constraints,
+        "loss": [StrOptions(set(REGRESSION))],
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+        "quantile": [Interval(Real, 0, 1, closed="neither")],
+    }
+    _target_checks = {"multi_output": True, "y_numeric": True}
+    _METHODS = ("predict",)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from the rows in order, each once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses. None stands for ones; a row of
+            weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+            The estimator, which has learned.
+
+        Raises
+        ------
+        ValueError
+            If the data or the weights are not usable. The estimator is then as it was.
+        """
+        self._partial_fit(X, y, sample_weight)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit_predict(self, X, y, *, sample_weight=None, method="predict"):
+        """Predict each row, then learn from it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows' losses.
+        method : {"predict"}, default="predict"
+            For symmetry with the classifiers.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            As :meth:`predict` would give, each row's made before its target was used.
+            With `average` these are predictions of averaged weights, while
+            `cumulative_loss_` counts the losses of the algorithm's own.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`partial_fit`, or if there is no such method.
+        """
+        self._check_method(method)
+        return self._partial_fit(X, y, sample_weight, method=method)
+
+    def predict(self, X):
+        """Predict the targets of rows.
+
+        For each row exactly what the algorithm would be charged for if the row came
+        next: the linear model `coef_`, `intercept_`, unless the class's notes say more.
+        With `average` it is what the averaged weights predict instead.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In the units of the targets.
+        """
+        return self._respond(self._decision(X), "predict")
+
+    def _respond(self, decision, method):
+        return decision if self._output_shape else decision[:, 0]
+
+    def _validate_target(self, y, reset, classes):
+        # Once more: so far y may be sparse, or was objects, with NaN unseen among them.
+        y = check_array(y, ensure_2d=False, input_name="y")
+        if reset:
+            self._output_shape = y.shape[1:]
+        outputs = y.reshape(y.shape[0], -1)
+        if outputs.shape[1] != self._n_outputs():
+            expected = (y.shape[0], *self._output_shape)
+            raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
+        return outputs, None
+
+    def _make_loss(self):
+        loss_type = REGRESSION[self.loss]
+        loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
+        if loss.lipschitz == 0:
+            raise ValueError(f"epsilon == 0 with loss={self.loss!r}, must be > 0.")
+        return loss
+
+    def _n_outputs(self):
+        return self._output_shape[0] if self._output_shape else 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

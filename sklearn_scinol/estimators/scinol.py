@@ -1,0 +1,445 @@
+"""Estimators of the scale-invariant learners ScInOL1 and ScInOL2."""
+
+from numbers import Real
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..learners import ALGORITHMS
+from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .linear import LinearClassifier, LinearRegressor
+
+__all__ = ["ScInOLClassifier", "ScInOLRegressor"]
+
+_NAMES = ("scinol1", "scinol2")
+
+
+class _ScInOL:
+    """What the two estimators have in common beyond being online."""
+
+    _own_constraints = {
+        "algorithm": [StrOptions(set(_NAMES))],
+        "initial_wealth": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def _make_learner(self, loss):
+        return ALGORITHMS[self.algorithm](float(self.initial_wealth))
+
+
+class ScInOLClassifier(_ScInOL, LinearClassifier):
+    r"""Linear classifier that learns row by row, with nothing to tune.
+
+    Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
+    for the predictions do not change when a feature's unit does. The regret is how
+    much larger the total loss of the predictions is than that of the best linear model
+    in hindsight, that is, chosen when all rows are known. It is near that of gradient
+    descent with the best rate for each feature, also chosen in hindsight. A row costs
+    O(n_features), a sparse row O(non-zeros).
+
+    Parameters
+    ----------
+    loss : {"log_loss", "hinge"}, default="log_loss"
+        "log_loss" is the logistic loss; with more than two classes, multinomial
+        cross-entropy. "hinge" is that of linear support vector machines; with more than
+        two classes, one versus rest.
+
+    algorithm : {"scinol2", "scinol1"}, default="scinol2"
+        Algorithm 2 or 1 of the paper (4 and 3 for more than two classes). The first is
+        bolder and nearly always better; the second has a bound without any ratio of
+        feature values (see the notes).
+
+    initial_wealth : float, default=1.0
+        The paper's ε, in units of the prediction. Nothing to tune: bounds depend on its
+        logarithm.
+
+    center : {"auto", True, False}, default="auto"
+        Whether each feature is centred at its running mean (the row itself included),
+        which keeps the invariance to scale, adds one to shifts, and on most data lowers
+        the loss. "auto" centres dense input and not sparse, as decided by the first
+        rows; sparse rows that come later are then made dense, some at a time. False is
+        the paper's algorithm to the letter.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        paper's algorithm, which is scale-invariant without that.
+
+    fit_intercept : bool, default=True
+        Whether there is an intercept: a constant feature 1 with its own coordinate.
+
+    max_iter : int, default=1000
+        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
+
+    tol : float, default=1e-3
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=1
+        Number of epochs without improvement before :meth:`fit` stops.
+
+    shuffle : bool, default=True
+        Whether :meth:`fit` shuffles the rows before each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        For the shuffling. An int gives the same result every time.
+
+    average : bool or int, default=False
+        Whether predictions are made with the mean of the weights after each row (at
+        rest: without a row's own ``|x|``), as in averaged stochastic gradient descent.
+        An int is the number of rows learned from which on the mean is taken.
+
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from where the last call ended.
+
+    verbose : int, default=0
+        If positive, each epoch prints its mean loss.
+
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; the weight of a row is multiplied by that of its class.
+        "balanced" needs all labels, and so :meth:`fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights in the units of the features, for rows within the values seen so far.
+
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`.
+
+    n_samples_seen_ : int
+        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+
+    t_ : float
+        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
+
+    cumulative_loss_ : float
+        Weighted sum of the losses of the algorithm's predictions, each made before its
+        row was learned.
+
+    loss_curve_ : list of float
+        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+
+    See Also
+    --------
+    ScInOLRegressor : The same for targets that are numbers.
+    sklearn.linear_model.SGDClassifier : Needs scaled features and a learning rate.
+
+    Notes
+    -----
+    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
+    part in them; :meth:`decision_function` does what the algorithm would.
+
+    With sample weights the algorithm sees the loss times the weight: rows of weight 0
+    change nothing. :meth:`decision_function` predicts a row of weight 1.
+
+    :meth:`regret_bound` is there with ``center=False``, or sparse input, and without
+    `scale`. With :math:`M_i` the largest :math:`|x_i|` so far, :math:`S_i^2` the sum of
+    the squared gradients and :math:`\hat S_i^2 = S_i^2 + M_i^2`, it is after :math:`T`
+    rows the sum over coordinates (and classes, if more than two) of
+
+    - :math:`\epsilon + 2 |u_i| \hat S_i (\ln(3 |u_i| \hat S_i^3 / (\epsilon
+      x_{\tau_i}^2)) - 1)` for "scinol2" (Theorems 3.2 and G.2), where
+      :math:`x_{\tau_i}` is the first value of the feature that is not 0;
+    - :math:`2 |u_i| \hat S_i \ln(1 + 2 |u_i| \hat S_i T / \epsilon) + \epsilon (1 + \ln
+      T)` for "scinol1" (Theorems 3.1 and G.1).
+
+    So that of "scinol2" grows with the logarithm of the ratio of a feature's largest to
+    its first value. In the worst case, a first value that is tiny beside later ones,
+    it is vacuous, as the paper says; that of "scinol1" has no such ratio.
+
+    References
+    ----------
+    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
+       algorithms for learning linear models." ICML 2019.
+       https://proceedings.mlr.press/v97/kempka19a.html
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ScInOLClassifier()
+    >>> for start in range(0, 500, 100):
+    ...     rows = slice(start, start + 100)
+    ...     model = model.partial_fit(X[rows], y[rows], classes=[0, 1])
+    >>> round(model.score(X[500:], y[500:]), 2)
+    0.97
+
+    Other units, same predictions:
+
+    >>> import numpy as np
+    >>> Z = X * 2.0 ** np.arange(-15, 15)
+    >>> model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
+    >>> other = ScInOLClassifier().partial_fit(Z, y, classes=[0, 1])
+    >>> bool((model.decision_function(X) == other.decision_function(Z)).all())
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **LinearClassifier._parameter_constraints,
+        **_ScInOL._own_constraints,
+        "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
+    }
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        algorithm="scinol2",
+        initial_wealth=1.0,
+        center="auto",
+        scale=False,
+        fit_intercept=True,
+        max_iter=DEFAULT_MAX_ITER,
+        tol=DEFAULT_TOL,
+        n_iter_no_change=1,
+        shuffle=True,
+        random_state=None,
+        average=False,
+        warm_start=False,
+        verbose=0,
+        class_weight=None,
+    ):
+        self.loss = loss
+        self.algorithm = algorithm
+        self.initial_wealth = initial_wealth
+        self.center = center
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.average = average
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.class_weight = class_weight
+
+
+class ScInOLRegressor(_ScInOL, LinearRegressor):
+    r"""Linear regression that learns row by row, with nothing to tune.
+
+    Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
+    for the predictions do not change when a feature's unit does. The regret is how
+    much larger the total loss of the predictions is than that of the best linear model
+    in hindsight, that is, chosen when all rows are known. It is near that of gradient
+    descent with the best rate for each feature, also chosen in hindsight. A row costs
+    O(n_features), a sparse row O(non-zeros).
+
+    Parameters
+    ----------
+    loss : str, default="absolute_error"
+        What predictions are charged; each has a bounded derivative, which the theory
+        asks for. "absolute_error" aims at the median, "quantile" at another quantile;
+        "huber" is half the squared error up to `epsilon` and linear beyond;
+        "epsilon_insensitive" ignores errors up to `epsilon`.
+
+    algorithm : {"scinol2", "scinol1"}, default="scinol2"
+        Algorithm 2 or 1 of the paper (4 and 3 for several outputs). The first is bolder
+        and nearly always better; the second has a bound without any ratio of feature
+        values (see the notes).
+
+    initial_wealth : float, default=1.0
+        The paper's ε, in units of the target. Nothing to tune: bounds depend on its
+        logarithm.
+
+    center : {"auto", True, False}, default="auto"
+        Whether each feature is centred at its running mean (the row itself included),
+        which keeps the invariance to scale and adds one to shifts. "auto" centres dense
+        input and not sparse, as decided by the first rows; sparse rows that come later
+        are then made dense, some at a time. False is the paper's algorithm to the
+        letter.
+
+    scale : bool, default=False
+        Whether each feature is divided by its running standard deviation (the row
+        itself included), so that units do not matter; with `center` it is standardised,
+        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
+        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
+        near the mean, since others take part in their deviation. False is the
+        paper's algorithm, which is scale-invariant without that.
+
+    standardize_target : bool, default=False
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. `initial_wealth`
+        is then in units of that deviation, and neither the unit nor the zero of the
+        target matters.
+
+    epsilon : float, default=0.1
+        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
+        target.
+
+    quantile : float, default=0.5
+        The quantile of the loss "quantile", between 0 and 1.
+
+    fit_intercept : bool, default=True
+        Whether there is an intercept: a constant feature 1 with its own coordinate.
+
+    max_iter : int, default=1000
+        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
+
+    tol : float, default=1e-3
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=1
+        Number of epochs without improvement before :meth:`fit` stops.
+
+    shuffle : bool, default=True
+        Whether :meth:`fit` shuffles the rows before each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        For the shuffling. An int gives the same result every time.
+
+    average : bool or int, default=False
+        Whether predictions are made with the mean of the weights after each row (at
+        rest: without a row's own ``|x|``), as in averaged stochastic gradient descent.
+        An int is the number of rows learned from which on the mean is taken.
+
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from where the last call ended.
+
+    verbose : int, default=0
+        If positive, each epoch prints its mean loss.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights in the units of the features, for rows within the values seen so far.
+
+    intercept_ : ndarray of shape (1,) or (n_outputs,)
+        Intercepts.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`.
+
+    n_samples_seen_ : int
+        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+
+    t_ : float
+        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
+
+    cumulative_loss_ : float
+        Weighted sum of the losses of the algorithm's predictions, each made before its
+        row was learned.
+
+    loss_curve_ : list of float
+        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+
+    See Also
+    --------
+    ScInOLClassifier : The same for labels.
+    sklearn.linear_model.SGDRegressor : Needs scaled features and a learning rate.
+
+    Notes
+    -----
+    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
+    part in them; :meth:`predict` does what the algorithm would.
+
+    With sample weights the algorithm sees the loss times the weight: rows of weight 0
+    change nothing. :meth:`predict` predicts a row of weight 1.
+
+    :meth:`regret_bound` is there with ``center=False``, or sparse input, and without
+    `scale` and `standardize_target`. With :math:`M_i` the largest :math:`|x_i|` so far,
+    :math:`S_i^2` the sum of the squared gradients and :math:`\hat S_i^2 = S_i^2 +
+    M_i^2`, it is after :math:`T` rows the sum over coordinates and outputs of
+
+    - :math:`\epsilon + 2 |u_i| \hat S_i (\ln(3 |u_i| \hat S_i^3 / (\epsilon
+      x_{\tau_i}^2)) - 1)` for "scinol2" (Theorems 3.2 and G.2), where
+      :math:`x_{\tau_i}` is the first value of the feature that is not 0;
+    - :math:`2 |u_i| \hat S_i \ln(1 + 2 |u_i| \hat S_i T / \epsilon) + \epsilon (1 + \ln
+      T)` for "scinol1" (Theorems 3.1 and G.1).
+
+    So that of "scinol2" grows with the logarithm of the ratio of a feature's largest to
+    its first value. In the worst case, a first value that is tiny beside later ones,
+    it is vacuous, as the paper says; that of "scinol1" has no such ratio.
+
+    References
+    ----------
+    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
+       algorithms for learning linear models." ICML 2019.
+       https://proceedings.mlr.press/v97/kempka19a.html
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_scinol import ScInOLRegressor
+    >>> X, y = load_diabetes(return_X_y=True, scaled=False)
+    >>> model = ScInOLRegressor(random_state=0).fit(X, y)
+    >>> round(model.score(X, y), 1)
+    0.5
+    >>> before_each_row = ScInOLRegressor().partial_fit_predict(X, y)
+    >>> before_each_row.shape
+    (442,)
+    """
+
+    _parameter_constraints: dict = {
+        **LinearRegressor._parameter_constraints,
+        **_ScInOL._own_constraints,
+        "loss": [StrOptions(with_bounded_slope(REGRESSION))],
+        "standardize_target": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        loss="absolute_error",
+        *,
+        algorithm="scinol2",
+        initial_wealth=1.0,
+        center="auto",
+        scale=False,
+        standardize_target=False,
+        epsilon=0.1,
+        quantile=0.5,
+        fit_intercept=True,
+        max_iter=DEFAULT_MAX_ITER,
+        tol=DEFAULT_TOL,
+        n_iter_no_change=1,
+        shuffle=True,
+        random_state=None,
+        average=False,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.algorithm = algorithm
+        self.initial_wealth = initial_wealth
+        self.center = center
+        self.scale = scale
+        self.standardize_target = standardize_target
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.average = average
+        self.warm_start = warm_start
+        self.verbose = verbose

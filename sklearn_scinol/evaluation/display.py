@@ -1,0 +1,193 @@
+"""Plot of a score over the rows of a stream."""
+
+import numpy as np
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+
+from .progressive import progressive_validation
+
+__all__ = ["ProgressiveValidationDisplay"]
+
+
+class ProgressiveValidationDisplay:
+    """Running score of an estimator on a stream, as a curve over the rows.
+
+    Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
+    draw further ones on the `ax_` of the first.
+
+    Parameters
+    ----------
+    n_samples : ndarray of shape (n_points,)
+        Number of rows scored up to each point.
+    scores : ndarray of shape (n_points,)
+        Score over all rows up to each point.
+    score_name : str, default=None
+        Name of the score, in scikit-learn's manner, such as "neg_log_loss".
+    name : str, default=None
+        Name of the estimator, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curve.
+    figure_ : matplotlib Figure
+        Figure with the axes.
+    line_ : matplotlib Line2D
+        The curve.
+
+    See Also
+    --------
+    progressive_validation : What computes the scores.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.evaluation import (
+    ...     ProgressiveValidationDisplay, progressive_validation
+    ... )
+    >>> X, y = load_wine(return_X_y=True)
+    >>> result = progressive_validation(
+    ...     ScInOLClassifier(), [(X, y)], metrics="neg_log_loss", classes=[0, 1, 2]
+    ... )
+    >>> display = ProgressiveValidationDisplay.from_result(result, negate_score=True)
+    >>> display.ax_.get_ylabel()
+    'Log loss'
+    """
+
+    def __init__(self, *, n_samples, scores, score_name=None, name=None):
+        self.n_samples = n_samples
+        self.scores = scores
+        self.score_name = score_name
+        self.name = name
+
+    @classmethod
+    def from_result(
+        cls, result, *, metric=None, name=None, negate_score=False, ax=None, **kwargs
+    ):
+        """Draw a curve of a result of :func:`progressive_validation`.
+
+        Parameters
+        ----------
+        result : ProgressiveValidationResult
+            The result.
+        metric : str, default=None
+            Which of its metrics to draw. None stands for the first.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+        negate_score : bool, default=False
+            Whether to draw the score with the opposite sign: a loss as a loss.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        display : ProgressiveValidationDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such metric.
+        """
+        if metric is None:
+            metric = next(iter(result.curves))
+        if metric not in result.curves:
+            raise ValueError(
+                f"The result has no metric {metric!r}, only {list(result.curves)}."
+            )
+        display = cls(
+            n_samples=result.n_samples,
+            scores=result.curves[metric],
+            score_name=metric,
+            name=type(result.estimator).__name__ if name is None else name,
+        )
+        return display.plot(ax, negate_score=negate_score, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        stream,
+        *,
+        metrics,
+        classes=None,
+        target=None,
+        progress=True,
+        name=None,
+        negate_score=False,
+        ax=None,
+        **kwargs,
+    ):
+        """Run :func:`progressive_validation` and draw its first metric.
+
+        Parameters
+        ----------
+        estimator, stream, metrics, classes, target, progress
+            As in :func:`progressive_validation`.
+        name, negate_score, ax, **kwargs
+            As in :meth:`from_result`.
+
+        Returns
+        -------
+        display : ProgressiveValidationDisplay
+            The display, drawn.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        result = progressive_validation(
+            estimator,
+            stream,
+            metrics=metrics,
+            classes=classes,
+            target=target,
+            progress=progress,
+        )
+        return cls.from_result(
+            result, name=name, negate_score=negate_score, ax=ax, **kwargs
+        )
+
+    def plot(self, ax=None, *, name=None, negate_score=False, **kwargs):
+        """Draw the curve.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        name : str, default=None
+            Name for the legend. None stands for that of the display.
+        negate_score : bool, default=False
+            Whether to draw the score with the opposite sign: a loss as a loss.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+
+        Returns
+        -------
+        display : ProgressiveValidationDisplay
+            The display itself.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        name = self.name if name is None else name
+        if name is not None:
+            kwargs = {"label": name, **kwargs}
+        scores = np.negative(self.scores) if negate_score else self.scores
+        (self.line_,) = ax.plot(self.n_samples, scores, **kwargs)
+        ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
+        if self.line_.get_label() and not self.line_.get_label().startswith("_"):
+            ax.legend()
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self
+
+
+def _score_label(score_name, negate_score):
+    """Words for a score: "Log loss" for the negated "neg_log_loss"."""
+    name = "score" if score_name is None else score_name
+    positive = name.removeprefix("neg_")
+    negative = negate_score == (name == positive)
+    label = f"negative {positive}" if negative else positive
+    return label.replace("_", " ").capitalize()

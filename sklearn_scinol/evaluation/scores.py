@@ -1,0 +1,313 @@
+"""Scores of predictions while they come in, as metrics of scikit-learn have them."""
+
+import warnings
+from dataclasses import dataclass
+from inspect import signature
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+)
+from sklearn.metrics import (
+    brier_score_loss,
+    get_scorer,
+    log_loss,
+    make_scorer,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_gamma_deviance,
+    mean_poisson_deviance,
+    mean_squared_error,
+    mean_squared_log_error,
+    top_k_accuracy_score,
+)
+from sklearn.utils.metaestimators import available_if
+
+from ..models.curves import point_after
+
+__all__ = ["RunningScores", "accepted_methods", "make_scorers"]
+
+#: Metrics that are means over rows, so that blocks of rows can be scored one by one.
+_MEANS_OVER_ROWS = {
+    brier_score_loss,
+    log_loss,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_gamma_deviance,
+    mean_poisson_deviance,
+    mean_squared_error,
+    mean_squared_log_error,
+    top_k_accuracy_score,
+}
+
+# No more rows than this wait for being scored, however far the next point is.
+_MAX_WAITING_ROWS = 10_000
+
+
+def make_scorers(metrics, classes):
+    """The scorers by name, told of the classes.
+
+    What else is asked of them here they keep in private attributes, which have been the
+    same since scikit-learn 1.4: `_score_func`, `_kwargs`, `_sign`, `_response_method`.
+    """
+    if isinstance(metrics, str):
+        metrics = [metrics]
+    if not isinstance(metrics, dict):
+        metrics = {name: name for name in metrics}
+    if not metrics:
+        raise ValueError("At least one metric is needed.")
+    scorers = {}
+    for name, metric in metrics.items():
+        scorer = get_scorer(metric) if isinstance(metric, str) else metric
+        if not hasattr(scorer, "_score_func"):
+            raise ValueError(
+                f"The metric {name!r} must be a name of scikit-learn's or made by "
+                f"sklearn.metrics.make_scorer; got {metric!r}."
+            )
+        scorers[name] = _with_labels(scorer, classes)
+    return scorers
+
+
+def _with_labels(scorer, classes):
+    """The scorer, told which classes the columns of its predictions stand for.
+
+    It could not know otherwise from rows that do not hold all classes.
+    """
+    metric = scorer._score_func
+    if (
+        classes is None
+        or "predict" in accepted_methods(scorer)
+        or "labels" not in signature(metric).parameters
+    ):
+        return scorer
+    return make_scorer(
+        metric,
+        response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0,
+        **{"labels": classes, **scorer._kwargs},
+    )
+
+
+def accepted_methods(scorer):
+    methods = scorer._response_method
+    return (methods,) if isinstance(methods, str) else tuple(methods)
+
+
+class _Answers(BaseEstimator):
+    """Stands in for the estimator where a scorer asks for predictions."""
+
+    def __init__(self, answers, classes=None):
+        self.answers = answers
+        self.classes = classes
+
+    @property
+    def classes_(self):
+        return self.classes
+
+    @available_if(lambda self: "predict" in self.answers)
+    def predict(self, X):
+        return self.answers["predict"]
+
+    @available_if(lambda self: "decision_function" in self.answers)
+    def decision_function(self, X):
+        return self.answers["decision_function"]
+
+    @available_if(lambda self: "predict_proba" in self.answers)
+    def predict_proba(self, X):
+        return self.answers["predict_proba"]
+
+
+class _ClassifierAnswers(ClassifierMixin, _Answers):
+    pass
+
+
+class _RegressorAnswers(RegressorMixin, _Answers):
+    pass
+
+
+@dataclass
+class _Rows:
+    """Labels, answers and weights of some rows."""
+
+    y: np.ndarray
+    answers: dict
+    sample_weight: np.ndarray
+
+    def __len__(self):
+        return self.y.shape[0]
+
+    def __getitem__(self, rows):
+        answers = {method: answer[rows] for method, answer in self.answers.items()}
+        return _Rows(self.y[rows], answers, self.sample_weight[rows])
+
+    def score(self, scorer, classes):
+        if classes is None:
+            stand_in = _RegressorAnswers(self.answers)
+        else:
+            stand_in = _ClassifierAnswers(self.answers, classes)
+        # Not all metrics take weights, so that they are not told of ones.
+        weighted = np.any(self.sample_weight != 1)
+        sample_weight = {"sample_weight": self.sample_weight} if weighted else {}
+        return scorer(stand_in, None, self.y, **sample_weight)
+
+
+def _concatenate(blocks):
+    return _Rows(
+        np.concatenate([rows.y for rows in blocks]),
+        {
+            method: np.concatenate([rows.answers[method] for rows in blocks])
+            for method in blocks[0].answers
+        },
+        np.concatenate([rows.sample_weight for rows in blocks]),
+    )
+
+
+class _MeanScore:
+    """Score that is a mean over rows: the sum so far is all it needs."""
+
+    def __init__(self, scorer, classes):
+        self.scorer = scorer
+        self.classes = classes
+        self.total = 0.0
+        self.weight = 0.0
+
+    def add(self, rows):
+        weight = rows.sample_weight.sum()
+        self.total += weight * rows.score(self.scorer, self.classes)
+        self.weight += weight
+
+    def value(self):
+        return self.total / self.weight
+
+
+class _LabelScore:
+    """Score of predicted labels: the confusion matrix is all it needs."""
+
+    def __init__(self, scorer, classes):
+        self.scorer = scorer
+        self.classes = classes
+        self.confusion = np.zeros((classes.size, classes.size))
+
+    def add(self, rows):
+        cells = (
+            np.searchsorted(self.classes, rows.y),
+            np.searchsorted(self.classes, rows.answers["predict"]),
+        )
+        np.add.at(self.confusion, cells, rows.sample_weight)
+
+    def value(self):
+        true, predicted = self.confusion.nonzero()
+        rows = _Rows(
+            self.classes[true],
+            {"predict": self.classes[predicted]},
+            self.confusion[true, predicted],
+        )
+        return rows.score(self.scorer, self.classes)
+
+
+class _AnyScore:
+    """Any other score: all labels and answers are kept."""
+
+    def __init__(self, scorer, classes):
+        self.scorer = scorer
+        self.classes = classes
+        self.blocks = []
+
+    def add(self, rows):
+        method = next(m for m in accepted_methods(self.scorer) if m in rows.answers)
+        answers = {method: rows.answers[method]}
+        self.blocks.append(_Rows(rows.y, answers, rows.sample_weight))
+
+    def value(self):
+        rows = _concatenate(self.blocks)
+        self.blocks = [rows]
+        return rows.score(self.scorer, self.classes)
+
+
+def _running_score(scorer, classes):
+    metric = scorer._score_func
+    if metric in _MEANS_OVER_ROWS and scorer._kwargs.get("normalize", True):
+        return _MeanScore(scorer, classes)
+    if (
+        classes is not None
+        and accepted_methods(scorer) == ("predict",)
+        and "sample_weight" in signature(metric).parameters
+    ):
+        return _LabelScore(scorer, classes)
+    return _AnyScore(scorer, classes)
+
+
+class RunningScores:
+    """Curves of the scores, with the same points however the rows are chunked."""
+
+    def __init__(self, scorers, classes):
+        self.scores = {
+            name: _running_score(scorer, classes) for name, scorer in scorers.items()
+        }
+        self.curves = {name: [] for name in scorers}
+        self.n_samples = []
+        self.n_added = 0
+        self.waiting = []
+        self.n_waiting = 0
+        self.next_point = point_after(0)
+
+    def add(self, y, answers, sample_weight):
+        if sample_weight is None:
+            sample_weight = np.ones(y.shape[0])
+        rows = _Rows(y, answers, sample_weight)
+        if not sample_weight.all():
+            rows = rows[sample_weight > 0]
+        while len(rows):
+            n = min(self.next_point - self.n_added, _MAX_WAITING_ROWS - self.n_waiting)
+            block, rows = rows[:n], rows[n:]
+            self.waiting.append(block)
+            self.n_waiting += len(block)
+            self.n_added += len(block)
+            at_point = self.n_added == self.next_point
+            if at_point or self.n_waiting == _MAX_WAITING_ROWS:
+                with warnings.catch_warnings():
+                    # Too few rows for some metrics is no news at the start.
+                    warnings.simplefilter("ignore", UserWarning)
+                    self._score_waiting()
+                    if at_point:
+                        self._add_point(self._values())
+            if at_point:
+                self.next_point = point_after(self.n_added)
+
+    def latest(self):
+        """The latest point as a progress bar shows it."""
+        if not self.n_samples:
+            return {}
+        return {name: f"{curve[-1]:.4g}" for name, curve in self.curves.items()}
+
+    def finish(self):
+        """Final scores, number of rows at each point, and the curves."""
+        if self.n_added == 0:
+            raise ValueError(
+                "No row of the stream was scored: all have weight 0, or there was only "
+                "the first chunk, which an estimator that is not fitted has to learn."
+            )
+        self._score_waiting()
+        scores = self._values()
+        if self.n_samples[-1] != self.n_added:
+            self._add_point(scores)
+        curves = {name: np.array(curve) for name, curve in self.curves.items()}
+        return scores, np.array(self.n_samples), curves
+
+    def _score_waiting(self):
+        if self.waiting:
+            rows = _concatenate(self.waiting)
+            for score in self.scores.values():
+                score.add(rows)
+            self.waiting = []
+            self.n_waiting = 0
+
+    def _values(self):
+        return {name: float(score.value()) for name, score in self.scores.items()}
+
+    def _add_point(self, values):
+        self.n_samples.append(self.n_added)
+        for name, value in values.items():
+            self.curves[name].append(value)

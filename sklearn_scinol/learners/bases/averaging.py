@@ -1,0 +1,39 @@
+"""Running sums of weights that only change where a row touches them.
+
+The weights of an output are a factor times a vector (the factor is 1 for most learners)
+and the factor may change with each trial. A clock, one an output, sums the factors
+after each trial that counts; without a factor it is the number of those trials. A
+second row of the clock counts them. Where factors have become small the clock restarts
+from 0, which takes a pass over all coordinates.
+"""
+
+from ..._portable import portable
+
+#: The mean tick may be so many times the latest one: times are differences of what the
+#: clock shows, and lose as many digits.
+LARGEST_TICK = 1e2
+
+
+@portable
+def sum_before(total, last, i, w, clock):
+    """Sum of the weights from the start to now, the present trial excluded.
+
+    `total` holds the sum up to when the clock was at `last`; since then no row touched
+    coordinate `i`, whose vector is `w` all that time.
+    """
+    return total[i] + (clock - last[i]) * w
+
+
+@portable
+def record_sum(total, last, i, value, clock):
+    """Store what :func:`sum_before` gave."""
+    total[i] = value
+    last[i] = clock
+
+
+@portable
+def tick(clock, k, factor):
+    """Let the clock go on; whether all sums have to be recorded, for it to restart."""
+    clock[0, k] += factor
+    clock[1, k] += 1.0
+    return clock[0, k] > LARGEST_TICK * clock[1, k] * factor

@@ -1,0 +1,79 @@
+"""What learners have in common whose weights are a multiple of the sum of gradients."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._portable import exact, larger, portable
+
+__all__ = ["GradientSum"]
+
+#: What a norm can be wrong by after a step, relative to its size: the root of the
+#: rounding errors of its square.
+NORM_ERROR = 3e-8
+
+#: Weights are as if no norm were below this: its inverse is far from overflow.
+SMALLEST_NORM = 1e-150
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    theta: np.ndarray  # minus the sum of the gradients
+
+
+class GradientSum:
+    r"""Weights ``w = factor * theta``, with :math:`\theta = -\sum_s g_s x_s`.
+
+    Each learner adds `Shared`, `initial_shared`, `factor` and `step`. None of them asks
+    for more than inner products, so that they learn with kernels as well.
+    """
+
+    __slots__ = ()
+
+    State = State
+    scale_invariant = False
+    bounded_gradients = False
+    stays_finite = False
+    keeps_first = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(theta=0.0)
+
+    def weight(self, s, i, x, t):
+        """Weight of coordinate `i`, up to the factor."""
+        return s.theta[i]
+
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`."""
+        return x * x
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from the number that `step` gave."""
+        s.theta[i] -= step * x
+
+
+@exact
+def subtract(shared, k, along, length):
+    """Bring the norm of theta up to date when a vector is subtracted from it.
+
+    The vector has norm `length`, and theta the inner product `along` with it divided by
+    its norm. Adds to `shared.error` what the new norm may be wrong by.
+    """
+    norm = shared.norm[k]
+    cosine = along / norm if norm > 0.0 else 0.0
+    across = norm * np.sqrt(larger((1.0 - cosine) * (1.0 + cosine), 0.0))
+    shared.norm[k] = np.hypot(across, along - length)
+    shared.error[k] = np.hypot(
+        shared.error[k], NORM_ERROR * larger(norm, shared.norm[k])
+    )
+
+
+@portable
+def safe_norm(shared, k):
+    """Norm of theta; where rounding has left nothing of it, no less than it may be.
+
+    A norm that is too small, and only that, could make weights too large.
+    """
+    return larger(larger(shared.norm[k], shared.error[k]), SMALLEST_NORM)

@@ -1,0 +1,140 @@
+"""Online mirror descent with the Euclidean norm: what its learners have in common."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..._portable import larger, portable, smaller
+
+__all__ = ["MirrorDescent"]
+
+#: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
+SMALLEST_SHRINK = 1e-20
+
+#: A scale below this goes into the vector. That takes a pass over all coordinates, so
+#: it is only done long before numbers leave the range.
+SMALLEST_SCALE = 1e-50
+
+
+class State(NamedTuple):
+    """One entry a coordinate and output."""
+
+    v: np.ndarray  # the weights divided by `scale`
+
+
+class Shared(NamedTuple):
+    """One entry an output."""
+
+    scale: np.ndarray  # factor of the vector; 1 where nothing was projected
+    norm2: np.ndarray  # squared norm of the weights
+    largest_norm2: np.ndarray  # the largest of all that so far
+    lambda_: np.ndarray  # regularisation, the inverse of the step size
+    delta_sum: np.ndarray  # what the regret is more than distance times lambda
+
+
+class Parameters(NamedTuple):
+    """Hyperparameters.
+
+    Parameters
+    ----------
+    beta : float
+        Scale of the step sizes, in units of the weights.
+    radius : float
+        Radius of the ball that the weights are kept in; infinity for none.
+    """
+
+    beta: float = 1.0
+    radius: float = np.inf
+
+
+class MirrorDescent(Parameters):
+    r"""Weights ``w = scale * v``, so that a projection costs no pass over them.
+
+    Each learner adds `step`, and with it the choice of :math:`\lambda`. For all of them
+    the regret against `u` is at most
+    :math:`\max_t \tfrac12 \|u - w_t\|^2 \lambda_T + \sum_t \delta_t`, where
+    :math:`\delta_t` is the decrease of an implicit step (Theorem 5.2 of Campolongo and
+    Orabona 2020), or :math:`\|g_t\|^2 / (2 \lambda_t)` for a step along the gradient
+    (equation 3 there).
+    """
+
+    __slots__ = ()
+
+    State = State
+    Shared = Shared
+    parameters = {"beta": "learning_rate", "radius": "radius"}
+    scale_invariant = False
+    bounded_gradients = False
+    stays_finite = False
+    keeps_first = False
+
+    def initial_state(self):
+        """Values of the fields before the first row."""
+        return State(v=0.0)
+
+    def initial_shared(self):
+        """Values of what the coordinates share, before the first row."""
+        return Shared(
+            scale=1.0, norm2=0.0, largest_norm2=0.0, lambda_=0.0, delta_sum=0.0
+        )
+
+    def weight(self, s, i, x, t):
+        """Weight of coordinate `i`, up to the factor."""
+        return s.v[i]
+
+    def factor(self, shared, k, q, t):
+        """What all weights of output `k` are multiplied by."""
+        return shared.scale[k]
+
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`."""
+        return x * x
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from the number that `step` gave."""
+        s.v[i] -= step * x
+
+    def take_scale(self, shared, k):
+        """Take a scale that has become tiny, for `fold`; else give 1."""
+        scale = shared.scale[k]
+        if scale >= SMALLEST_SCALE:
+            return 1.0
+        shared.scale[k] = 1.0
+        return scale
+
+    def fold(self, s, i, scale):
+        """Put a factor into the state."""
+        s.v[i] *= scale
+
+    def regret_bound(self, s, shared, u, t, first):
+        """For each output; infinite where `u` is not in the ball."""
+        norm = np.sqrt((u * u).sum(axis=1))
+        distance = norm + np.sqrt(shared.largest_norm2)
+        bound = 0.5 * distance**2 * shared.lambda_ + shared.delta_sum
+        return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+
+@portable
+def move(learner, shared, k, shrink, step, p, q):
+    """Go to ``shrink * w + step * x``; return what `update` shall subtract from `v`.
+
+    Here ``p = <w, x>`` and ``q = ||x||^2``.
+    """
+    norm2 = shrink * shrink * shared.norm2[k] + step * (2.0 * shrink * p + step * q)
+    norm2 = larger(0.0, smaller(norm2, learner.radius * learner.radius))
+    shared.norm2[k] = norm2
+    shared.largest_norm2[k] = larger(shared.largest_norm2[k], norm2)
+    shared.scale[k] *= larger(shrink, SMALLEST_SHRINK)
+    return -step / shared.scale[k]
+
+
+@portable
+def descend(learner, shared, k, g, dot, q):
+    """Step along the gradient ``g x``, then back to the ball where that leaves it."""
+    p, step = shared.scale[k] * dot, -g / shared.lambda_[k]
+    shared.delta_sum[k] -= 0.5 * g * q * step
+    norm2 = shared.norm2[k] + step * (2.0 * p + step * q)
+    shrink = 1.0
+    if norm2 > learner.radius * learner.radius:
+        shrink = learner.radius / np.sqrt(norm2)
+    return move(learner, shared, k, shrink, shrink * step, p, q)

@@ -1,0 +1,209 @@
+"""What learners declare, and the methods that engines call.
+
+A learner is a NamedTuple of at least one hyperparameter.
+
+There are three kinds. A :class:`Learner` works on one coordinate at a time. A
+:class:`RowLearner` also keeps numbers that all coordinates of an output share, such as
+the norm of the weights. A :class:`VectorLearner` sees a row as a vector and keeps
+arrays of any shape, such as a matrix. :func:`traits` tells what a learner has.
+"""
+
+from functools import cache
+from typing import NamedTuple, Protocol
+
+from .bases.gradient_sum import GradientSum
+
+__all__ = ["Learner", "RowLearner", "Traits", "VectorLearner", "configured", "traits"]
+
+
+class Declarations(Protocol):
+    """What every learner declares, as attributes of its class.
+
+    Attributes
+    ----------
+    State : type of NamedTuple
+        The names of the state's arrays.
+    parameters : dict
+        For each of its fields that an estimator sets, the name of what it is there:
+        "learning_rate", "radius", "n_coordinates" and so on.
+    scale_invariant : bool
+        Whether predictions do not change with the unit of a feature.
+    bounded_gradients : bool
+        Whether it needs ``|g| <= 1``, and so a loss with a Lipschitz constant.
+    stays_finite : bool
+        Whether predictions stay finite as long as values, weights of rows and
+        parameters are at most 1e100, whatever the rows and the loss.
+    keeps_first : bool
+        Whether `regret_bound` needs the first non-zero ``|x|`` of each coordinate. The
+        first array of `State` must then be 0 until that value has come.
+    touches_all : bool, default=False
+        Whether the state changes where ``x = 0``, for instance because it decays. Rows
+        of a sparse matrix only touch the others; for such a learner they are made
+        dense.
+    """
+
+    State: type[NamedTuple]
+    parameters: dict[str, str]
+    scale_invariant: bool
+    bounded_gradients: bool
+    stays_finite: bool
+    keeps_first: bool
+
+
+class Learner(Declarations, Protocol):
+    """What the engines ask of a learner that works on coordinates.
+
+    It sees features `x` and derivatives `g` of the loss. The engines put sample weights
+    into `x`; where the learner needs ``|g| <= 1``, also the loss's Lipschitz constant.
+    Each array of `State` has one entry an output and coordinate.
+    """
+
+    def initial_state(self):
+        """State with, for each array, the number that it is filled with."""
+
+    def weight(self, s, i, x, t):
+        """Weight with which row `t` is predicted; does not change the state."""
+
+    def update(self, s, i, x, g, w, t):
+        """Learn from row `t`, which was predicted with weight `w`."""
+
+    def reach(self, s, i, t):
+        """Largest ``|x|`` for which ``weight(s, i, x, t)`` is that of ``x = 0``.
+
+        Only where `weight` depends on `x` at all; then no `factor` may depend on `q`.
+        """
+
+    def regret_bound(self, s, shared, u, t, first):
+        """Numbers that sum to a bound on the regret against `u` after `t` rows.
+
+        Only where such a bound is known.
+        """
+
+
+class RowLearner(Learner, Protocol):
+    """What the engines ask besides, of a learner with numbers shared by an output.
+
+    `dot` is the sum over a row of weight times `x`, `q` that of what `square` gives for
+    the first output.
+
+    Attributes
+    ----------
+    Shared : type of NamedTuple
+        The names of those numbers, arrays of one entry an output.
+    """
+
+    Shared: type[NamedTuple]
+
+    def initial_shared(self):
+        """Shared numbers before the first row."""
+
+    def factor(self, shared, k, q, t):
+        """What all weights of output `k` are multiplied by at row `t`: elementwise."""
+
+    def square(self, s, i, x):
+        """Share of a coordinate in `q`, usually ``x * x``."""
+
+    def row_step(self, shared, k, g, dot, q, t):
+        """Learn from row `t`; return a number for `update`."""
+
+    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
+        """The same from the loss itself; only where there is no `row_step`.
+
+        The sample weight is `c`, and not in `x`. In `update`, `g` then says nothing.
+        """
+
+    def update(self, s, i, x, g, step, t):
+        """Learn from row `t`, for which `row_step` gave `step`."""
+
+    def take_scale(self, shared, k):
+        """Take a factor that is too small out of `shared`, for `fold`; else give 1.
+
+        Only where a factor may become too small.
+        """
+
+    def fold(self, s, i, scale):
+        """Multiply the weights by a factor, in the state."""
+
+
+class VectorLearner(Declarations, Protocol):
+    """What the engines ask of a learner that sees the row as a vector.
+
+    The row `x` has all coordinates, the intercept's last. The methods run once a row
+    and output; they may loop over coordinates, and must not keep `x`.
+    """
+
+    def initial_arrays(self, n_outputs, n_coordinates):
+        """State before the first row: arrays whose first axis is that of outputs."""
+
+    def score(self, s, k, x, t):
+        """Prediction of output `k` for row `t`; does not change what was learned."""
+
+    def learn(self, s, k, x, g, t):
+        """Learn from row `t`, where the loss has the derivative `g`."""
+
+    def weights(self, s, t):
+        """Weights of the next row, of shape (n_outputs, n_coordinates)."""
+
+
+class Traits(NamedTuple):
+    """What a learner has, read off its class."""
+
+    by_vector: bool  # sees the row as a vector
+    by_row: bool  # has numbers that the coordinates of an output share
+    implicit: bool  # learns from the loss, not from its derivative
+    folds: bool  # has a factor that may become too small
+    reaches: bool  # has weights that depend on the row
+    in_ball: bool  # can keep its weights in a ball
+    takes_kernels: bool  # asks for no more of rows than inner products
+    bounds_regret: bool
+    touches_all: bool
+    keeps_first: bool
+    scale_invariant: bool
+    bounded_gradients: bool
+    stays_finite: bool
+
+
+@cache
+def traits(learner):
+    """What a learner, given by its class, has.
+
+    Parameters
+    ----------
+    learner : type
+
+    Returns
+    -------
+    traits : Traits
+    """
+    by_vector = hasattr(learner, "initial_arrays")
+    return Traits(
+        by_vector=by_vector,
+        by_row=hasattr(learner, "Shared"),
+        implicit=hasattr(learner, "implicit_row_step"),
+        folds=hasattr(learner, "take_scale"),
+        reaches=hasattr(learner, "reach"),
+        in_ball="radius" in learner.parameters,
+        takes_kernels=issubclass(learner, GradientSum),
+        bounds_regret=hasattr(learner, "regret_bound"),
+        touches_all=by_vector or getattr(learner, "touches_all", False),
+        keeps_first=learner.keeps_first,
+        scale_invariant=learner.scale_invariant,
+        bounded_gradients=learner.bounded_gradients,
+        stays_finite=learner.stays_finite,
+    )
+
+
+def configured(learner, values):
+    """Learner with what an estimator sets.
+
+    Parameters
+    ----------
+    learner : type
+    values : dict
+        By the names that `parameters` of the learner uses; may have others.
+
+    Returns
+    -------
+    learner : Learner
+    """
+    return learner(**{own: values[name] for own, name in learner.parameters.items()})

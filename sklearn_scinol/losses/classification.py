@@ -1,0 +1,138 @@
+"""Losses of classes: of two, of one against the rest, and of all at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import log_expit, log_softmax, logsumexp
+
+from .._portable import exp, log1p, log_sum_exp, smaller, softmax
+from .steps import (
+    MOST_ITERATIONS,
+    halley,
+    linear_step,
+    long_logistic_step,
+    quadratic_step,
+)
+
+__all__ = ["CrossEntropy", "Hinge", "Logistic", "SquaredHinge"]
+
+
+class Logistic(NamedTuple):
+    r"""Logistic loss :math:`\ln(1 + e^{-yp})`, for :math:`y = \pm 1`."""
+
+    joint = False
+    piecewise_linear = False
+    lipschitz = 1.0
+
+    def value(self, y, p):
+        return np.maximum(-y * p, 0.0) + log1p(exp(-np.abs(p)))
+
+    def gradient(self, y, p):
+        return -y / (1.0 + np.exp(y * p))
+
+    def minimiser(self, y, p):
+        return y * np.inf
+
+    def proximal(self, y, p, s):
+        # With m = yp, u is the root of f(u) = u - s sigma(-m - u).
+        m = y * p
+        odds = np.exp(m)
+        derivative = 1.0 / (1.0 + odds)
+        high = s * derivative
+        if high == 0.0:
+            return 0.0, 0.0
+        if high > 1.0:
+            u, decrease = long_logistic_step(m, s, high)
+            return y * u, decrease
+        # Here f is nearly a line, and two steps from u = 0 are enough nearly always.
+        u = growth = 0.0  # growth is e^u - 1
+        for _ in range(MOST_ITERATIONS):
+            last, u = u, halley(u, s, derivative)
+            change = u - last
+            if np.abs(change**3) * smaller(s, 1.0) <= 1e-16 * u:
+                growth += (1.0 + growth) * change * (1.0 + change / 2 + change**2 / 6)
+                break
+            growth = np.expm1(u)
+            derivative = 1.0 / (1.0 + odds * (1.0 + growth))
+        derivative = u / s
+        return y * u, np.log1p(derivative * growth) - 0.5 * u * derivative
+
+    def log_probabilities(self, p):
+        """Of the classes, from predictions of shape (n, 1) or (n, K).
+
+        With K columns, one versus rest: K probabilities, divided by their sum.
+        """
+        if p.shape[1] == 1:
+            return log_expit(np.hstack([-p, p]))
+        of_each = log_expit(p)
+        return of_each - logsumexp(of_each, axis=1, keepdims=True)
+
+
+class CrossEntropy(NamedTuple):
+    r"""Multinomial logistic loss :math:`\ln \sum_k e^{p_k} - p_y`."""
+
+    joint = True
+    lipschitz = 1.0
+
+    def value(self, y, p):
+        of_class = np.asarray(y)[..., np.newaxis]
+        return -np.take_along_axis(log_softmax(p, axis=-1), of_class, axis=-1)[..., 0]
+
+    def row_value(self, y, p):
+        return log_sum_exp(p) - p[y]
+
+    def row_gradient(self, y, p, g):
+        softmax(p, g)
+        g[y] -= 1.0
+
+    def log_probabilities(self, p):
+        """Of the classes, from predictions of shape (n, K)."""
+        return log_softmax(p, axis=-1)
+
+
+class Hinge(NamedTuple):
+    r"""Hinge loss :math:`\max(0, 1 - yp)`, for :math:`y = \pm 1`."""
+
+    joint = False
+    piecewise_linear = True
+    lipschitz = 1.0
+
+    def value(self, y, p):
+        return np.maximum(1.0 - y * p, 0.0)
+
+    def gradient(self, y, p):
+        return -y * (y * p <= 1.0)
+
+    def minimiser(self, y, p):
+        return y if y * p < 1.0 else p
+
+    def proximal(self, y, p, s):
+        m = 1.0 - y * p
+        if m <= 0.0:
+            return 0.0, 0.0
+        way, decrease = linear_step(m, 1.0, s)
+        return y * way, decrease
+
+
+class SquaredHinge(NamedTuple):
+    r"""Half the squared hinge loss, :math:`\max(0, 1 - yp)^2 / 2`."""
+
+    joint = False
+    piecewise_linear = False
+    lipschitz = np.inf
+
+    def value(self, y, p):
+        return 0.5 * np.maximum(1.0 - y * p, 0.0) ** 2
+
+    def gradient(self, y, p):
+        return -y * np.maximum(1.0 - y * p, 0.0)
+
+    def minimiser(self, y, p):
+        return y if y * p < 1.0 else p
+
+    def proximal(self, y, p, s):
+        m = 1.0 - y * p
+        if m <= 0.0:
+            return 0.0, 0.0
+        way, decrease = quadratic_step(m, s)
+        return y * way, decrease

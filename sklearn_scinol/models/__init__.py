@@ -1,0 +1,1 @@
+"""What estimators have learned: state and predictions."""

@@ -1,0 +1,207 @@
+"""AdaHedge: weights for experts, learned from their losses."""
+
+import math
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_array, check_scalar
+
+from ..config import get_config
+from ..engines import get_engine
+from ..engines.protocol import Hedge
+
+__all__ = ["AdaHedge"]
+
+
+class AdaHedge:
+    r"""Weights for experts, learned from their losses, with nothing to tune.
+
+    In each round the weights are announced, then the experts' losses come in, and the
+    mixture is charged the mean of these losses under the weights. In the end that is
+    little more than the loss of the best expert, whatever the losses were [1]_.
+    Neither the range of the losses nor the number of rounds is needed beforehand:
+    losses in another unit lead to the same weights, to the last bit if its ratio is a
+    power of two, and a constant added to all losses of a round changes nothing either.
+
+    A round costs O(n_experts).
+
+    Parameters
+    ----------
+    n_experts : int
+        Number of experts, at least 1.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_experts,)
+        Weights of the next round, non-negative, of sum 1. Those of the first round are
+        equal.
+
+    cumulative_losses_ : ndarray of shape (n_experts,)
+        Sum of the losses of each expert, in units of the losses.
+
+    cumulative_loss_ : float
+        Sum of the losses that the mixture was charged, in the same units.
+
+    mixability_gap_ : float
+        Sum of the mixability gaps, see the notes. The regret, which is
+        `cumulative_loss_` less the smallest of `cumulative_losses_`, is at most twice
+        that.
+
+    learning_rate_ : float
+        Rate of the next round, an inverse loss; infinite while there is no gap.
+
+    regret_bound_ : float
+        What the theorem bounds the regret by, in units of the losses; see the notes.
+
+    n_rounds_ : int
+        Number of rounds so far.
+
+    See Also
+    --------
+    sklearn_scinol.HedgeClassifier : Estimators as experts, all in one estimator.
+
+    Notes
+    -----
+    For cumulative losses :math:`L_k` of `K` experts the weights are :math:`w_k \propto
+    e^{-\eta L_k}`. The learning rate is :math:`\eta = \ln K / \Delta`, where
+    :math:`\Delta` (`mixability_gap_`) sums over the rounds by how much the loss
+    :math:`\langle w, l \rangle` of the mixture exceeded the mix loss :math:`-\frac1\eta
+    \ln \sum_k w_k e^{-\eta l_k}`. While :math:`\Delta` is 0, the weight is shared
+    equally by the experts of the smallest :math:`L_k`.
+
+    The regret is at most :math:`2 \Delta \le \sqrt{\ln K \sum_t s_t^2} + 2 \max_t s_t`,
+    where :math:`s_t` is the difference between the largest and the smallest loss of
+    round `t` [1]_ [2]_. The right-hand side is `regret_bound_`.
+
+    Where experts predict and the loss is convex in the prediction, the prediction
+    :math:`\sum_k w_k p_k` costs no more than :math:`\langle w, l \rangle`.
+
+    References
+    ----------
+    .. [1] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen. "Follow the leader
+       if you can, hedge if you must." Journal of Machine Learning Research 15, 2014.
+       https://jmlr.org/papers/v15/rooij14a.html
+    .. [2] W. M. Koolen. "AdaFTRL." 2016. (The bound with these constants.)
+
+    Examples
+    --------
+    >>> from sklearn_scinol.experts import AdaHedge
+    >>> hedge = AdaHedge(n_experts=3)
+    >>> hedge.update([0.0, 1.0, 2.0])  # the weights that these losses were charged to
+    array([0.33333333, 0.33333333, 0.33333333])
+    >>> hedge.weights_.round(2)
+    array([0.69, 0.23, 0.08])
+    >>> _ = hedge.update([[0.0, 1.0, 2.0], [5.0, 1.0, 2.0], [0.0, 1.0, 2.0]])
+    >>> hedge.weights_.round(2)
+    array([0.36, 0.54, 0.11])
+    >>> hedge.cumulative_losses_
+    array([5., 4., 8.])
+    >>> regret = hedge.cumulative_loss_ - hedge.cumulative_losses_.min()
+    >>> print(f"{regret:.2f} is at most {hedge.regret_bound_:.2f}")
+    2.73 is at most 13.55
+    """
+
+    def __init__(self, n_experts):
+        check_scalar(n_experts, "n_experts", Integral, min_val=1)
+        self.n_experts = int(n_experts)
+        self.n_rounds_ = 0
+        self._state = Hedge(
+            log_K=math.log(self.n_experts),
+            lead=np.zeros(self.n_experts),
+            weights=np.full(self.n_experts, 1.0 / self.n_experts),
+            totals=np.zeros(self.n_experts),
+            gap=0.0,
+            loss=0.0,
+            largest_range=0.0,
+            norm_of_ranges=0.0,
+        )
+
+    def __repr__(self):
+        return f"{type(self).__name__}(n_experts={self.n_experts})"
+
+    @property
+    def weights_(self):
+        """Weights of the next round."""
+        return self._state.weights
+
+    @property
+    def cumulative_losses_(self):
+        """Sum of the losses of each expert, in units of the losses."""
+        return self._state.totals
+
+    @property
+    def cumulative_loss_(self):
+        """Sum of the losses that the mixture was charged, in the same units."""
+        return self._state.loss
+
+    @property
+    def mixability_gap_(self):
+        """Sum of the mixability gaps."""
+        return self._state.gap
+
+    @property
+    def learning_rate_(self):
+        """Rate of the next round, an inverse loss; infinite while there is no gap."""
+        gap = self._state.gap
+        return math.inf if gap == 0.0 else self._state.log_K / gap
+
+    @property
+    def regret_bound_(self):
+        """What the theorem bounds the regret by, in units of the losses."""
+        state = self._state
+        return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
+
+    def update(self, losses):
+        """Learn from the losses of one round, or of several in order.
+
+        How rounds are divided among calls changes nothing, to the last bit.
+
+        Parameters
+        ----------
+        losses : array-like of shape (n_experts,) or (n_rounds, n_experts)
+            Losses of the experts, in any unit and of any sign. The sum of each expert's
+            losses must be finite.
+
+        Returns
+        -------
+        weights : ndarray of the shape of `losses`
+            The weights that each round was charged with: those before it was learned.
+
+        Raises
+        ------
+        ValueError
+            If the losses have another shape, are not all finite, or if sums of them
+            are too large for floating-point numbers. Nothing is learned then.
+        TypeError
+            If they are no array, or a sparse one.
+        """
+        with np.errstate(all="ignore"):  # scikit-learn's test sums them
+            rounds = check_array(
+                losses, dtype=np.float64, ensure_2d=False, input_name="losses"
+            )
+        shape = rounds.shape
+        if shape[-1] != self.n_experts:
+            raise ValueError(
+                f"losses has {shape[-1]} experts, but {type(self).__name__} is "
+                f"expecting {self.n_experts} experts as input."
+            )
+        rounds = np.require(rounds, np.float64, ["C", "W"])
+        return self.learn_rounds(rounds.reshape(-1, self.n_experts)).reshape(shape)
+
+    def learn_rounds(self, losses):
+        """What :meth:`update` does with losses that need no check any more."""
+        state = self._state
+        state = state._replace(
+            lead=state.lead.copy(),
+            weights=state.weights.copy(),
+            totals=state.totals.copy(),
+        )
+        engine = get_engine(get_config()["engine"])
+        state, charged = engine.learn_rounds(state, losses)
+        # What has overflowed once is never finite again.
+        sums = state.gap, state.loss, state.lead, state.totals
+        if not all(np.isfinite(value).all() for value in sums):
+            raise ValueError("The sums of losses are too large for dtype('float64').")
+        self._state = state
+        self.n_rounds_ += len(losses)
+        return charged

@@ -1,0 +1,196 @@
+"""Estimators in a mixture, and how each kind of them is asked and learns."""
+
+import numpy as np
+
+from ..config import get_config
+from ..engines import get_engine
+from ..engines.protocol import Block
+from ..losses import as_targets
+from .base import ordered_blocks
+from .linear import LinearModel
+
+__all__ = [
+    "CHUNK_ROWS",
+    "Expert",
+    "answer",
+    "answer_transformed",
+    "learn_block",
+    "learn_rows",
+]
+
+# An expert that cannot predict row by row predicts so many at once, then learns them.
+CHUNK_ROWS = 256
+
+
+class Expert:
+    """An estimator in a mixture.
+
+    Parameters
+    ----------
+    name : str
+    estimator : object
+        Has `partial_fit`. One of this package predicts each row from the model that has
+        learned all rows before; any other some rows at a time.
+    meaning : Meaning
+        What is asked.
+    """
+
+    def __init__(self, name, estimator, meaning):
+        self.name = name
+        self.estimator = estimator
+        self.meaning = meaning
+        self.is_ours = hasattr(estimator, "_learn_validated")
+        self.has_learned = False
+
+    def begin(self, X, labels):
+        """Get ready for the first rows, without learning them."""
+        if self.is_ours:
+            self.method  # noqa: B018 - says what is missing
+            self.estimator._prepare(X, labels, None, **self._classes)
+
+    @property
+    def shared_model(self):
+        """The model, if it takes blocks that other models take as well; else None."""
+        model = getattr(self.estimator, "_model", None)
+        weighs_classes = getattr(self.estimator, "_class_weight", None) is not None
+        is_linear = isinstance(model, LinearModel) and self.is_ours
+        return model if is_linear and not weighs_classes else None
+
+    def what_it_cost(self, charged, block, weight):
+        """What it said of a block that it learned, and losses of the mixture's kind."""
+        model = self.estimator._model
+        loss = (charged.losses.sum(axis=1) * block.sample_weight).sum()
+        self.estimator._record(model.cumulative_loss - loss, weight)
+        if not charged.all_finite:
+            self._refuse()
+        said = charged.answers.said
+        if charged.answers.averaged is None and model.loss == self.meaning.loss:
+            return said, charged.losses
+        answer = self._checked(self.meaning.of_decision(said, model.loss))
+        y = block.targets
+        if model.loss.joint != self.meaning.loss.joint:
+            y = as_targets(_codes(y), self.meaning.loss, self.meaning.n_outputs)
+        return answer, self._losses(answer, block._replace(targets=y))
+
+    def predict_and_learn(self, X, labels, sample_weight):
+        """What it says of rows as they are, before it learns them; its losses."""
+        if self.is_ours:
+            answer = self.estimator._learn_validated(
+                X, labels, sample_weight, self.method
+            )
+            answer = self._read(answer)
+            self.has_learned = True
+        else:
+            answers = []
+            for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
+                c = None if sample_weight is None else sample_weight[rows]
+                answers.append(self.answer(X[rows]))
+                self._learn(X[rows], labels[rows], c)
+            answer = np.concatenate(answers)
+        y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
+        y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
+        block = Block((), None, y, np.ones(len(y)), None)
+        return answer, self._losses(answer, block)
+
+    def answer_transformed(self, Z):
+        """What it says of rows that are transformed."""
+        model = self.estimator._model
+        return self._checked(
+            self.meaning.of_decision(model.decision_of_transformed(Z), model.loss)
+        )
+
+    def answer(self, X):
+        """What it says of rows."""
+        if self.is_ours:
+            return self._read(self.estimator._answer_validated(X, self.method))
+        if not self.has_learned:
+            return self.meaning.ignorance(X.shape[0])
+        return self._read(getattr(self.estimator, self.method)(X))
+
+    @property
+    def method(self):
+        """The method of the estimator that is asked."""
+        methods = self.meaning.methods(self.is_ours)
+        for method in methods:
+            if hasattr(self.estimator, method):
+                return method
+        raise ValueError(
+            f"The estimator {self.name!r} should have {' or '.join(methods)}."
+        )
+
+    @property
+    def _classes(self):
+        n_classes = self.meaning.n_classes
+        return {"classes": np.arange(n_classes)} if n_classes else {}
+
+    def _learn(self, X, labels, sample_weight):
+        keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if not self.has_learned:
+            keywords |= self._classes
+        try:
+            self.estimator.partial_fit(X, labels, **keywords)
+        except TypeError as error:
+            if "unexpected keyword argument 'sample_weight'" not in str(error):
+                raise
+            raise TypeError(
+                f"Underlying estimator {type(self.estimator).__name__} does not "
+                "support sample weights."
+            ) from error
+        self.has_learned = True
+
+    def _losses(self, answer, block):
+        engine = get_engine(get_config()["engine"])
+        return engine.charge(self.meaning.loss, block, answer, 0.0)[0]
+
+    def _read(self, answer):
+        answer = np.asarray(answer, dtype=np.float64)
+        return self._checked(self.meaning.read(answer, self.method))
+
+    def _checked(self, answer):
+        if not np.isfinite(answer).all():
+            self._refuse()
+        return answer
+
+    def _refuse(self):
+        raise ValueError(
+            f"The predictions of the estimator {self.name!r} contain NaN or infinity."
+        )
+
+
+# What a mixture asks of some experts at once, perhaps in another thread or process.
+# Those that learn give back themselves, who may be copies then.
+
+
+def learn_block(experts, block):
+    """Learn a block of transformed rows with experts that make a team."""
+    engine = get_engine(get_config()["engine"])
+    models = [expert.estimator._model for expert in experts]
+    weight = block.sample_weight.sum()
+    all_charged = LinearModel.learn_team(engine, models, block)
+    return [
+        (expert, *expert.what_it_cost(charged, block, weight))
+        for expert, charged in zip(experts, all_charged, strict=True)
+    ]
+
+
+def learn_rows(experts, X, labels, sample_weight):
+    """Learn rows as they are."""
+    return [
+        (expert, *expert.predict_and_learn(X, labels, sample_weight))
+        for expert in experts
+    ]
+
+
+def answer_transformed(experts, Z):
+    """What experts say of transformed rows."""
+    return [expert.answer_transformed(Z) for expert in experts]
+
+
+def answer(experts, X):
+    """What experts say of rows as they are."""
+    return [expert.answer(X) for expert in experts]
+
+
+def _codes(y):
+    """Indices of classes, from targets of one against the rest, or from themselves."""
+    return y if y.ndim == 1 else y.argmax(axis=1)

@@ -1,0 +1,343 @@
+"""A model in the space of a kernel: a combination of rows that it learned from."""
+
+from copy import copy, deepcopy
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn import config_context
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from ..config import get_config
+from ..engines import get_engine
+from ..engines.protocol import Block, Combination
+from ..losses import as_targets
+from .base import Learned, OnlineModel, weights_of
+from .growing import GrowingArray, GrowingSparseArray
+
+__all__ = ["Kernel", "KernelModel"]
+
+# Kernels of the rows of a block with the support vectors, at most (8 MB).
+BLOCK_ENTRIES = 2**20
+
+# Rows whose kernels with the support vectors are computed at once: enough to forget
+# what a call costs, few enough for their kernels with each other not to matter.
+BLOCK_ROWS = 256
+
+# Rows of which only the kernel with themselves is needed: that with others is wasted.
+BLOCK_DIAGONAL = 16
+
+
+def block_size(n_support):
+    """Number of rows to learn at once: the more are stored, the fewer."""
+    return min(max(BLOCK_ENTRIES // (n_support + 1), 1), BLOCK_ROWS)
+
+
+@dataclass
+class Kernel:
+    """A kernel of scikit-learn, by its name, or a function of two rows."""
+
+    metric: object
+    parameters: dict = field(default_factory=dict)
+
+    def __call__(self, X, Y=None):
+        """Kernels of the rows of `X` with those of `Y`, or with one another."""
+        by_name = isinstance(self.metric, str)
+        if not by_name and Y is not None:
+            Y = Y.copy()  # a function may keep what it is given; `Y` may move
+        with config_context(assume_finite=True):
+            return pairwise_kernels(
+                X, Y, metric=self.metric, filter_params=by_name, **self.parameters
+            )
+
+    def diagonal(self, X):
+        """Kernel of each row with itself."""
+        blocks = [
+            np.diagonal(self(X[start : start + BLOCK_DIAGONAL]))
+            for start in range(0, X.shape[0], BLOCK_DIAGONAL)
+        ]
+        return np.concatenate(blocks)
+
+
+class KernelModel(OnlineModel):
+    r"""Weights :math:`\theta = \sum_s c_s \phi(x_s)`, times a factor.
+
+    Rows are stored while there is room for them. When `max_support` are, the subspace
+    that they span is kept, and the learner goes on in it: it sees each row's projection
+    to that subspace, whose inner products are those of the kernel
+    :math:`k(x, S) k(S, S)^+ k(S, x')`.
+
+    Parameters
+    ----------
+    learner, loss, n_features, n_outputs, fit_intercept, average
+        See :class:`OnlineModel`. The learner's weights are a sum of gradients.
+    kernel : Kernel or None
+        None if rows are themselves kernels, with all rows of the stream in order.
+    max_support : int or None
+        Most rows to store.
+    is_sparse : bool
+        Whether they are stored as a sparse matrix.
+
+    Attributes
+    ----------
+    vectors : GrowingArray or GrowingSparseArray
+        The rows that are stored; without columns if there is no kernel.
+    support : GrowingArray
+        What number each had, counted from the first row of the stream.
+    coef : GrowingArray of shape (n_support, n_outputs)
+        The coefficients :math:`c_s`.
+    coef_sums : GrowingArray of shape (n_support, n_outputs)
+        With averaging, minus the sum of each change of a coefficient times the clock at
+        that time, so that the sum of the weights has coefficients ``coef_sums + clock *
+        coef``. Otherwise without columns.
+    projection : ndarray of shape (n_support, rank) or None
+        A root of :math:`k(S, S)^+`, once the subspace is complete.
+    n_rows : int
+        Number of rows so far, those of weight 0 included; those of the latest pass if
+        there is no kernel.
+    """
+
+    def __init__(
+        self,
+        learner,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        fit_intercept,
+        average,
+        kernel,
+        max_support,
+        is_sparse,
+    ):
+        super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
+        self.kernel = kernel
+        self.max_support = max_support
+        n_columns = 0 if kernel is None else n_features
+        self.vectors = (
+            GrowingSparseArray(n_columns) if is_sparse else GrowingArray(n_columns)
+        )
+        self.support = GrowingArray(dtype=np.intp)
+        self.coef = GrowingArray(n_outputs)
+        self.coef_sums = GrowingArray(n_outputs if average else 0)
+        self.projection = None
+        self.n_rows = 0
+        self._first_row = 0  # of those that are being learned
+        self._place = None  # in the support of each of them, if they come again
+
+    @property
+    def n_support(self):
+        return self.support.rows.size
+
+    def checkpoint(self):
+        other = copy(self)
+        other.shared, other.clock = self.shared.copy(), self.clock.copy()
+        other.coef_sums = deepcopy(self.coef_sums)
+        if self.max_support is None and self.kernel is not None:
+            other.coef = self.coef.checkpoint()
+        else:  # learning may change those of rows that are stored already
+            other.coef = deepcopy(self.coef)
+        other.vectors = self.vectors.checkpoint()
+        other.support = self.support.checkpoint()
+        return other
+
+    # Learning.
+
+    def learn(self, X, y, sample_weight=None, order=None, again=False):
+        engine = get_engine(get_config()["engine"])
+        self._arrange(X, again)
+        for rows in self._blocks(X, order):
+            targets = as_targets(y[rows], self.loss, self.n_outputs)
+            c = weights_of(rows, len(targets), sample_weight)
+            block, answers = Block((), None, targets, c, None), self._answers(len(c))
+            self._learn_block(engine, X, rows, block, answers)
+            _, all_finite = self._suffer(engine, block, answers.predictions)
+            yield Learned(rows, answers.said, all_finite)
+
+    def _arrange(self, X, again):
+        super()._arrange()
+        self.coef.make_writable()
+        self.coef_sums.make_writable()
+        n = X.shape[0]
+        if not again:
+            if self.kernel is None and self.n_rows == self.n_features:
+                self.n_rows = 0  # all rows of the matrix have been: the first once more
+            self._first_row = self.n_rows
+            self.n_rows += n
+        if self.kernel is None and self.n_rows > self.n_features:
+            raise ValueError(
+                "Precomputed kernels need a column for each row of the stream. Input "
+                f"has {self.n_features} columns for {self.n_rows} rows."
+            )
+        self._place = None
+        if again or self.kernel is None:
+            numbers = self.support.rows - self._first_row
+            stored = np.flatnonzero((numbers >= 0) & (numbers < n))
+            self._place = np.full(n, -1)
+            self._place[numbers[stored]] = stored
+
+    def _blocks(self, X, order=None):
+        n, start = X.shape[0], 0
+        while start < n:
+            rows = slice(start, min(start + block_size(self.n_support), n))
+            start = rows.stop
+            yield rows if order is None else order[rows]
+
+    def _learn_block(self, engine, X, rows, block, answers):
+        Z = self._as_stored(X[rows])
+        numbers = np.r_[rows]
+        start = 0
+        while start < len(numbers):  # twice where the last room is taken
+            part = slice(start, None)
+            with np.errstate(all="ignore"):
+                start += self._learn_rows(
+                    engine,
+                    Z[part],
+                    numbers[part],
+                    Block(
+                        (), None, block.targets[part], block.sample_weight[part], None
+                    ),
+                    type(answers)(*(a if a is None else a[part] for a in answers)),
+                )
+
+    def _learn_rows(self, engine, Z, numbers, block, answers):
+        """Learn from rows until there is no more room; return how many that were."""
+        n = len(numbers)
+        place = np.full(n, -1) if self._place is None else self._place[numbers]
+        is_new, room = place < 0, n
+        k = self._with_support(Z)
+        if self.projection is not None:
+            is_new[:] = False
+        elif self.max_support is not None:
+            room = self.max_support - self.n_support
+        values, sums = self._combine(k, self.coef), None
+        if answers.averaged is not None:
+            sums = self._combine(k, self.coef_sums)
+        if self.projection is None:
+            del k  # the largest array
+            gram = np.ascontiguousarray(self._with_rows(Z, numbers))
+        else:
+            k = k @ self.projection
+            gram = k @ k.T
+        combination = Combination(
+            gram, values, sums, is_new, room, self.coef.rows, self.coef_sums.rows
+        )
+        n, t, increments, sum_increments = engine.learn_combination(
+            self.task, self._state(), block, combination, answers
+        )
+        self.t = int(t)
+        if self.projection is not None:
+            onto_support = self.projection @ k[:n].T
+            self.coef.rows[:] += onto_support @ increments[:n]
+            self.coef_sums.rows[:] += onto_support @ sum_increments[:n]
+            return n
+        old = np.flatnonzero(place[:n] >= 0)
+        self.coef.rows[place[old]] += increments[old]
+        self.coef_sums.rows[place[old]] += sum_increments[old]
+        new = np.flatnonzero(is_new[:n] & increments[:n].any(axis=1))
+        self.coef.append(increments[new])
+        self.coef_sums.append(sum_increments[new])
+        self.support.append(self._first_row + numbers[new])
+        if self.kernel is not None:
+            self.vectors.append(Z[new])
+        if self.n_support == self.max_support:
+            self._keep_subspace()
+        return n
+
+    def _keep_subspace(self):
+        k = self._with_support(self.vectors.rows)
+        values, directions = linalg.eigh(k, overwrite_a=True)
+        cutoff = values.size * np.finfo(np.float64).eps * values[-1]
+        kept = values > cutoff
+        self.projection = directions[:, kept] / np.sqrt(values[kept])
+
+    # Kernels, and what is made of them.
+
+    def _as_stored(self, X):
+        if isinstance(self.vectors, GrowingSparseArray):
+            return sparse.csr_array(X, dtype=np.float64)
+        X = X.toarray() if sparse.issparse(X) else X
+        return X.astype(np.float64, copy=False)
+
+    def _with_support(self, Z):
+        """Kernels of rows with the support vectors, of shape (n, n_support)."""
+        if self.kernel is None:
+            k = Z[:, self.support.rows]
+        elif self.n_support == 0:
+            return np.zeros((Z.shape[0], 0))
+        else:
+            k = self.kernel(Z, self.vectors.rows)
+        if self.fit_intercept:
+            k += 1.0
+        return k
+
+    def _with_rows(self, Z, numbers):
+        """Kernels of rows with each other."""
+        if self.kernel is None:
+            return Z[:, self._first_row + numbers] + self.fit_intercept
+        return self.kernel(Z) + self.fit_intercept
+
+    @staticmethod
+    def _combine(k, coefficients):
+        """Values of a combination of the support vectors, of shape (n_outputs, n)."""
+        return np.ascontiguousarray((k @ coefficients.rows).T)
+
+    def decision(self, X):
+        p = np.empty((X.shape[0], self.n_outputs))
+        with np.errstate(all="ignore"):
+            for rows in self._blocks(X):
+                Z = self._as_stored(X[rows])
+                k = self._with_support(Z)
+                if self.averages:
+                    p[rows] = k @ self._weights()
+                else:
+                    p[rows] = (k @ self.coef.rows) * self._factor(self._squares(Z, k))
+        return p
+
+    def _squares(self, Z, k):
+        """Squared norms of rows as the learner sees them, of shape (n, 1)."""
+        if self.projection is not None:
+            k = k @ self.projection
+            squares = (k * k).sum(axis=1)
+        elif self.kernel is None:  # unknown: as if they were 0
+            squares = np.zeros(Z.shape[0])
+        else:
+            squares = self.kernel.diagonal(Z) + self.fit_intercept
+        return np.maximum(squares, 0.0)[:, np.newaxis]
+
+    def _weights(self):
+        """Coefficients of the weights at rest, of shape (n_support, n_outputs)."""
+        if self.averages:
+            total = self.coef_sums.rows + self.clock[0] * self.coef.rows
+            return total / (self.t - self.averaging_starts)
+        return self.coef.rows * self._factor_at_rest()
+
+    def coefficients(self):
+        """Coefficients of the support vectors, and intercepts.
+
+        Returns
+        -------
+        dual_coef : ndarray of shape (n_outputs, n_support)
+        intercept : ndarray of shape (n_outputs,)
+        """
+        with np.errstate(all="ignore"):
+            dual_coef = self._weights().T
+        return dual_coef, dual_coef.sum(axis=1) * self.fit_intercept
+
+    def regret_bound(self, norms):
+        """Bound on the regret against a comparator, on the rows so far.
+
+        Parameters
+        ----------
+        norms : ndarray of shape (n_outputs,)
+            Norms of the comparator's weights.
+
+        Returns
+        -------
+        bound : float
+        """
+        with np.errstate(all="ignore"):
+            bounds = self.learner.regret_bound(
+                None, self.shared_state(), norms[:, np.newaxis], self.t, None
+            )
+        return float(bounds.sum())

@@ -1,0 +1,375 @@
+"""A linear model under an online learner: its state, and what can be read from it."""
+
+from copy import deepcopy
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ..config import get_config
+from ..engines import get_engine
+from ..engines.protocol import Answers, Block, CSRRows, DenseRows
+from ..learners.bases.averaging import sum_before
+from ..losses import as_targets
+from ..transforms.features import FeatureTransform
+from .base import (
+    BLOCK_ROWS,
+    LARGEST_TAME,
+    Learned,
+    OnlineModel,
+    ordered_blocks,
+    weights_of,
+)
+
+__all__ = ["LinearModel"]
+
+# Entries of a block, of which a copy may be needed, at most (8 MB).
+BLOCK_ENTRIES = 2**20
+
+
+class Charged(NamedTuple):
+    """What a block that was learned cost."""
+
+    answers: Answers
+    losses: np.ndarray  # (n, n_outputs), or (n, 1) for a joint loss
+    all_finite: bool
+
+
+class LinearModel(OnlineModel):
+    """State of an online learner of a linear model, and its predictions.
+
+    Rows go through a transform of the features before the learner sees them, targets
+    perhaps through one of their own.
+
+    Parameters
+    ----------
+    learner, loss, n_features, n_outputs, fit_intercept, average
+        See :class:`OnlineModel`.
+    features : FeatureTransform, default=None
+        None for rows as they are.
+    target : TargetTransform, default=None
+        If given, predictions are the target's running mean plus its running standard
+        deviation times what the learner predicts.
+
+    Attributes
+    ----------
+    fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
+        The learner's state. In C order for dense rows (each field contiguous), in
+        Fortran order for sparse ones (one record a coordinate). With averaging, two
+        fields more: the sum of the weights, and the clock up to which it goes.
+    arrays : tuple of ndarray
+        The state of a learner that sees rows as vectors, which has no fields.
+    first : ndarray of shape (n_coordinates,)
+        First non-zero value ``|x|`` as the learner saw it, where it asks for that.
+    """
+
+    def __init__(
+        self,
+        learner,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        fit_intercept,
+        average,
+        features=None,
+        target=None,
+    ):
+        super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
+        self.features = FeatureTransform(n_features) if features is None else features
+        self.target = target
+        self.arrays, initial = (), []
+        if self.traits.by_vector:
+            self.arrays = tuple(learner.initial_arrays(n_outputs, self.n_coordinates))
+        else:
+            initial = [*learner.initial_state()]
+        if average:
+            initial += [0.0, 0.0]
+        self.fields = np.empty((len(initial), n_outputs, self.n_coordinates))
+        self.fields[:] = np.reshape(initial, (-1, 1, 1))
+        self.first = np.zeros(self.n_coordinates)
+
+    @property
+    def n_coordinates(self):
+        return self.n_features + self.fit_intercept
+
+    @property
+    def lipschitz(self):
+        """What derivatives of the loss are divided by for the learner.
+
+        That of a standardised target sees a loss without unit: divided by its Lipschitz
+        constant or, where there is none, by the target's standard deviation, which its
+        transform does.
+        """
+        if self.target is None:
+            return super().lipschitz
+        return self.loss.lipschitz if self.target.unit_free else 1.0
+
+    @property
+    def row_scale(self):
+        return self.lipschitz if self.target is None else 1.0
+
+    def state(self):
+        """Named arrays of the learner."""
+        if self.traits.by_vector:
+            return self.learner.State(*self.arrays)
+        return self.learner.State(*self.fields[: len(self.learner.State._fields)])
+
+    # Learning.
+
+    def learn(self, X, y, sample_weight=None, order=None, again=False):
+        engine = get_engine(get_config()["engine"])
+        self.arrange(X)
+        for rows in self.blocks(X, order):
+            # No name holds the block, of which there may be a copy, until the next.
+            charged = self.learn_block(
+                engine, self.block(engine, X, y, sample_weight, rows)
+            )
+            yield Learned(rows, charged.answers.said, charged.all_finite)
+
+    def arrange(self, X):
+        """Get ready for rows such as these."""
+        super()._arrange()
+        is_sparse = self.learns_sparse(X)
+        order = "F" if is_sparse else "C"
+        self.fields = np.require(self.fields, requirements=[order, "W", "E"])
+        self.arrays = tuple(np.require(a, requirements="CWE") for a in self.arrays)
+        self.first = np.require(self.first, requirements=["W", "E"])
+        self.features.arrange(is_sparse)
+        if self.target is not None:
+            self.target.arrange()
+
+    def blocks(self, X, order=None):
+        """Give rows of `X` in order, as slices or indices, some at a time."""
+        n, entries = X.shape
+        if self.learns_sparse(X):
+            entries = X.nnz // n
+        size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
+        return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
+
+    def block(self, engine, X, y, sample_weight, rows):
+        """A block of rows for the engine, which lets the features' transform learn."""
+        y = as_targets(y[rows], self.loss, self.n_outputs)
+        c = weights_of(rows, len(y), sample_weight)
+        scale = None
+        if self.target is not None:
+            scale = self.target.learn(engine, y, c)
+        return Block(self.rows(X, rows), self.features.state(), y, c, scale)
+
+    def learn_block(self, engine, block):
+        """Learn from a block; return what was said and what it cost."""
+        (charged,) = self.learn_team(engine, [self], block)
+        return charged
+
+    @property
+    def team(self):
+        """Equal for models that may learn side by side, None for one that may not."""
+        if self.average or self.traits.by_vector:
+            return None
+        transforms = id(self.features), id(self.target)
+        return type(self.learner), self.loss, self.fit_intercept, self.t, *transforms
+
+    @staticmethod
+    def learn_team(engine, models, block):
+        """Learn with several models of a team; see :meth:`learn_block`."""
+        answers = [model._answers(len(block.sample_weight)) for model in models]
+        states = [
+            model._state(model.fields, model.arrays, model.first) for model in models
+        ]
+        tasks = [model.task for model in models]
+        numbers = engine.learn_team(tasks, states, block, answers)
+        charged = []
+        for model, said, t in zip(models, answers, numbers, strict=True):
+            model.t = int(t)
+            charged.append(
+                Charged(said, *model._suffer(engine, block, said.predictions))
+            )
+        return charged
+
+    def learns_sparse(self, X):
+        """Whether zeros can be passed over."""
+        touches_all = self.features.center or self.traits.touches_all
+        return sparse.issparse(X) and not touches_all
+
+    def rows(self, X, rows):
+        """Rows as the engines take them; a copy only where they cannot be used."""
+        if not sparse.issparse(X):
+            return DenseRows(np.require(X[rows], np.float64, ["C", "W"]))
+        if not self.learns_sparse(X):
+            return DenseRows(X[rows].toarray().astype(np.float64, copy=False))
+        if isinstance(rows, slice):  # slicing the matrix would copy
+            indptr = X.indptr[rows.start : rows.stop + 1]
+            entries = slice(indptr[0], indptr[-1])
+            data, indices = X.data[entries], X.indices[entries]
+            indptr = indptr - indptr[0]
+        else:
+            X = X[rows]
+            data, indices, indptr = X.data, X.indices, X.indptr
+        return CSRRows(
+            np.require(data, np.float64, ["C", "W"]),
+            np.require(indices, np.int32, ["C", "W"]).view(np.uint32),
+            np.require(indptr, np.int32, ["C", "W"]),
+        )
+
+    # Going back.
+
+    def is_small_beside(self, X):
+        return not sparse.issparse(X) and X.size > self.fields.size
+
+    def cannot_fail(self, largest):
+        """Whether no rows with values and weights up to `largest` make it diverge."""
+        return self.traits.stays_finite and largest <= LARGEST_TAME
+
+    def way_back(self, X, largest):
+        if self.cannot_fail(largest):
+            return None
+        if not self.learns_sparse(X) or X.nnz > self.n_features:
+            return super().way_back(X, largest)
+        # Of a few sparse rows, only the columns that they touch are kept.
+        touched = np.unique(X.indices)
+        columns = np.append(touched, np.arange(self.n_features, self.n_coordinates))
+        fields, first = self.fields[:, :, columns], self.first[columns]
+        moments = self.features.moments[:, touched]
+        numbers = self.t, self.cumulative_loss, self.features.weight_sum
+        small = {"shared": self.shared.copy(), "clock": self.clock.copy()}
+        small["target"] = deepcopy(self.target)
+
+        def restore():
+            vars(self).update(small)
+            self.t, self.cumulative_loss, self.features.weight_sum = numbers
+            self.fields[:, :, columns], self.first[columns] = fields, first
+            self.features.moments[:, touched] = moments
+
+        return restore
+
+    # Predictions.
+
+    def decision(self, X):
+        p = np.empty((X.shape[0], self.n_outputs))
+        for rows in self.blocks(X):
+            p[rows] = self.decision_of_transformed(self.transform(X[rows]))
+        return p
+
+    def transform(self, X):
+        """Rows as the learner sees them."""
+        with np.errstate(all="ignore"):
+            return self.features.transform(X)
+
+    def decision_of_transformed(self, Z):
+        """Predictions of rows that are transformed."""
+        # A row beyond the values seen so far has weights of its own; elsewhere this is
+        # one product with the weights that all rows share.
+        with np.errstate(all="ignore"):
+            p = self._predict_averaged(Z) if self.averages else self._predict(Z)
+            return p if self.target is None else self.target.to_raw(p)
+
+    def _predict_averaged(self, Z):
+        w, b = self._weights()
+        return Z @ w.T + b
+
+    def _predict(self, Z):
+        if not self.traits.reaches:
+            return self._predict_shared(Z)
+        return self._predict_reached(Z) * self._factor(0.0)
+
+    def _predict_shared(self, Z):
+        """All rows share their weights, up to a factor."""
+        w, b = self._vectors()
+        squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
+        q = np.asarray(squares.sum(axis=1)).reshape(-1, 1) + self.fit_intercept
+        return (Z @ w.T + b) * self._factor(self.row_scale**2 * q)
+
+    def _predict_reached(self, Z):
+        """Rows within reach share their weights; entries beyond have their own."""
+        scale, s, t = self.row_scale, self.state(), self.t + 1
+        is_sparse = sparse.issparse(Z)
+        if is_sparse:
+            entries = sparse.coo_array(Z)
+            row, column, z = entries.row, entries.col, entries.data
+        if is_sparse and z.size < self.n_features:
+            # Cheaper than the weights of all features, most of which are not needed.
+            p = np.tile(self._intercepts(), (Z.shape[0], 1))
+        else:
+            w, b = self._vectors()
+            features = (slice(None), slice(self.n_features))
+            reach = self.learner.reach(s, features, t).min(axis=0) / scale
+            if is_sparse:
+                beyond = np.abs(z) > reach[column]
+                row, column, z = row[beyond], column[beyond], z[beyond]
+                within = Z.copy()
+                within.data[beyond] = 0.0
+            else:
+                beyond = np.abs(Z) > reach
+                row, column = np.nonzero(beyond)
+                z = Z[beyond]
+                within = np.where(beyond, 0.0, Z) if z.size else Z
+            p = within @ w.T + b
+        if z.size:
+            own = self.learner.weight(s, (slice(None), column), scale * z, t)
+            for k, more in enumerate(own * z):
+                p[:, k] += np.bincount(row, more, minlength=p.shape[0])
+        return p
+
+    def _weights(self):
+        """Weights of the features of rows within reach, and the intercepts."""
+        if self.averages:
+            w, b = np.split(self._averaged_weights(), [self.n_features], axis=1)
+            return w, b.sum(axis=1)
+        w, b = self._vectors()
+        factor = self._factor_at_rest()
+        return factor[:, np.newaxis] * w, factor * b
+
+    def _vectors(self):
+        """The same before they are multiplied by the factor."""
+        if self.traits.by_vector:
+            w = self.learner.weights(self.state(), self.t + 1)
+            w, b = np.split(w, [self.n_features], axis=1)
+            return w, b.sum(axis=1)
+        i = (slice(None), slice(self.n_features))
+        return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
+
+    def _intercepts(self):
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        i = (slice(None), self.n_features)
+        return self.learner.weight(self.state(), i, self.row_scale, self.t + 1)
+
+    def _averaged_weights(self):
+        total, last = self.fields[-2:]
+        at_rest = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
+        w_sum = sum_before(total, last, ..., at_rest, self.clock[0, :, np.newaxis])
+        return w_sum / (self.t - self.averaging_starts)
+
+    def coefficients(self):
+        """Weights and intercepts in the units of the features.
+
+        Returns
+        -------
+        coef : ndarray of shape (n_outputs, n_features)
+        intercept : ndarray of shape (n_outputs,)
+        """
+        with np.errstate(all="ignore"):
+            w, b = self.features.to_raw(*self._weights())
+            if self.target is not None:
+                w = np.sqrt(self.target.moments[1])[:, np.newaxis] * w
+                b = self.target.to_raw(b)
+        return w, b
+
+    def regret_bound(self, coef, intercept):
+        """Bound on the regret against a comparator, on the rows so far.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_outputs, n_features)
+        intercept : ndarray of shape (n_outputs,)
+
+        Returns
+        -------
+        bound : float
+        """
+        u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
+        with np.errstate(all="ignore"):
+            bounds = self.learner.regret_bound(
+                self.state(), self.shared_state(), u, self.t, self.first
+            )
+        return float(bounds.sum())

@@ -1,0 +1,291 @@
+"""A mixture of experts, which are estimators: what they say, weighted by AdaHedge."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import sklearn
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import ThreadingBackend, get_active_backend
+from scipy import sparse
+
+from ..config import config_context, get_config
+from ..engines import get_engine
+from ..engines.protocol import Block
+from ..losses import as_targets
+from .adahedge import AdaHedge
+from .base import Learned, Model, ordered_blocks, weights_of
+from .curves import point_after
+from .expert import (
+    CHUNK_ROWS,
+    Expert,
+    answer,
+    answer_transformed,
+    learn_block,
+    learn_rows,
+)
+from .meaning import Meaning
+
+__all__ = ["MixtureModel"]
+
+# Experts learn rows of so many entries before they meet: these stay in a processor's
+# second cache. Experts in threads meet less often, since that takes its time, and so do
+# those that learn sparse rows, since it is their states that then stay in caches.
+BLOCK_ENTRIES = 2**18
+LARGE_BLOCK_ENTRIES = 2**21
+
+
+class MixtureModel(Model):
+    """Experts with their weights.
+
+    With a loss that has a link the mean of the experts' probabilities is taken, with
+    any other that of their predictions. Rows are transformed once for all linear models
+    that see them in the same way.
+
+    Parameters
+    ----------
+    estimators : list of (str, estimator)
+        The experts.
+    loss : Loss
+        The loss, with its parameters.
+    n_outputs : int
+        Number of outputs.
+    n_classes : int or None
+        None in regression, where each output has weights of its own.
+
+    Attributes
+    ----------
+    n_jobs : int or None
+        How many experts learn or predict at once.
+    experts : list of Expert
+    hedges : list of AdaHedge
+        One for each set of weights.
+    points : list of int
+        Numbers of rows after which the weights were recorded.
+    curve : list of ndarray of shape (n_hedges, n_experts)
+        Those weights.
+    """
+
+    def __init__(self, estimators, loss, n_outputs, n_classes):
+        super().__init__(loss, n_outputs)
+        self.meaning = Meaning(loss, n_outputs, n_classes)
+        self.n_jobs = None
+        self.experts = [Expert(*named, self.meaning) for named in estimators]
+        n_hedges = 1 if n_classes else n_outputs
+        self.hedges = [AdaHedge(len(estimators)) for _ in range(n_hedges)]
+        self.points = []
+        self.curve = []
+        self.has_begun = False
+
+    # Learning.
+
+    def learn(self, X, y, sample_weight=None, order=None, again=False):
+        engine = get_engine(get_config()["engine"])
+        labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        if not self.has_begun:
+            for expert in self.experts:
+                expert.begin(X, labels)
+            self._share_transforms(X)
+            self.has_begun = True
+        for expert in self.experts:
+            if expert.shared_model is not None:
+                expert.shared_model.arrange(X)
+        with self._workers() as run:
+            for rows in self._blocks(X, order):
+                calls = self._calls(engine, X, y, labels, sample_weight, rows)
+                experts, answers, losses = zip(*self._run(run, calls), strict=True)
+                self.experts = list(experts)
+                self._share_transforms(X)
+                targets = as_targets(y[rows], self.loss, self.n_outputs)
+                c = weights_of(rows, len(targets), sample_weight)
+                weights = self._learn_weights(losses, c)
+                answers = np.stack(answers)
+                weights = np.ascontiguousarray(weights)
+                predictions = engine.mix(self.meaning.kind, answers, weights)
+                block = Block((), None, targets, c, None)
+                _, all_finite = self._suffer(engine, block, predictions)
+                yield Learned(rows, predictions, all_finite)
+
+    def _calls(self, engine, X, y, labels, sample_weight, rows):
+        """What experts have to do for a block of rows to be learned.
+
+        Each call is a function, the places of the experts that it is for, and what else
+        it is given. Linear models of a kind that see the same rows make a team.
+        """
+        shared, calls = _SharedBlock(engine, X, y, sample_weight, rows), {}
+        for place, expert in enumerate(self.experts):
+            model = expert.shared_model
+            if model is None:
+                c = None if sample_weight is None else sample_weight[rows]
+                calls[place] = learn_rows, [place], (X[rows], labels[rows], c)
+                continue
+            team = place if model.team is None else model.team
+            if team not in calls:
+                calls[team] = learn_block, [], (shared.of(model),)
+            calls[team][1].append(place)
+        return list(calls.values())
+
+    def _run(self, run, calls):
+        """Results of calls, in the order of the experts."""
+        results = [None] * len(self.experts)
+        for_experts = [
+            (function, [self.experts[place] for place in places], arguments)
+            for function, places, arguments in calls
+        ]
+        for (_, places, _), answers in zip(calls, run(for_experts), strict=True):
+            for place, result in zip(places, answers, strict=True):
+                results[place] = result
+        return results
+
+    def _share_transforms(self, X):
+        """Let models that see rows in the same way have one transform."""
+        features, targets = {}, {}
+        for expert in self.experts:
+            model = expert.shared_model
+            if model is None:
+                continue
+            key = model.features.kind, model.learns_sparse(X)
+            model.features = features.setdefault(key, model.features)
+            if model.target is not None:
+                model.target = targets.setdefault(model.target.kind, model.target)
+
+    def _learn_weights(self, losses, c):
+        """Learn from the experts' losses; return the weights of each row.
+
+        These are of shape (n_hedges, n, n_experts), before the row was learned.
+        """
+        n, n_learned = len(c), np.count_nonzero(c)
+        weights = np.empty((len(self.hedges), n_learned + 1, len(self.experts)))
+        for k, hedge in enumerate(self.hedges):
+            rounds = np.stack([self.meaning.of_hedge(k, one) for one in losses], axis=1)
+            rounds *= c[:, np.newaxis]
+            if n_learned < n:
+                rounds = rounds[c > 0.0]
+            if n_learned:
+                weights[k, :-1] = hedge.learn_rounds(rounds)
+            weights[k, -1] = hedge.weights_
+        while self._next_point < self.t + n_learned:
+            point = self._next_point
+            self.points.append(point)
+            self.curve.append(weights[:, point - self.t].copy())
+        self.t += n_learned
+        if n_learned == n:
+            return weights[:, :-1]
+        learned = c > 0.0
+        return weights[:, np.cumsum(learned) - learned]
+
+    @property
+    def weights(self):
+        """Weights of the next row, of shape (n_hedges, n_experts)."""
+        return np.stack([hedge.weights_ for hedge in self.hedges])
+
+    @property
+    def _next_point(self):
+        return point_after(self.points[-1]) if self.points else 0
+
+    def _blocks(self, X, order=None):
+        n, entries = X.shape
+        if sparse.issparse(X):
+            entries = X.nnz // n
+        entries = max(entries, 1 + (self.meaning.n_classes or self.n_outputs))
+        meets_often = not sparse.issparse(X) and effective_n_jobs(self.n_jobs) == 1
+        size = (BLOCK_ENTRIES if meets_often else LARGE_BLOCK_ENTRIES) // entries
+        if any(not expert.is_ours for expert in self.experts):
+            size = max(size // CHUNK_ROWS, 1) * CHUNK_ROWS
+        return ordered_blocks(n, max(size, 1), order)
+
+    # Predictions.
+
+    def decision(self, X):
+        engine = get_engine(get_config()["engine"])
+        p = np.empty((X.shape[0], self.n_outputs))
+        weights = self.weights[:, np.newaxis]
+        with self._workers() as run:
+            for rows in self._blocks(X):
+                calls, transformed = [], {}
+                for place, expert in enumerate(self.experts):
+                    model = expert.shared_model
+                    if model is None:
+                        calls.append((answer, [place], (X[rows],)))
+                        continue
+                    key = id(model.features)
+                    if key not in transformed:
+                        transformed[key] = model.transform(X[rows])
+                    calls.append((answer_transformed, [place], (transformed[key],)))
+                answers = np.stack(self._run(run, calls))
+                p[rows] = engine.mix(self.meaning.kind, answers, weights)
+        return p
+
+    # Going back.
+
+    def is_small_beside(self, X):
+        return False
+
+    def way_back(self, X, largest):
+        models = [expert.shared_model for expert in self.experts]
+        if all(model is not None and model.cannot_fail(largest) for model in models):
+            return None
+        return super().way_back(X, largest)
+
+    # Many processors.
+
+    @contextmanager
+    def _workers(self):
+        """Give a function that runs calls, some at a time."""
+        n_jobs = effective_n_jobs(self.n_jobs)
+        backend, _ = get_active_backend(prefer="threads")
+        call = partial(_call, get_config(), sklearn.get_config())
+        if n_jobs == 1:
+            yield lambda calls: [_call_here(*each) for each in calls]
+        elif type(backend) is ThreadingBackend:
+            # Where joblib would look for results every 10 ms only.
+            with ThreadPoolExecutor(n_jobs) as pool:
+                yield lambda calls: list(pool.map(lambda each: call(*each), calls))
+        else:
+            with Parallel(n_jobs=self.n_jobs) as parallel:
+                yield lambda calls: parallel(delayed(call)(*each) for each in calls)
+
+
+def _call_here(function, experts, arguments):
+    return function(experts, *arguments)
+
+
+def _call(config, sklearn_config, function, experts, arguments):
+    """Call a function in a thread or process that has no configuration."""
+    with config_context(**config), sklearn.config_context(**sklearn_config):
+        return function(experts, *arguments)
+
+
+class _SharedBlock:
+    """A block of rows for several models: what they share is made once."""
+
+    def __init__(self, engine, X, y, sample_weight, rows):
+        self.engine, self.X, self.rows = engine, X, rows
+        self.y = y[rows]
+        self.sample_weight = weights_of(rows, len(self.y), sample_weight)
+        self._made = {}
+
+    def of(self, model):
+        """The block for a model; the transforms learn it the first time."""
+        y = self._once(model.loss.joint, self._targets, model)
+        transformed = self._once(id(model.features), self._transformed, model)
+        scale = None
+        if model.target is not None:
+            scale = self._once(id(model.target), self._target_scale, model)
+        return Block(transformed, None, y, self.sample_weight, scale)
+
+    def _once(self, key, make, model):
+        if key not in self._made:
+            self._made[key] = make(model)
+        return self._made[key]
+
+    def _targets(self, model):
+        return as_targets(self.y, model.loss, model.n_outputs)
+
+    def _transformed(self, model):
+        rows = model.rows(self.X, self.rows)
+        return model.features.learn(self.engine, rows, self.sample_weight)
+
+    def _target_scale(self, model):
+        return model.target.learn(self.engine, self._targets(model), self.sample_weight)

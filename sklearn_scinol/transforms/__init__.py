@@ -1,0 +1,1 @@
+"""What is done to rows and targets before a learner sees them, online."""

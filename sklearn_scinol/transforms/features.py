@@ -1,0 +1,187 @@
+"""Centring and scaling of features by their running moments."""
+
+import numpy as np
+from scipy import sparse
+
+from ..engines.protocol import Moments
+from . import moments
+
+__all__ = ["FeatureTransform"]
+
+
+class FeatureTransform:
+    """What is done to rows before a learner sees them.
+
+    A row takes part in the moments that it is transformed with, so that it is known
+    before the prediction and nothing else is.
+
+    Parameters
+    ----------
+    n_features : int
+    center : bool
+        Whether features are centred at their running mean.
+    scale : bool
+        Whether they are divided by their running standard deviation.
+
+    Attributes
+    ----------
+    moments : ndarray of shape (0 or 1 or 3, n_features)
+        With centring or scaling the weighted mean of the rows so far; with scaling
+        their variance, and the sum of the weights of the rows that both are of: sparse
+        rows leave out their zeros until the feature comes up again. In Fortran order
+        while rows are sparse.
+    weight_sum : float
+        Sum of the weights of the rows so far, if there are moments. Moments of rows
+        that count less as time goes by are those of a smaller sum.
+    """
+
+    def __init__(self, n_features, *, center=False, scale=False):
+        self.n_features = n_features
+        self.center = center
+        self.scale = scale
+        self.moments = np.zeros((3 if scale else int(center), n_features))
+        self._weight_sum = np.zeros(1)
+
+    @property
+    def kind(self):
+        """What is done: equal for transforms that do the same."""
+        return self.center, self.scale
+
+    @property
+    def is_identity(self):
+        """Whether rows stay as they are."""
+        return not (self.center or self.scale)
+
+    @property
+    def weight_sum(self):
+        return float(self._weight_sum[0])
+
+    @weight_sum.setter
+    def weight_sum(self, value):
+        self._weight_sum[0] = value
+
+    def arrange(self, is_sparse):
+        """Get ready for dense or for sparse rows."""
+        if self.scale and not is_sparse:
+            self.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
+            self.moments[2] = self.weight_sum
+        order = "F" if is_sparse else "C"
+        self.moments = np.require(self.moments, requirements=[order, "W", "E"])
+        self._weight_sum = np.require(self._weight_sum, requirements=["W", "E"])
+
+    def state(self):
+        """What engines take to learn rows and to transform them, or None."""
+        if self.is_identity:
+            return None
+        return Moments(self.moments, self._weight_sum, bool(self.center))
+
+    def learn(self, engine, rows, sample_weight):
+        """Learn from rows in order, and transform each.
+
+        Parameters
+        ----------
+        engine : Engine
+        rows : DenseRows or CSRRows
+            Sparse ones only without centring.
+        sample_weight : ndarray of shape (n,)
+            Rows of weight 0 are transformed as if they had weight 1, and not learned.
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+        """
+        if self.is_identity:
+            return rows
+        return engine.transform_rows(self.state(), rows, sample_weight)
+
+    def transform(self, X):
+        """Rows as the learner sees them, without learning.
+
+        Each takes part, at weight 1, in the moments that it is transformed with.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray or CSR array of shape (n, n_features)
+        """
+        if sparse.issparse(X):
+            if not self.center:
+                Z = X.astype(np.float64, copy=self.scale)
+                if self.scale:
+                    Z.data *= self._inverse_deviations(Z.data, Z.indices)
+                return Z
+            X = X.toarray()
+        Z = X.astype(np.float64, copy=False)
+        if not self.center:
+            return Z * self._inverse_deviations(Z) if self.scale else Z
+        factors = self._inverse_deviations(Z) if self.scale else 1.0
+        return (Z - self.moments[0]) * self._shares[1] * factors
+
+    def to_raw(self, w, b):
+        """Coefficients for raw rows, from those for transformed ones.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_outputs, n_features)
+        b : ndarray of shape (n_outputs,)
+
+        Returns
+        -------
+        w : ndarray of shape (n_outputs, n_features)
+        b : ndarray of shape (n_outputs,)
+        """
+        if self.scale:
+            # Of a row at the mean: others take part in their standard deviation.
+            w = w * self._inverse_deviations(self.mean_and_variance()[0])
+        if self.center:
+            w = w * self._shares[1]
+            b = b - w @ self.moments[0]
+        return w, b
+
+    def merge(self, other):
+        """Take in the moments of other rows, as if they had all been learned here.
+
+        Parameters
+        ----------
+        other : FeatureTransform
+            Of the same kind; stays as it is.
+        """
+        total = self.weight_sum + other.weight_sum
+        if total == 0.0 or self.is_identity:
+            return
+        share, past = other.weight_sum / total, self.weight_sum / total
+        if self.scale:
+            (mean, variance), (theirs, their_variance) = (
+                self.mean_and_variance(),
+                other.mean_and_variance(),
+            )
+        else:
+            mean, theirs = self.moments[0], other.moments[0]
+        merged = [moments.moved_mean(mean, share, theirs - mean)]
+        if self.scale:
+            between = moments.moved_variance(variance, share, past, theirs - mean)
+            merged += [between + share * their_variance, np.full_like(mean, total)]
+        self.moments = np.stack(merged)
+        self.weight_sum = total
+
+    @property
+    def _shares(self):
+        """Those of a row of weight 1 in its own moments, and of all rows before."""
+        return 1.0 / (self.weight_sum + 1.0), self.weight_sum / (self.weight_sum + 1.0)
+
+    def mean_and_variance(self, features=...):
+        """Means and variances of all rows so far, zeros that wait included."""
+        mean, variance, recorded = self.moments[:, features]
+        with np.errstate(all="ignore"):
+            shares = moments.shares_of_waiting(self.weight_sum, recorded)
+            variance = moments.moved_variance(variance, *shares, -mean)
+            return moments.moved_mean(mean, shares[0], -mean), variance
+
+    def _inverse_deviations(self, values, features=...):
+        """What values of features are multiplied by; each counts for itself."""
+        mean, variance = self.mean_and_variance(features)
+        variance = moments.moved_variance(variance, *self._shares, values - mean)
+        return moments.inverse_deviation(variance)

@@ -1,0 +1,74 @@
+r"""Running mean and variance, of features and of targets.
+
+Rows have weights. With `share` that of a new row in the sum of all weights so far, its
+own included, `past` that of the rows before, and `deviation` the way from their mean
+(Welford, 1962; West, 1979),
+
+.. math::
+    \mu \leftarrow \mu + \mathit{share} \cdot \mathit{deviation}, \qquad
+    \sigma^2 \leftarrow \mathit{past} \cdot
+    (\sigma^2 + \mathit{share} \cdot \mathit{deviation}^2).
+
+All terms are non-negative: nothing cancels, and a unit that is a power of two goes
+through to the last bit. Many equal rows at once are one row of their total weight, so
+that zeros of sparse rows can wait until their feature comes up again.
+
+Squares have half the range of numbers: deviations below 1e-162 count as none, and those
+above 1e150 as that.
+"""
+
+import numpy as np
+
+from .._portable import chosen, portable, smaller
+
+__all__ = [
+    "enter",
+    "inverse_deviation",
+    "moved_mean",
+    "moved_variance",
+    "shares_of_waiting",
+]
+
+#: Its sum with another is finite.
+LARGEST_SQUARE = 1e300
+
+
+@portable
+def moved_mean(mean, share, deviation):
+    """Mean with a new row."""
+    return mean + share * deviation
+
+
+@portable
+def moved_variance(variance, share, past, deviation):
+    """Variance with a new row."""
+    return past * (variance + share * smaller(deviation * deviation, LARGEST_SQUARE))
+
+
+@portable
+def inverse_deviation(variance):
+    """One over the standard deviation; 0 for what has not varied yet."""
+    return chosen(variance > 0.0, 1.0 / np.sqrt(variance), 0.0)
+
+
+@portable
+def shares_of_waiting(weight_sum, recorded):
+    """Shares of the rows that wait, and of those recorded, which weigh `recorded`."""
+    any_waits = weight_sum > recorded
+    return (
+        chosen(any_waits, (weight_sum - recorded) / weight_sum, 0.0),
+        chosen(any_waits, recorded / weight_sum, 1.0),
+    )
+
+
+@portable
+def enter(weight_sum, c):
+    """Sum of the weights with a row of weight `c`; shares of the row and of the past.
+
+    A row of weight 0 has the shares of one of weight 1, and is no part of the sum.
+    """
+    if c > 0.0:
+        total = weight_sum + c
+        return total, c / total, weight_sum / total
+    total = weight_sum + 1.0
+    return weight_sum, 1.0 / total, weight_sum / total

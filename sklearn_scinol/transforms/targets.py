@@ -1,0 +1,76 @@
+"""Location and scale of targets by their running moments."""
+
+import numpy as np
+
+from ..engines.protocol import Moments
+
+__all__ = ["TargetTransform"]
+
+
+class TargetTransform:
+    """Lets a learner predict a target from its mean, in units of its deviation.
+
+    Both are of the targets before the row. The first target has no deviation yet: it
+    teaches what the mean is, and nothing else.
+
+    Parameters
+    ----------
+    n_outputs : int
+    unit_free : bool
+        Whether derivatives of the loss have no unit. Otherwise they have that of the
+        target, and are divided by the deviation for the learner.
+
+    Attributes
+    ----------
+    moments : ndarray of shape (2, n_outputs)
+        Weighted mean and variance of the targets so far.
+    weight_sum : ndarray of shape (1,)
+        Sum of the weights of the rows so far.
+    """
+
+    def __init__(self, n_outputs, *, unit_free):
+        self.unit_free = unit_free
+        self.moments = np.zeros((2, n_outputs))
+        self.weight_sum = np.zeros(1)
+
+    @property
+    def kind(self):
+        """What is done: equal for transforms that do the same."""
+        return self.unit_free
+
+    def arrange(self):
+        """Make the state what engines take; joblib maps large ones, to be read only."""
+        self.moments = np.require(self.moments, requirements=["C", "W", "E"])
+        self.weight_sum = np.require(self.weight_sum, requirements=["W", "E"])
+
+    def learn(self, engine, y, sample_weight):
+        """Learn from targets in order.
+
+        Parameters
+        ----------
+        engine : Engine
+        y : ndarray of shape (n, n_outputs)
+        sample_weight : ndarray of shape (n,)
+            Rows of weight 0 are not learned.
+
+        Returns
+        -------
+        scale : TargetScale
+            Of each row, before its target.
+        """
+        state = Moments(self.moments, self.weight_sum, True)
+        return engine.transform_targets(state, y, sample_weight, self.unit_free)
+
+    def to_raw(self, p):
+        """Predictions in the target's unit, from those of the learner.
+
+        Parameters
+        ----------
+        p : ndarray of shape (..., n_outputs)
+
+        Returns
+        -------
+        p : ndarray of shape (..., n_outputs)
+        """
+        mean, variance = self.moments
+        return mean + np.sqrt(variance) * p

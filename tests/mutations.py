@@ -1,0 +1,393 @@
+"""Break the package in one place at a time, and see which test notices.
+
+    python tests/mutations.py            all mutations
+    python tests/mutations.py hinge gap  those with one of these words in their name
+
+Each mutation replaces a text of a file, in a copy of the project, by another. The tests
+that are most likely to notice run first, then all others, up to the first failure; on
+NumPy and on the compiled engine's loops as they stand. A table says what noticed. The
+exit status is 1 if a mutation survives, and 2 if the text that it replaces is not
+there (once): then the mutation has to follow the code.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+COPIED = ("sklearn_scinol", "tests", "examples", "doc", "pyproject.toml", "README.md")
+# Slow, or not about formulas, loops and validation.
+LEFT_OUT = ("test_compiled.py", "test_docs.py", "test_engines.py", "test_package.py")
+LEFT_OUT += ("test_sklearn_interop.py", "test_example*.py", "test_benchmark*.py")
+LEFT_OUT += ("test_paper*.py", "test_real_data.py")
+
+
+class Mutation(NamedTuple):
+    name: str
+    file: str  # below the package
+    old: str
+    new: str
+    first: str  # the tests that are most likely to notice: a file, words in their names
+
+
+MUTATIONS = [
+    # Formulas of learners.
+    Mutation(
+        "ScInOL2 bets less",
+        "learners/scinol2.py",
+        "(0.5 * s.eta[i] * inverse)",
+        "(0.4 * s.eta[i] * inverse)",
+        "naive_agreement scinol2 and dense",
+    ),
+    Mutation(
+        "ScInOL2 forgets the row's own value",
+        "learners/scinol2.py",
+        "s.M[i] = larger(s.M[i], np.abs(x))",
+        "s.M[i] = larger(s.M[i], np.abs(gx))",
+        "naive_agreement scinol2 and dense",
+    ),
+    Mutation(
+        "ScInOL2's bound grows less",
+        "learners/scinol2.py",
+        "growth = 2 * np.log(",
+        "growth = np.log(",
+        "naive_agreement scinol2 and dense",
+    ),
+    Mutation(
+        "a learner says it is not scale-invariant",
+        "learners/nag.py",
+        "scale_invariant = True",
+        "scale_invariant = False",
+        "learners traits",
+    ),
+    Mutation(
+        "a projection takes the norm before it was shrunk",
+        "learners/bases/mirror_descent.py",
+        "step * (2.0 * shrink * p + step * q)",
+        "step * (2.0 * p + step * q)",
+        "implicit lambda_and_delta",
+    ),
+    Mutation(
+        "AdaImplicit adds up half of the decreases",
+        "learners/implicit.py",
+        "decrease / self.beta**2, LARGEST_LAMBDA",
+        "0.5 * decrease / self.beta**2, LARGEST_LAMBDA",
+        "naive_agreement adaimplicit and dense",
+    ),
+    Mutation(
+        "a sum of weights waits a trial too long",
+        "learners/bases/averaging.py",
+        "(clock - last[i]) * w",
+        "(clock - last[i] + 1.0) * w",
+        "naive_agreement average-dense",
+    ),
+    Mutation(
+        "a clock restarts a hundred times too late",
+        "learners/bases/averaging.py",
+        "clock[0, k] > LARGEST_TICK",
+        "clock[0, k] > 1e300 * LARGEST_TICK",
+        "implicit fold_their_scale or small_scale",
+    ),
+    # Losses.
+    Mutation(
+        "hinge without slope at its kink",
+        "losses/classification.py",
+        "(y * p <= 1.0)",
+        "(y * p < 1.0)",
+        "losses",
+    ),
+    Mutation(
+        "quantiles the wrong way round",
+        "losses/regression.py",
+        "(1.0 - self.quantile) * (p > y) - self.quantile * (p < y)",
+        "self.quantile * (p > y) - (1.0 - self.quantile) * (p < y)",
+        "losses",
+    ),
+    Mutation(
+        "log loss half as steep",
+        "losses/classification.py",
+        "return -y / (1.0 + np.exp(y * p))",
+        "return -y / (2.0 + np.exp(y * p))",
+        "losses",
+    ),
+    # Transforms.
+    Mutation(
+        "NumPy leaves a row out of its own mean",
+        "engines/numpy_engine/transforms.py",
+        "Z[r] = past * deviation if",
+        "Z[r] = deviation if",
+        "stages",
+    ),
+    Mutation(
+        "the loop leaves a row out of its own mean",
+        "engines/numba_engine/transforms.py",
+        "z = past * deviation",
+        "z = deviation",
+        "stages",
+    ),
+    Mutation(
+        "the past's share in place of the row's",
+        "engines/numpy_engine/transforms.py",
+        "mean[:] = moved_mean(mean, share, deviation)\n            if scale:",
+        "mean[:] = moved_mean(mean, past, deviation)\n            if scale:",
+        "stages",
+    ),
+    Mutation(
+        "a row of weight 0 is learned by the variance",
+        "engines/numba_engine/transforms.py",
+        "moments[1, j] = moved if learns else variance",
+        "moments[1, j] = moved",
+        "stages",
+    ),
+    Mutation(
+        "zeros of sparse rows wait in vain",
+        "engines/numba_engine/transforms.py",
+        "waited = moved_mean(mean[j], waiting[0], -mean[j])",
+        "waited = mean[j]",
+        "stages",
+    ),
+    Mutation(
+        "the moments of sparse rows do not say of how many rows they are",
+        "engines/numba_engine/transforms.py",
+        "values[i, 2] = weight_sum",
+        "pass",
+        "stages",
+    ),
+    Mutation(
+        "merging forgets the other's variance",
+        "transforms/features.py",
+        "between + share * their_variance",
+        "between",
+        "stages",
+    ),
+    Mutation(
+        "the intercept moves the wrong way",
+        "transforms/features.py",
+        "b = b - w @ self.moments[0]",
+        "b = b + w @ self.moments[0]",
+        "stages",
+    ),
+    Mutation(
+        "the first target teaches more than the mean",
+        "engines/numpy_engine/transforms.py",
+        "scale.slope[r] = weight_sum > 0.0",
+        "scale.slope[r] = 1.0",
+        "stages",
+    ),
+    # Loops.
+    Mutation(
+        "NumPy misses the weight of a row",
+        "engines/numpy_engine/learning.py",
+        "self.task.row_scale * (c or 1.0)",
+        "self.task.row_scale",
+        "naive_agreement scinol and others",
+    ),
+    Mutation(
+        "the loop misses the weight in the total loss",
+        "engines/numba_engine/losses.py",
+        "total += sample_weight[r] * of_row",
+        "total += of_row",
+        "stages",
+    ),
+    Mutation(
+        "a field of a sparse record is not stored",
+        "engines/numba_engine/parts.py",
+        "        for f in range(n_fields):\n            target[i, k, f] =",
+        "        for f in range(n_fields - 1):\n            target[i, k, f] =",
+        "naive_agreement uncompiled and scinol and sparse",
+    ),
+    Mutation(
+        "the first value of a sparse feature is not kept",
+        "engines/numpy_engine/learning.py",
+        "            self.state.first[self.i] = first",
+        "            pass",
+        "naive_agreement numpy and scinol2 and sparse",
+    ),
+    Mutation(
+        "averages are of one trial more",
+        "engines/numba_engine/parts.py",
+        "n_averaged = row.t - 1.0 - task.averaging_starts",
+        "n_averaged = row.t - task.averaging_starts",
+        "naive_agreement uncompiled and average-dense",
+    ),
+    Mutation(
+        "a combination forgets the rows' sums",
+        "engines/numba_engine/combination.py",
+        "sums[k, j] += sum_increments[r, k] * gram[r, j]",
+        "pass",
+        "kernels test_learning or test_average",
+    ),
+    # Mixtures.
+    Mutation(
+        "AdaHedge's gap of mild rounds has the wrong sign",
+        "learners/hedge.py",
+        "larger(0.0, scale * np.log1p(",
+        "larger(0.0, -scale * np.log1p(",
+        "stages",
+    ),
+    Mutation(
+        "AdaHedge's gap of other rounds has the wrong sign",
+        "learners/hedge.py",
+        "0.0, hedge_loss - rise + scale",
+        "0.0, hedge_loss + rise + scale",
+        "stages",
+    ),
+    Mutation(
+        "weights of experts do not sum to one",
+        "engines/numpy_engine/mixing.py",
+        "w /= np.add.reduce(w)",
+        "w /= np.maximum.reduce(w)",
+        "stages",
+    ),
+    Mutation(
+        "unlikely classes are impossible",
+        "learners/hedge.py",
+        "SMALLEST_PROBABILITY = 1e-300",
+        "SMALLEST_PROBABILITY = 0.0",
+        "stages probabilities",
+    ),
+    # Validation, and what is done when a call fails.
+    Mutation(
+        "values that overflow are let in",
+        "estimators/base.py",
+        "LARGEST_VALUE = 1e300",
+        "LARGEST_VALUE = 1e308",
+        "bad_input add_up_to_infinity",
+    ),
+    Mutation(
+        "values below are not looked at",
+        "estimators/base.py",
+        "smallest >= -LARGEST_VALUE and ",
+        "",
+        "bad_input",
+    ),
+    Mutation(
+        "what failed is not taken back",
+        "estimators/base.py",
+        "            way_back()\n",
+        "            pass\n",
+        "failures",
+    ),
+    Mutation(
+        "attributes are not taken back",
+        "estimators/base.py",
+        "        vars(estimator).update(before)\n",
+        "",
+        "failures",
+    ),
+    Mutation(
+        "moments of sparse rows are not taken back",
+        "models/linear.py",
+        "            self.features.moments[:, touched] = moments\n",
+        "",
+        "failures",
+    ),
+    Mutation(
+        "the sum of weights is not taken back",
+        "models/linear.py",
+        "self.t, self.cumulative_loss, self.features.weight_sum = numbers",
+        "self.t, self.cumulative_loss, _ = numbers",
+        "failures",
+    ),
+    Mutation(
+        "a loss without a slope's bound is let in",
+        "losses/__init__.py",
+        "if loss().lipschitz < np.inf",
+        "if loss().lipschitz <= np.inf",
+        "baselines unusable",
+    ),
+]
+
+
+def other_tests(copy):
+    """Files of all tests that a mutation may meet."""
+    left_out = {path for glob in LEFT_OUT for path in (copy / "tests").glob(glob)}
+    return sorted({*(copy / "tests").glob("test_*.py")} - left_out)
+
+
+def first_failure(copy, files, words="not numba", *options):
+    """The first test that fails, or None."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE"]
+    command += ["-p", "no:cacheprovider", "-k", words, *options]
+    environment = os.environ | {
+        "PYTHONPATH": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NUMBA_CACHE_DIR": str(copy / "cache"),
+    }
+    done = subprocess.run(
+        [*command, *map(str, files)],
+        cwd=copy,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return None
+    found = re.search(r"^(?:FAILED|ERROR) (?:\S*/)?(test_\S+)", done.stdout, re.M)
+    if done.returncode != 1 or found is None:
+        raise RuntimeError(f"pytest could not run:\n{done.stdout}{done.stderr}")
+    return found[1]
+
+
+def killer(mutation):
+    """The test that notices the mutation, or None; and how long that took."""
+    start = perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                ignore = shutil.ignore_patterns("__pycache__", "_build", "generated")
+                shutil.copytree(source, copy / name, ignore=ignore)
+            else:
+                shutil.copy(source, copy / name)
+        mutate(copy / "sklearn_scinol", mutation)
+        file, _, words = mutation.first.partition(" ")
+        likely = [copy / "tests" / f"test_{file}.py"]
+        failure = first_failure(copy, likely, words or "not numba")
+        if failure is None:
+            failure = first_failure(copy, other_tests(copy), "not numba", "-n", "auto")
+    return failure, perf_counter() - start
+
+
+def mutate(package, mutation):
+    path = package / mutation.file
+    source = path.read_text("utf-8") if path.exists() else ""
+    if source.count(mutation.old) != 1:
+        found = source.count(mutation.old)
+        print(f"{mutation.name}: {mutation.file} has its text {found} times, not once")
+        return False
+    if package != ROOT / "sklearn_scinol":
+        path.write_text(source.replace(mutation.old, mutation.new), "utf-8")
+    return True
+
+
+def main(words):
+    chosen = [m for m in MUTATIONS if not words or any(w in m.name for w in words)]
+    if not chosen:
+        print("No mutation has such a name.")
+        return 2
+    if not all([mutate(ROOT / "sklearn_scinol", mutation) for mutation in chosen]):
+        return 2
+    n_survivors = 0
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        for mutation, (failure, seconds) in zip(
+            chosen, executor.map(killer, chosen), strict=True
+        ):
+            n_survivors += failure is None
+            outcome = "SURVIVED" if failure is None else f"killed by {failure}"
+            print(f"{mutation.name:65} {seconds:4.0f} s  {outcome}", flush=True)
+    print(f"{len(chosen) - n_survivors} of {len(chosen)} mutations killed")
+    return 1 if n_survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
