@@ -19,7 +19,6 @@ __all__ = [
     "exact",
     "exp",
     "expm1",
-    "inverse_root",
     "larger",
     "log1p",
     "log_sum_exp",
@@ -90,11 +89,6 @@ def expm1(x):
 def log1p(x):
     """Logarithm of 1 + x, for x from 0 to 1."""
     return np.log1p(x)
-
-
-def inverse_root(x):
-    """One over the square root, for x from :data:`TINY` on; 0 for infinity."""
-    return 1.0 / np.sqrt(x)
 
 
 def softmax(p, out):

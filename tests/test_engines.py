@@ -21,7 +21,6 @@ from sklearn.base import clone, is_classifier
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
-    AdaImplicitClassifier,
     AdaImplicitRegressor,
     DFEGClassifier,
     DFEGRegressor,
@@ -88,13 +87,8 @@ def memory_mapped(array, path):
 @pytest.mark.parametrize(
     ("estimator", "n_outputs"),
     [
-        (ScInOLClassifier(), 1),
         (ScInOLClassifier(), 3),
-        (ScInOLClassifier(loss="hinge"), 3),
-        (ScInOLRegressor(), 1),
-        (ScInOLRegressor(), 3),
         (ScInOLRegressor(loss="huber", algorithm="scinol1"), 1),
-        (AdaImplicitClassifier(), 3),
         (AdaImplicitRegressor(loss="huber", radius=1.0), 1),
         (BaselineClassifier(), 3),
         (DFEGClassifier(), 3),

@@ -7,7 +7,6 @@ import numpy as np
 from .._portable import (
     LARGEST_WEALTH,
     TINY,
-    inverse_root,
     larger,
     smaller,
     squared_scale,
@@ -60,7 +59,7 @@ class ScInOL2(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
-        inverse = inverse_root(squared_scale(s, i, x))  # 1 / S_hat
+        inverse = 1.0 / np.sqrt(squared_scale(s, i, x))  # 1 / S_hat
         theta = s.G[i] * inverse
         return larger(smaller(theta, 1.0), -1.0) * (0.5 * s.eta[i] * inverse)
 

@@ -99,5 +99,5 @@ def as_targets(y, loss, n_outputs):
     if loss.joint:
         return y.astype(np.intp)
     if n_outputs == 1:
-        return np.where(y == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.multiply(y[:, np.newaxis], 2.0, dtype=np.float64) - 1.0
     return np.where(y[:, np.newaxis] == np.arange(n_outputs), 1.0, -1.0)

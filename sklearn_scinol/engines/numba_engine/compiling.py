@@ -26,7 +26,6 @@ __all__ = [
     "STRICT",
     "compiled",
     "exact",
-    "expanded",
     "inlined",
     "jitable",
     "source_digest",
@@ -46,6 +45,9 @@ STRICT = {"error_model": "numpy", "fastmath": False}
 INLINE = {**OPTIONS, "forceinline": True}
 INLINE_STRICTLY = {**STRICT, "forceinline": True}
 
+# In series a product and a sum may be one operation, which is only more exact.
+INLINE_SERIES = {**INLINE_STRICTLY, "fastmath": {"contract"}}
+
 
 @overload(_portable.larger, jit_options=INLINE)
 def _larger(a, b):
@@ -62,22 +64,17 @@ def _chosen(condition, a, b):
     return lambda condition, a, b: a if condition else b
 
 
-@overload(_portable.exp, jit_options=INLINE_STRICTLY)
+@overload(_portable.exp, jit_options=INLINE_SERIES)
 def _exp(x):
     return exponentials.exp
 
 
-@overload(_portable.expm1, jit_options=INLINE_STRICTLY)
+@overload(_portable.expm1, jit_options=INLINE_SERIES)
 def _expm1(x):
     return exponentials.expm1
 
 
-@overload(_portable.inverse_root, jit_options=INLINE_STRICTLY)
-def _inverse_root(x):
-    return exponentials.inverse_root
-
-
-@overload(_portable.log1p, jit_options=INLINE_STRICTLY)
+@overload(_portable.log1p, jit_options=INLINE_SERIES)
 def _log1p(x):
     return exponentials.log1p
 
@@ -115,8 +112,6 @@ def _log_sum_exp(p):
 
 jitable = register_jitable(**OPTIONS)
 inlined = register_jitable(**INLINE)
-# What the compiler should know the constants of: left to itself it keeps some calls.
-expanded = register_jitable(inline="always", **OPTIONS)
 exact = register_jitable(**INLINE_STRICTLY)
 
 # The lists are full when all modules of formulas have been imported.
@@ -125,8 +120,9 @@ for package in learners, losses, transforms:
         import_module(module.name)
 for function in _portable.PORTABLE:
     inlined(function)
-for function in [*_portable.EXACT, exponentials.parts_of_exp]:
+for function in _portable.EXACT:
     exact(function)
+register_jitable(**INLINE_SERIES)(exponentials.parts_of_exp)
 
 
 def _method(name):

@@ -1,4 +1,4 @@
-"""Exponentials, a logarithm and a root in operations on several numbers at once.
+"""Exponentials and a logarithm in operations on several numbers at once.
 
 Processors have these. A call of the C library's, which takes one number, would stop
 the compiler from doing the rest of a formula for several coordinates at a time.
@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["exp", "expm1", "inverse_root", "log1p", "parts_of_exp"]
+__all__ = ["exp", "expm1", "log1p", "parts_of_exp"]
 
 INVERSE_LN2 = 1.0 / log(2.0)
 
@@ -47,42 +47,19 @@ def power_of_two(typing_context, k):
     return types.float64(types.float64), codegen
 
 
-@intrinsic
-def about_inverse_root(typing_context, x):
-    """One over the root of a positive number to 3 %, from its bits."""
-
-    def codegen(context, builder, signature, arguments):
-        int64 = ir.IntType(64)
-        half = builder.lshr(builder.bitcast(arguments[0], int64), int64(1))
-        bits = builder.sub(int64(0x5FE6EB50C7B537A9), half)
-        return builder.bitcast(bits, ir.DoubleType())
-
-    return types.float64(types.float64), codegen
-
-
-def inverse_root(x):
-    """One over the square root, for the function of this name there.
-
-    By four of Newton's steps, in less time than a root and a division take, where
-    several numbers are worked on at once.
-    """
-    r, half = about_inverse_root(x), 0.5 * x
-    r = r * (1.5 - half * r * r)
-    r = r * (1.5 - half * r * r)
-    r = r * (1.5 - half * r * r)
-    r = r * (1.5 - half * r * r)
-    return r if x < np.inf else 0.0
-
-
 def parts_of_exp(x):
     """`s` and `e` with ``exp(x) = s * (1 + e)``: a power of two, and a small number."""
     x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
     x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
     k = np.rint(x * INVERSE_LN2)
     r = (x - k * LN2_HIGH) - k * LN2_LOW
-    q = C8 + r * (C9 + r * (C10 + r * (C11 + r * (C12 + r * C13))))
-    q = C2 + r * (C3 + r * (C4 + r * (C5 + r * (C6 + r * (C7 + r * q)))))
-    return power_of_two(k), r + r * r * q
+    # By Estrin's scheme, whose sums do not wait for each other.
+    r2 = r * r
+    r4 = r2 * r2
+    q = (C2 + r * C3) + r2 * (C4 + r * C5)
+    q += r4 * ((C6 + r * C7) + r2 * (C8 + r * C9))
+    q += r4 * r4 * ((C10 + r * C11) + r2 * (C12 + r * C13))
+    return power_of_two(k), r + r2 * q
 
 
 def exp(x):

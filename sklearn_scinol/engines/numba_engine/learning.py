@@ -14,6 +14,7 @@ from ..protocol import Answers, DenseRows, TargetScale
 from . import parts
 from .borrowing import borrowed
 from .compiling import compiled, source_digest
+from .registers import load, registers, store
 from .transforms import transform_rows, transformed
 
 __all__ = ["learn_rows", "learn_team"]
@@ -84,10 +85,11 @@ def _learn(learner, task, state, block, answers, n_own=None):
     if not dense and moments is not None:
         rows = transform_rows(moments, block.rows, block.sample_weight)
         block, moments = block._replace(rows=rows), None
-    fields, records, m = state.fields, None, state.first.size
+    fields, m = state.fields, state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
-        fields, records = np.empty((*fields.shape[:2], max(m, 1))), fields.T
+        if fields.shape[2] == 1:  # an array of one is of another type
+            fields = np.asfortranarray(np.repeat(fields, 2, axis=2))
     n_outputs = answers.predictions.shape[1]
     loop = _loop(
         learner,
@@ -100,12 +102,11 @@ def _learn(learner, task, state, block, answers, n_own=None):
         team=type(task.learner) is tuple,
         standard_target=block.target_scale is not None,
     )
-    return loop(
+    t = loop(
         task,
         parts.Working(
             learner.State(*(state.arrays or fields[: len(names)])),
             fields,
-            records,
             learner.Shared(*state.shared) if has.by_row else None,
             state.first,
             state.clock,
@@ -119,9 +120,16 @@ def _learn(learner, task, state, block, answers, n_own=None):
             n_outputs if n_own is None else n_own,
         ),
         answers,
-        parts.Scratch(_buffer(1, m)[0], _buffer(n_outputs, m), _buffer(1, m)[0]),
+        parts.Scratch(
+            np.empty(0 if dense else m, dtype=np.intp),
+            *(_buffer(1, m)[0] for _ in range(3)),
+            _buffer(n_outputs, m),
+        ),
         state.t,
     )
+    if fields is not state.fields:
+        state.fields[:] = fields[:, :, :1]
+    return t
 
 
 def _buffer(n_outputs, m):
@@ -159,14 +167,17 @@ def _loop(
     if has.by_row:
         row_step = parts.implicit_step if has.implicit else parts.gradient_step
     member = parts.member if team else parts.only
+    place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
     pass_over = parts.pass_nothing
     if has.folds or (has.by_row and average):
-        pass_over = parts.pass_fields if dense else parts.pass_records
-    n_fields = len(learner.State._fields) + (2 if average else 0)
+        pass_over = parts.pass_fields
     by_vector, by_row, keeps_first = has.by_vector, has.by_row, has.keeps_first
     weight_in_row = not has.implicit
     keeps_weight_sum = center or scale
+    # A dense row is learned by the pass that looks at the next one, so that the state
+    # is read and written once a row. Not where something needs the state in between.
+    overlaps = dense and not (average or by_vector or has.folds or has.touches_all)
     digest = source_digest(learner, loss)
 
     def learn_rows(task, state, block, answers, scratch, t):
@@ -176,12 +187,14 @@ def _loop(
         loss, fit_intercept = task.loss, task.fit_intercept
         learner = member(task.learner, 0)
         s, shared, clock, first = state.s, state.shared, state.clock, state.first
-        fields, records = state.fields, state.records
+        own_s = registers(s)
+        fields, at = state.fields, scratch.at
         X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
         y, sample_weight = block.targets, block.sample_weight
         moments, weight_sum = block.moments, block.weight_sum[0]
         offset, deviation, slope = block.target_scale
-        predictions, x, w = answers.predictions, scratch.x, scratch.w
+        predictions = answers.predictions
+        x, x_before, w = scratch.x, scratch.x_before, scratch.w
         n_outputs = 1 if single_output else predictions.shape[1]
         n_own = block.n_own if team else n_outputs
         of_learner = np.arange(n_outputs) // n_own  # which learner an output is of
@@ -191,8 +204,16 @@ def _loop(
         dots = np.empty(n_outputs)
         any_unseen = keeps_first and (not dense or first.min() == 0.0)
         start, nnz, share, past = 0, X.shape[1], 0.0, 0.0
-        for r in range(sample_weight.size):
-            c = sample_weight[r]
+        n = sample_weight.size
+        scale_before, t_before = 0.0, t + 1.0
+        if overlaps:
+            # Before the first row comes one of zeros, which teaches nothing. After the
+            # last one it is looked at again, so that it is learned as all others are.
+            x[:] = 0.0
+            w[:] = 0.0
+        for number in range(n + (overlaps and n > 0)):
+            r = min(number, n - 1)
+            c = sample_weight[r] if number < n else 0.0
             learns = c > 0.0
             t += 1.0
             row_scale = task.row_scale * (c if learns and weight_in_row else 1.0)
@@ -201,20 +222,27 @@ def _loop(
                 nnz = indptr[r + 1] - start
                 for j in range(nnz):
                     x[j] = data[start + j]
-                    i = indices[start + j]
-                    parts.copy_record(records, i, fields, j, n_fields, n_outputs)
+                    at[j] = indices[start + j]
             elif keeps_weight_sum:
                 weight_sum, share, past = enter(weight_sum, c)
             m = nnz + fit_intercept
             if fit_intercept:
                 x[nnz] = 1.0
                 if not dense:
-                    i = first.size - 1
-                    parts.copy_record(records, i, fields, nnz, n_fields, n_outputs)
+                    at[nnz] = first.size - 1
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
             dot = q = 0.0
+            g_k, step_k = g[0], step[0]
             for j in range(nnz):
+                i = load(own_s, s, (0, place(at, j)))
+                if overlaps:
+                    x_j = x[j]
+                    w_j = step_k if by_row else w[0, j]
+                    learner.update(own_s, i, scale_before * x_j, g_k, w_j, t_before)
+                    store(own_s, s, (0, j))
+                    if not single_output:
+                        x_before[j] = x_j
                 if dense:
                     x_j = X[r, j]
                     if keeps_weight_sum:
@@ -225,28 +253,49 @@ def _loop(
                 if by_vector:
                     continue
                 x_j = row_scale * x[j]
-                w_j = learner.weight(s, (0, j), x_j, t)
+                w_j = learner.weight(own_s, i, x_j, t)
                 if by_row:
-                    q += learner.square(s, (0, j), x_j)
+                    q += learner.square(own_s, i, x_j)
                 else:
                     w[0, j] = w_j
                 dot += w_j * x[j]
             if fit_intercept and not by_vector:
-                w_j = learner.weight(s, (0, nnz), row_scale, t)
+                i = load(own_s, s, (0, first.size - 1))
+                if overlaps:
+                    w_j = step_k if by_row else w[0, nnz]
+                    learner.update(own_s, i, scale_before, g_k, w_j, t_before)
+                    store(own_s, s, (0, nnz))
+                    x_before[nnz] = 1.0
+                w_j = learner.weight(own_s, i, row_scale, t)
                 if by_row:
-                    q += learner.square(s, (0, nnz), row_scale)
+                    q += learner.square(own_s, i, row_scale)
                 else:
                     w[0, nnz] = w_j
                 dot += w_j
-            for k in range(n_outputs):
+            dots[0] = dot
+            for k in range(0 if by_vector else 1, n_outputs):
+                one = member(task.learner, of_learner[k])
+                dot, g_k, step_k = 0.0, g[k], step[k]
                 if by_vector:
-                    dot = learner.score(s, k, x[:m], t)
-                elif k > 0:
-                    one = member(task.learner, of_learner[k])
-                    dot = parts.score(one, s, k, x, m, row_scale, t, w, by_row)
+                    dot = one.score(s, k, x[:m], t)
+                for j in range(0 if by_vector else m):
+                    i = load(own_s, s, (k, place(at, j)))
+                    if overlaps:
+                        w_j = step_k if by_row else w[k, j]
+                        x_j = scale_before * x_before[j]
+                        one.update(own_s, i, x_j, g_k, w_j, t_before)
+                        store(own_s, s, (k, j))
+                    w_j = one.weight(own_s, i, row_scale * x[j], t)
+                    if not by_row:
+                        w[k, j] = w_j
+                    dot += w_j * x[j]
                 dots[k] = dot
-                p = dot * factor(member(task.learner, of_learner[k]), shared, k, q, t)
-                predictions[r, k] = p
+            if number == n:
+                t -= 1.0
+                break
+            for k in range(n_outputs):
+                one = member(task.learner, of_learner[k])
+                predictions[r, k] = dots[k] * factor(one, shared, k, q, t)
             row = parts.Row(r, m, c, row_scale, q, t)
             if standard_target:
                 for k in range(n_outputs):
@@ -255,18 +304,18 @@ def _loop(
                     predictions[r, k] = mean + spread * predictions[r, k]
             if average:
                 scale_of_row = offset, deviation, standard_target
-                parts.average_row(task, state, scratch, row, answers, scale_of_row)
+                parts.average_row(
+                    task, state, scratch, row, answers, scale_of_row, place
+                )
             if not learns:
                 t -= 1.0
+                scale_before = 0.0
                 continue
             if any_unseen:
                 for j in range(m):
-                    if fields[0, 0, j] == 0.0:
-                        i = j
-                        if not dense:
-                            i = indices[start + j] if j < nnz else first.size - 1
-                        if first[i] == 0.0:
-                            first[i] = np.abs(row_scale * x[j])
+                    i = place(at, j)
+                    if fields[0, 0, i] == 0.0 and first[i] == 0.0:
+                        first[i] = np.abs(row_scale * x[j])
             derivatives(loss, task.lipschitz, y, predictions, r, own, team, g)
             if standard_target:
                 for k in range(n_outputs):
@@ -276,6 +325,9 @@ def _loop(
                 step[k] = row_step(
                     one, shared, k, loss, y, row, dots[k], g[k], own[k] if team else k
                 )
+            scale_before, t_before = row_scale, t
+            if overlaps:
+                continue
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
                 g_k, step_k = g[k], step[k]
@@ -283,17 +335,10 @@ def _loop(
                     one.learn(s, k, x[:m], row_scale * g_k, t)
                 else:
                     for j in range(m):
+                        i = load(own_s, s, (k, place(at, j)))
                         w_j = step_k if by_row else w[k, j]
-                        one.update(s, (k, j), row_scale * x[j], g_k, w_j, t)
-            if not dense:
-                for j in range(
-                    nnz
-                ):  # not in a function, which took three times as long
-                    i = indices[start + j]
-                    parts.store_record(fields, j, records, i, n_fields, n_outputs)
-                if fit_intercept:
-                    i = first.size - 1
-                    parts.store_record(fields, nnz, records, i, n_fields, n_outputs)
+                        one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
+                        store(own_s, s, (k, place(at, j)))
             for k in range(n_outputs):
                 restarts = False
                 if average and t > task.averaging_starts:

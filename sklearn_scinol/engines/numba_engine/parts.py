@@ -6,15 +6,14 @@ import numpy as np
 
 from ...learners.bases import averaging
 from ...losses import methods
-from .compiling import expanded, inlined, jitable
+from .compiling import inlined, jitable
 
 
 class Working(NamedTuple):
     """The state as the loop takes it."""
 
     s: tuple  # the learner's arrays by their names, in `fields`
-    fields: np.ndarray  # (n_fields, K, m): the state, or room for a sparse row's
-    records: np.ndarray | None  # (n_coordinates, K, n_fields), for sparse rows
+    fields: np.ndarray  # (n_fields, K, n_coordinates)
     shared: tuple | None
     first: np.ndarray
     clock: np.ndarray
@@ -39,9 +38,11 @@ class Input(NamedTuple):
 class Scratch(NamedTuple):
     """Buffers of a row, uninitialised."""
 
+    at: np.ndarray  # (m,), coordinates of a sparse row
     x: np.ndarray  # (m,), its values
-    w: np.ndarray  # (K, m), weights
+    x_before: np.ndarray  # (m,), those of the row before
     sums: np.ndarray  # (m,), sums of weights
+    w: np.ndarray  # (K, m), weights
 
 
 class Row(NamedTuple):
@@ -55,23 +56,17 @@ class Row(NamedTuple):
     t: float  # its number in the stream
 
 
-# Of a sparse row, the state of its coordinates is gathered, and put back.
+# Which coordinate number `j` of a row is: that number, or as a sparse row says.
 
 
-@expanded
-def copy_record(source, i, target, j, n_fields, n_outputs):
-    """Move the state of coordinate `i` of a record to place `j` of the row's arrays."""
-    for k in range(n_outputs):
-        for f in range(n_fields):
-            target[f, k, j] = source[i, k, f]
+@inlined
+def own_place(at, j):
+    return j
 
 
-@expanded
-def store_record(source, j, target, i, n_fields, n_outputs):
-    """Undo :func:`copy_record`."""
-    for k in range(n_outputs):
-        for f in range(n_fields):
-            target[i, k, f] = source[f, k, j]
+@inlined
+def place_in_row(at, j):
+    return at[j]
 
 
 # A prediction is the sum of weight times value, times the factor of the output.
@@ -87,18 +82,6 @@ def shared_factor(learner, shared, k, q, t):
     return learner.factor(shared, k, q, t)
 
 
-@inlined
-def score(learner, s, k, x, m, scale, t, w, by_row):
-    """Sum of weight times value over the `m` coordinates of a row."""
-    dot = 0.0
-    for j in range(m):
-        w_j = learner.weight(s, (k, j), scale * x[j], t)
-        if not by_row:
-            w[k, j] = w_j
-        dot += w_j * x[j]
-    return dot
-
-
 # What `update` is told of a row: the derivatives of the loss, one an output, and what a
 # learner that goes by rows makes of them, or of the loss itself. In a team, output `k`
 # is that with number `own[k]` of a learner.
@@ -110,15 +93,19 @@ def joint_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
     for k in range(0, g.size, n_own):
         p = predictions[r, k : k + n_own]
         methods.row_gradient(loss, y[r], p, g[k : k + n_own])
-    for k in range(g.size):
-        g[k] /= lipschitz
+    if lipschitz != 1.0:
+        for k in range(g.size):
+            g[k] /= lipschitz
 
 
 @inlined
 def separate_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
     for k in range(g.size):
         y_k = y[r, own[k] if team else k]
-        g[k] = methods.gradient(loss, y_k, predictions[r, k]) / lipschitz
+        g[k] = methods.gradient(loss, y_k, predictions[r, k])
+    if lipschitz != 1.0:
+        for k in range(g.size):
+            g[k] /= lipschitz
 
 
 @inlined
@@ -159,7 +146,7 @@ def member(learners, e):
 
 
 @inlined
-def average_row(task, state, scratch, row, answers, target_scale):
+def average_row(task, state, scratch, row, answers, target_scale, place):
     """Predictions of averaged weights; those that are charged while there are none."""
     offset, deviation, standard_target = target_scale
     n_averaged = row.t - 1.0 - task.averaging_starts
@@ -167,11 +154,12 @@ def average_row(task, state, scratch, row, answers, target_scale):
     for k in range(answers.predictions.shape[1]):
         total, last = state.fields[-2, k], state.fields[-1, k]
         for j in range(row.m):
-            at_rest = task.learner.weight(state.s, (k, j), 0.0, row.t)
+            i = place(scratch.at, j)
+            at_rest = task.learner.weight(state.s, (k, i), 0.0, row.t)
             clock = state.clock[0, k]
-            sums[j] = averaging.sum_before(total, last, j, at_rest, clock)
+            sums[j] = averaging.sum_before(total, last, i, at_rest, clock)
             if row.c > 0.0:
-                averaging.record_sum(total, last, j, sums[j], clock)
+                averaging.record_sum(total, last, i, sums[j], clock)
         p = 0.0
         for j in range(row.m):  # on its own: `total` and `last` are neighbours
             p += sums[j] * x[j]
@@ -200,16 +188,6 @@ def small_scale(learner, shared, k):
 def pass_fields(learner, state, k, scale, t, average):
     for j in range(state.fields.shape[2]):
         pass_coordinate(learner, state, k, j, scale, t, average)
-    state.clock[:, k] = 0.0
-
-
-@jitable
-def pass_records(learner, state, k, scale, t, average):
-    n_fields, n_outputs = state.fields.shape[:2]
-    for i in range(state.records.shape[0]):
-        copy_record(state.records, i, state.fields, 0, n_fields, n_outputs)
-        pass_coordinate(learner, state, k, 0, scale, t, average)
-        store_record(state.fields, 0, state.records, i, n_fields, n_outputs)
     state.clock[:, k] = 0.0
 
 

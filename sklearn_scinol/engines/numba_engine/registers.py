@@ -1,0 +1,111 @@
+"""A coordinate's state in registers while a row's pass works on it.
+
+Learners write their state into arrays. Between two such writes the processor would have
+to read back what it has just written, which takes longer than most formulas do. So
+compiled loops give them arrays of one entry each, of which nothing but names is left
+once the methods of a learner have been put in place.
+"""
+
+from numba.core import cgutils, types
+from numba.extending import intrinsic, overload
+from numba.np import arrayobj
+
+__all__ = ["load", "registers", "store"]
+
+
+def registers(s):
+    """Room for one coordinate of the state; uncompiled, the state itself."""
+    return s
+
+
+def load(own, s, i):
+    """Take coordinate `i` of the state; returns where it is in `own`."""
+    return i
+
+
+def store(own, s, i):
+    """Put coordinate `i` of the state back."""
+
+
+@overload(registers)
+def _registers(s):
+    return lambda s: _room(s)
+
+
+@overload(load)
+def _load(own, s, i):
+    return lambda own, s, i: _taken(own, s, i)
+
+
+@overload(store)
+def _store(own, s, i):
+    return lambda own, s, i: _put(own, s, i)
+
+
+@intrinsic
+def _room(typing_context, s):
+    def codegen(context, builder, signature, arguments):
+        room = arguments[0]
+        for field, type_ in enumerate(_of_coordinates(s)):
+            array = arrayobj.make_array(type_)(context, builder)
+            number = context.get_data_type(type_.dtype)
+            one, size = (context.get_constant(types.intp, n) for n in (1, 8))
+            arrayobj.populate_array(
+                array,
+                data=cgutils.alloca_once(builder, number),
+                shape=[one, one],
+                strides=[size, size],
+                itemsize=size,
+                meminfo=None,
+            )
+            room = builder.insert_value(room, array._getvalue(), field)
+        return room
+
+    return s(s), codegen
+
+
+@intrinsic
+def _taken(typing_context, own, s, i):
+    def codegen(context, builder, signature, arguments):
+        for source, target in zip(
+            _places(context, builder, s, arguments[1], arguments[2]),
+            _places(context, builder, own, arguments[0]),
+            strict=True,
+        ):
+            builder.store(builder.load(source), target)
+        return context.get_constant_null(i)
+
+    return i(own, s, i), codegen
+
+
+@intrinsic
+def _put(typing_context, own, s, i):
+    def codegen(context, builder, signature, arguments):
+        for source, target in zip(
+            _places(context, builder, own, arguments[0]),
+            _places(context, builder, s, arguments[1], arguments[2]),
+            strict=True,
+        ):
+            builder.store(builder.load(source), target)
+        return context.get_dummy_value()
+
+    return types.void(own, s, i), codegen
+
+
+def _of_coordinates(s):
+    """Types of the arrays of a state; of none if it is not one of coordinates."""
+    return s.types if all(array.ndim == 2 for array in s.types) else ()
+
+
+def _places(context, builder, s, value, i=None):
+    """Pointers to the entries of a state at an index, or of registers."""
+    for field, type_ in enumerate(_of_coordinates(s)):
+        array = arrayobj.make_array(type_)(
+            context, builder, builder.extract_value(value, field)
+        )
+        if i is None:
+            yield array.data
+        else:
+            yield cgutils.get_item_pointer(
+                context, builder, type_, array, cgutils.unpack_tuple(builder, i)
+            )
