@@ -53,10 +53,11 @@ class _Loop:
 
     def learn(self, block, answers):
         scale = block.target_scale
+        trials_end = self.averages or self.shared is not None
         for r, c in enumerate(block.sample_weight):
-            x, fields, first = self.load(block, r)
-            s = self.named(fields)
-            predictions, dots, q, w = self.score(s, x, c)
+            x, s, fields, first = self.load(block, r)
+            scaled_x = self.scaled(x, c)
+            predictions, dots, q, w = self.score(s, x, scaled_x)
             if scale is not None:
                 predictions = scale.offset[r] + scale.deviation[r] * predictions
             answers.predictions[r] = predictions
@@ -70,23 +71,26 @@ class _Loop:
             if c > 0.0:
                 slope = None if scale is None else scale.slope[r]
                 y = block.targets[r]
-                self.update(s, x, c, first, (y, predictions, slope), (dots, q, w))
+                self.update(s, scaled_x, c, (y, predictions, slope), (dots, q, w))
                 self.t += 1.0
-                self.store(block.rows, r, fields, first)
-                self.end_trial()
+                if first is not None:
+                    np.copyto(first, np.abs(scaled_x), where=first == 0.0)
+                self.store(fields, first)
+                if trials_end:
+                    self.end_trial()
 
     def row_scale(self, c):
         """What a row is multiplied by for the learner; rows of weight 0 as of 1."""
         return 1.0 if self.traits.implicit else self.task.row_scale * (c or 1.0)
 
     def scaled(self, x, c):
+        """The row as the learner sees it; one of vectors is told it in derivatives."""
         scale = self.row_scale(c)
-        return x if scale == 1.0 else scale * x
+        return x if scale == 1.0 or self.traits.by_vector else scale * x
 
-    def score(self, s, x, c):
+    def score(self, s, x, scaled_x):
         """Predictions, sums of weight times value before the factor, `q`, weights."""
         learner, t = self.task.learner, self.t + 1.0
-        scaled_x = self.scaled(x, c)
         if self.traits.by_vector:
             dots = [learner.score(s, k, x, t) for k in range(self.state.clock.shape[1])]
             return np.array(dots), dots, 0.0, None
@@ -109,11 +113,10 @@ class _Loop:
             record_sum(total, last, ..., w_sum, clock)
         return (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0.0 else None
 
-    def update(self, s, x, c, first, charged, scored):
+    def update(self, s, scaled_x, c, charged, scored):
         """Learn from a row, of which (y, predictions, slope) and what `score` gave."""
         task, learner, t = self.task, self.task.learner, self.t + 1.0
         (y, predictions, slope), (dots, q, w) = charged, scored
-        scaled_x = self.scaled(x, c)
         g = None
         if self.traits.implicit:
             w = [
@@ -130,14 +133,12 @@ class _Loop:
                 w = row_steps(learner, self.shared, g, self.row_scale(c) * dots, q, t)
         if self.traits.by_vector:
             for k in range(len(g)):
-                learner.learn(s, k, x, g[k] * self.row_scale(c), t)
+                learner.learn(s, k, scaled_x, g[k] * self.row_scale(c), t)
             return
         if self.shared is not None:
             w = np.reshape(w, (-1, 1))
         g = None if g is None else np.reshape(g, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
-        if first is not None:
-            np.copyto(first, np.abs(scaled_x), where=first == 0.0)
 
     def end_trial(self):
         """Let the clocks tick; keep them and factors in range, by passes over all."""
@@ -178,6 +179,7 @@ class _Dense(_Loop):
     def __init__(self, task, state):
         super().__init__(task, state)
         self.x = np.ones(state.first.size)
+        self.s = self.named(state.fields)
         any_unseen = self.traits.keeps_first and not state.first.all()
         self.first = state.first if any_unseen else None
 
@@ -192,9 +194,9 @@ class _Dense(_Loop):
                 rows, c = DenseRows(X[some]), block.sample_weight[some]
                 self.transformed = transform_rows(block.moments, rows, c).X
             self.x[: X.shape[1]] = self.transformed[place]
-        return self.x, self.state.fields, self.first
+        return self.x, self.s, self.state.fields, self.first
 
-    def store(self, rows, r, fields, first):
+    def store(self, fields, first):
         pass
 
 
@@ -213,9 +215,10 @@ class _Sparse(_Loop):
         self.i = np.concatenate([rows.indices[entries], self.intercept])
         x = np.concatenate([rows.data[entries], self.ones])
         first = self.state.first[self.i] if self.traits.keeps_first else None
-        return x, self.state.fields[:, :, self.i], first
+        fields = self.state.fields[:, :, self.i]
+        return x, self.named(fields), fields, first
 
-    def store(self, rows, r, fields, first):
+    def store(self, fields, first):
         self.state.fields[:, :, self.i] = fields
         if first is not None:
             self.state.first[self.i] = first
