@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from registry import Case, compiled_runs
+from scipy import sparse
+from sklearn.base import clone
 from test_invariances import (
     assert_chunks_do_not_matter,
     assert_close,
@@ -26,7 +28,12 @@ from test_invariances import (
     with_pickle,
 )
 
-from sklearn_scinol import DFEGClassifier, DFEGRegressor, config_context
+from sklearn_scinol import (
+    DFEGClassifier,
+    DFEGRegressor,
+    ScInOLRegressor,
+    config_context,
+)
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 pytest.importorskip("numba", reason="numba is not installed")
@@ -116,6 +123,15 @@ def test_copies_go_on(run, engine):
         assert_identical(case.charged(revived, X[half:], y[half:]), charged)
         assert_identical(learned(revived), learned(original))
         assert_identical(case.decision(revived, new), case.decision(original, new))
+
+
+@compiled
+def test_sparse_rows_of_one_feature(engine):
+    """Arrays of one number have another type than others, for which nothing is made."""
+    X = np.random.default_rng(0).standard_normal((30, 1))
+    model = ScInOLRegressor(center=False, fit_intercept=False)
+    dense = clone(model).partial_fit_predict(X, X[:, 0])
+    assert_close(model.partial_fit_predict(sparse.csr_array(X), X[:, 0]), dense, 1e-12)
 
 
 # Combinations of rows, whose kernels have no layouts.
