@@ -2,6 +2,7 @@
 
 import copy
 import decimal
+import errno
 import importlib.util
 import json
 import os
@@ -295,6 +296,51 @@ def test_no_place_for_a_cache(package, tmp_path):
     with config_context(engine="numba"):
         expected = ScInOLRegressor().partial_fit(X, X[:, 0])
     assert_allclose(learned["coef"], expected.coef_, rtol=1e-12)
+
+
+def double(x):
+    return 2.0 * x
+
+
+def doubled():
+    """Twice 21, as a new process compiles it; and how often it was found on disk."""
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
+
+    loop = compiled(double)
+    return loop(21.0), sum(loop.dispatcher.stats.cache_hits.values())
+
+
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.9, None])
+def test_damaged_caches(suffix, share, cache):
+    """They are compiled anew, and mended."""
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 1)
+    (file,) = cache.rglob(f"*{suffix}")
+    whole = file.read_bytes()
+    size = len(whole) if share is None else int(share * len(whole))
+    file.write_bytes(bytes(size) if share is None else whole[:size])
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 1)
+
+
+def test_full_disk(cache, monkeypatch):
+    from numba.core.caching import IndexDataCacheFile
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", fail)
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 0)
 
 
 DIGESTS = """

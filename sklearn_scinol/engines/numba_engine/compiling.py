@@ -2,6 +2,7 @@
 
 import hashlib
 import sys
+from contextlib import suppress
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.resources import files
@@ -21,6 +22,7 @@ from numba.extending import (
 from ... import _portable, learners, losses, transforms
 from ...losses import methods
 from . import exponentials
+from .keeping import Cache
 
 __all__ = [
     "STRICT",
@@ -209,10 +211,11 @@ class Loop:
     @cached_property
     def dispatcher(self):
         """Numba's own, which knows what was compiled."""
-        try:
-            return numba.njit(self._function, cache=self._keeps, **self._options)
-        except RuntimeError:  # there is no folder to keep it in
-            return numba.njit(self._function, **self._options)
+        dispatcher = numba.njit(self._function, **self._options)
+        if self._keeps:
+            with suppress(RuntimeError):  # there is no folder to keep it in
+                dispatcher._cache = Cache(self._function)
+        return dispatcher
 
     def __call__(self, *arguments):
         if not numba.config.DISABLE_JIT:

@@ -1,0 +1,28 @@
+"""Compiled loops kept on disk, as long as the disk lets them."""
+
+from contextlib import suppress
+
+from numba.core.caching import FunctionCache
+
+__all__ = ["Cache"]
+
+
+class Cache(FunctionCache):
+    """Numba's, but files that are damaged or cannot be written do not matter.
+
+    What cannot be read is compiled again, and replaces what was there; what cannot be
+    written is there for this process alone.
+    """
+
+    def load_overload(self, *arguments):
+        # A damaged file can raise anything.
+        try:
+            return super().load_overload(*arguments)
+        except Exception:
+            with suppress(OSError):
+                self.flush()
+            return None
+
+    def save_overload(self, *arguments):
+        with suppress(Exception):
+            super().save_overload(*arguments)
