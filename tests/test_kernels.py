@@ -50,6 +50,10 @@ representatives = with_kernels(
         Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
     ]
 )
+REGRESSION = Case(DFEGRegressor, "absolute_error", "dfeg")
+#: Kernels that scikit-learn does not compute from sparse rows, and no kernel at all.
+DENSE_ONLY = {"additive_chi2", "chi2", "linear"}
+
 estimators = pytest.mark.parametrize("estimator", [DFEGClassifier, DFEGRegressor])
 
 
@@ -884,6 +888,20 @@ def test_dense_and_sparse(case, max_support, kernel, engine):
         for container in np.array, sparse.csr_array:
             decision = case.decision(made, container(X))
             assert_close(decision, case.decision(expected, X), 1e-12)
+
+
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("kernel", sorted(set(PAIRWISE_KERNEL_FUNCTIONS) - DENSE_ONLY))
+def test_every_kernel_of_sparse_rows(kernel, index_dtype, engine):
+    X, y = sparse_stream(REGRESSION)
+    rows = sparse.csr_array(X)
+    rows.indices = rows.indices.astype(index_dtype)
+    rows.indptr = rows.indptr.astype(index_dtype)
+    expected, made = (DFEGRegressor(kernel=kernel, gamma=0.2) for _ in range(2))
+    assert_close(
+        REGRESSION.charged(made, rows, y), REGRESSION.charged(expected, X, y), 1e-12
+    )
+    assert_close(made.predict(rows), expected.predict(X), 1e-12)
 
 
 def sparse_stream(case):

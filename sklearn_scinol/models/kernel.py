@@ -43,7 +43,9 @@ class Kernel:
     def __call__(self, X, Y=None):
         """Kernels of the rows of `X` with those of `Y`, or with one another."""
         by_name = isinstance(self.metric, str)
-        if not by_name and Y is not None:
+        if by_name:
+            X, Y = _with_small_indices(X), _with_small_indices(Y)
+        elif Y is not None:
             Y = Y.copy()  # a function may keep what it is given; `Y` may move
         with config_context(assume_finite=True):
             return pairwise_kernels(
@@ -57,6 +59,14 @@ class Kernel:
             for start in range(0, X.shape[0], BLOCK_DIAGONAL)
         ]
         return np.concatenate(blocks)
+
+
+def _with_small_indices(X):
+    """Sparse rows with indices of 32 bits, which all kernels take, if these will do."""
+    if not sparse.issparse(X) or max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
+        return X
+    indices, indptr = (i.astype(np.int32, copy=False) for i in (X.indices, X.indptr))
+    return type(X)((X.data, indices, indptr), X.shape)
 
 
 class KernelModel(OnlineModel):
