@@ -187,7 +187,7 @@ MUTATIONS = [
         "engines/numpy_engine/learning.py",
         "self.task.row_scale * (c or 1.0)",
         "self.task.row_scale",
-        "naive_agreement scinol and others",
+        "naive_agreement scinol and learning",
     ),
     Mutation(
         "the loop misses the weight in the total loss",

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import exact, larger, portable, smaller
-from .bases.gradient_sum import GradientSum, safe_norm, subtract
+from .bases.gradient_sum import GradientSum, once_learned, safe_norm, subtract
 
 __all__ = ["TUNINGS", "AdaFTRL"]
 
@@ -63,8 +63,9 @@ class AdaFTRL(GradientSum, Parameters):
         return Shared(norm=0.0, error=0.0, delta_sum=0.0, total=0.0, largest=0.0)
 
     def factor(self, shared, k, q, t):
-        """What theta is multiplied by; irrelevant while theta is 0."""
-        return smaller(rate(self, shared, k), self.radius / safe_norm(shared, k))
+        """What theta is multiplied by."""
+        factor = smaller(rate(self, shared, k), self.radius / safe_norm(shared, k))
+        return once_learned(factor, shared, k)
 
     def row_step(self, shared, k, g, dot, q, t):
         """Add the mixability gap of the row, and the row to the norm of theta."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import LARGEST_WEALTH, larger, smaller
-from .bases.gradient_sum import GradientSum, safe_norm, subtract
+from .bases.gradient_sum import GradientSum, once_learned, safe_norm, subtract
 
 __all__ = ["DFEG"]
 
@@ -62,7 +62,8 @@ class DFEG(GradientSum, Parameters):
         H = shared.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
         norm = safe_norm(shared, k)
         exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
-        return np.exp(smaller(exponent, LARGEST_EXPONENT)) / norm
+        factor = np.exp(smaller(exponent, LARGEST_EXPONENT)) / norm
+        return once_learned(factor, shared, k)
 
     def row_step(self, shared, k, g, dot, q, t):
         """Take the row into `H` and into the norm of theta."""

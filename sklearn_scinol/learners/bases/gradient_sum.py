@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._portable import exact, larger, portable
+from ..._portable import chosen, exact, larger, portable
 
 __all__ = ["GradientSum"]
 
@@ -77,3 +77,12 @@ def safe_norm(shared, k):
     A norm that is too small, and only that, could make weights too large.
     """
     return larger(larger(shared.norm[k], shared.error[k]), SMALLEST_NORM)
+
+
+@portable
+def once_learned(factor, shared, k):
+    """The factor; 0 as long as no gradient has come, and theta is 0.
+
+    It would not matter there, but for the sum of all factors so far.
+    """
+    return chosen(larger(shared.norm[k], shared.error[k]) > 0.0, factor, 0.0)
