@@ -524,6 +524,23 @@ def test_weights_that_are_all_zero(estimator, fitted, engine):
         assert_refused(no_class, "fit", rows(), y, words)
 
 
+@pytest.mark.parametrize(
+    ("method", "fitted"),
+    [("fit", False), ("fit", True), ("partial_fit", False)],  # of others it is known
+)
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.nan, "Input class_weight contains NaN"),
+        (np.inf, "Input class_weight contains infinity"),
+        (-1.0, "Negative values in data passed to ScInOLClassifier.class_weight"),
+    ],
+)
+def test_class_weights(weight, words, method, fitted, engine):
+    made = make(ScInOLClassifier, fitted).set_params(class_weight={0: weight})
+    assert_refused(made, method, rows(), targets(ScInOLClassifier), words)
+
+
 @all_estimators
 @online_methods
 def test_zero_weights_of_a_chunk_are_no_error(estimator, method, engine):

@@ -2,7 +2,7 @@
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils import compute_class_weight
+from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import (
@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import (
     type_of_target,
     unique_labels,
 )
+from sklearn.utils.validation import check_non_negative
 
 from ..losses import CLASSIFICATION, JOINT
 from .base import OnlineEstimator
@@ -225,9 +226,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if reset:
             self._class_weight = None
             if self.class_weight is not None:
-                self._class_weight = compute_class_weight(
+                weights = compute_class_weight(
                     self.class_weight, classes=self.classes_, y=y
                 )
+                assert_all_finite(weights, input_name="class_weight")
+                check_non_negative(weights, f"{type(self).__name__}.class_weight")
+                self._class_weight = weights
         return codes, None if self._class_weight is None else self._class_weight[codes]
 
     def _encode(self, y):
