@@ -526,7 +526,7 @@ def test_weights_that_are_all_zero(estimator, fitted, engine):
 
 @pytest.mark.parametrize(
     ("method", "fitted"),
-    [("fit", False), ("fit", True), ("partial_fit", False)],  # of others it is known
+    [("fit", False), ("fit", True), ("partial_fit", False)],  # which ask for them
 )
 @pytest.mark.parametrize(
     ("weight", "words"),

@@ -428,6 +428,37 @@ def test_empty_stream():
         validate(ScInOLRegressor(), [], "r2")
 
 
+@pytest.mark.parametrize("fails", ["stream", "estimator"])
+@pytest.mark.parametrize("n_chunks", [0, 3])
+def test_stream_that_fails_in_the_middle(fails, n_chunks):
+    """The error says where, and has what came before."""
+    X = np.random.default_rng(0).standard_normal((150, 4))
+    y = (X[:, 0] > 0).astype(int)
+    chunks = [(X[i : i + 50], y[i : i + 50]) for i in range(0, 50 * n_chunks, 50)]
+
+    def stream():
+        yield from chunks
+        if fails == "stream":
+            raise OSError("the connection was lost")
+        yield np.full((5, X.shape[1]), np.nan), y[:5]
+
+    model = ScInOLClassifier()
+    with pytest.raises((OSError, ValueError)) as failure:
+        progressive_validation(model, stream(), metrics="accuracy", classes=[0, 1])
+    (note,) = failure.value.__notes__
+    assert f"chunk {n_chunks} of the stream" in note
+    assert f"after {50 * n_chunks} rows" in note
+    assert hasattr(failure.value, "result") == (n_chunks > 0)
+    if n_chunks:
+        expected = progressive_validation(
+            ScInOLClassifier(), chunks, metrics="accuracy", classes=[0, 1]
+        )
+        result = failure.value.result
+        assert result.scores == expected.scores
+        assert result.n_samples[-1] == 50 * n_chunks
+        assert model.n_samples_seen_ == 50 * n_chunks
+
+
 def test_stream_that_ends_before_anything_is_scored():
     X, y = regression()
     with pytest.raises(ValueError, match="No row of the stream was scored"):

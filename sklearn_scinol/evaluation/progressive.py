@@ -105,7 +105,9 @@ def progressive_validation(
     ValueError
         If the stream is empty or consists of something else than said above, if no row
         of it could be scored, if a metric is unknown, or if classes are missing. What
-        the estimator does not accept raises its own errors.
+        the estimator does not accept raises its own errors. An error in the middle of
+        the stream, the stream's own as well, has a note that names the chunk, and an
+        attribute `result` with the scores up to there, if there were any.
     TypeError
         If the estimator has no `partial_fit`.
 
@@ -140,22 +142,36 @@ def progressive_validation(
     """
     learner = _Learner(estimator, metrics, classes)
     running = RunningScores(learner.scorers, learner.classes)
-    empty = True
+    n_chunks = n_rows = 0
+
+    def result():
+        scored = running.finish()
+        return ProgressiveValidationResult(estimator, *scored, learner.seconds)
+
     with _progress_bar(progress) as bar:
-        for chunk in stream:
-            empty = False
-            X, y, sample_weight = _unpack(chunk, target)
-            if learner.classes is not None:
-                y = column_or_1d(y, warn=True)
-            answers = learner.answer_and_learn(X, y, sample_weight)
-            if answers is not None:
-                running.add(y, answers, sample_weight)
-            if bar is not None:
-                bar.set_postfix(running.latest(), refresh=False)
-                bar.update(y.shape[0])
-    if empty:
+        try:
+            for chunk in stream:
+                X, y, sample_weight = _unpack(chunk, target)
+                if learner.classes is not None:
+                    y = column_or_1d(y, warn=True)
+                answers = learner.answer_and_learn(X, y, sample_weight)
+                if answers is not None:
+                    running.add(y, answers, sample_weight)
+                n_chunks, n_rows = n_chunks + 1, n_rows + y.shape[0]
+                if bar is not None:
+                    bar.set_postfix(running.latest(), refresh=False)
+                    bar.update(y.shape[0])
+        except Exception as error:
+            error.add_note(
+                f"This happened at chunk {n_chunks} of the stream, counted from 0, "
+                f"after {n_rows} rows."
+            )
+            if running.n_added > 0:
+                error.result = result()
+            raise
+    if n_chunks == 0:
         raise ValueError("The stream is empty.")
-    return ProgressiveValidationResult(estimator, *running.finish(), learner.seconds)
+    return result()
 
 
 def _unpack(chunk, target):
