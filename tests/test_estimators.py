@@ -659,14 +659,14 @@ def test_loss_parameters(regressor, parameters, loss, engine):
 @pytest.mark.parametrize("quantile", [0.1, 0.9])
 @in_numpy
 def test_quantiles(regressor, quantile):
-    y = np.random.default_rng(0).exponential(size=2000)
-    X = np.zeros((2000, 1))
+    y = np.random.default_rng(0).exponential(size=1000)
+    X = np.zeros((1000, 1))
     estimator = regressor(loss="quantile", quantile=quantile, average=True)
     estimator.set_params(max_iter=5, tol=None, random_state=0, **ball(regressor))
     if regressor in (AdaFTRLRegressor, DFEGRegressor):  # they take their time
-        estimator.set_params(max_iter=40, average=37 * 2000)
+        estimator.set_params(max_iter=40, average=37 * 1000)
     estimator.fit(X, y)
-    assert np.mean(y <= estimator.predict(X[:1])) == pytest.approx(quantile, abs=0.03)
+    assert np.mean(y <= estimator.predict(X[:1])) == pytest.approx(quantile, abs=0.05)
 
 
 # Averaging.

@@ -227,8 +227,8 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
 def test_very_many_repeated_rows(algorithm, beta, radius):
     """The loss of the row ends at its minimum over the ball, and stays there."""
     pytest.importorskip("numba")
-    X = np.broadcast_to([3.0, -1.0, 2.0], (300_000, 3))
-    y = np.ones(300_000, dtype=int)
+    X = np.broadcast_to([3.0, -1.0, 2.0], (100_000, 3))
+    y = np.ones(100_000, dtype=int)
     for loss in ("log_loss", "hinge", "squared_hinge"):
         model = AdaImplicitClassifier(
             loss, algorithm=algorithm, beta=beta, radius=radius
