@@ -199,7 +199,7 @@ MUTATIONS = [
     Mutation(
         "a sparse row has its intercept elsewhere",
         "engines/numba_engine/learning.py",
-        "at[nnz] = first.size - 1",
+        "at[nnz] = last",
         "at[nnz] = nnz",
         "naive_agreement uncompiled and scinol and sparse",
     ),

@@ -311,7 +311,7 @@ def doubled():
 
 
 @pytest.fixture
-def cache(monkeypatch, tmp_path):
+def cache_folder(monkeypatch, tmp_path):
     import numba
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -320,11 +320,11 @@ def cache(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9, None])
-def test_damaged_caches(suffix, share, cache):
+def test_damaged_caches(suffix, share, cache_folder):
     """They are compiled anew, and mended."""
     assert doubled() == (42.0, 0)
     assert doubled() == (42.0, 1)
-    (file,) = cache.rglob(f"*{suffix}")
+    (file,) = cache_folder.rglob(f"*{suffix}")
     whole = file.read_bytes()
     size = len(whole) if share is None else int(share * len(whole))
     file.write_bytes(bytes(size) if share is None else whole[:size])
@@ -332,7 +332,7 @@ def test_damaged_caches(suffix, share, cache):
     assert doubled() == (42.0, 1)
 
 
-def test_full_disk(cache, monkeypatch):
+def test_full_disk(cache_folder, monkeypatch):
     from numba.core.caching import IndexDataCacheFile
 
     def fail(*_):

@@ -459,6 +459,22 @@ def test_stream_that_fails_in_the_middle(fails, n_chunks):
         assert model.n_samples_seen_ == 50 * n_chunks
 
 
+def test_metric_that_fails_is_the_error():
+    """It fails again for the scores so far, and then there are none."""
+
+    def metric(y, predictions):
+        raise ZeroDivisionError("no such mean")
+
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    stream = [(X, X[:, 0])] * 3
+    with pytest.raises(ZeroDivisionError, match="no such mean") as failure:
+        progressive_validation(
+            ScInOLRegressor(), stream, metrics={"mean": make_scorer(metric)}
+        )
+    assert not hasattr(failure.value, "result")
+    assert failure.value.__context__ is None
+
+
 def test_stream_that_ends_before_anything_is_scored():
     X, y = regression()
     with pytest.raises(ValueError, match="No row of the stream was scored"):

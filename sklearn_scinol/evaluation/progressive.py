@@ -1,6 +1,6 @@
 """The loop of progressive validation, and its result."""
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -166,7 +166,8 @@ def progressive_validation(
                 f"This happened at chunk {n_chunks} of the stream, counted from 0, "
                 f"after {n_rows} rows."
             )
-            if running.n_added > 0:
+            # A metric may fail again, and must not take the place of what failed.
+            with suppress(Exception):
                 error.result = result()
             raise
     if n_chunks == 0:

@@ -63,7 +63,9 @@ class Kernel:
 
 def _with_small_indices(X):
     """Sparse rows with indices of 32 bits, which all kernels take, if these will do."""
-    if not sparse.issparse(X) or max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
+    if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
+        return X
+    if max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
         return X
     indices, indptr = (i.astype(np.int32, copy=False) for i in (X.indices, X.indptr))
     return type(X)((X.data, indices, indptr), X.shape)

@@ -93,12 +93,12 @@ class MixtureModel(Model):
                 expert.shared_model.arrange(X)
         with self._workers() as run:
             for rows in self._blocks(X, order):
-                calls = self._calls(engine, X, y, labels, sample_weight, rows)
+                shared = _SharedBlock(engine, X, y, sample_weight, rows)
+                calls = self._calls(shared, labels, sample_weight)
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
                 self._share_transforms(X)
-                targets = as_targets(y[rows], self.loss, self.n_outputs)
-                c = weights_of(rows, len(targets), sample_weight)
+                targets, c = shared.targets(self), shared.sample_weight
                 weights = self._learn_weights(losses, c)
                 answers = np.stack(answers)
                 weights = np.ascontiguousarray(weights)
@@ -107,13 +107,13 @@ class MixtureModel(Model):
                 _, all_finite = self._suffer(engine, block, predictions)
                 yield Learned(rows, predictions, all_finite)
 
-    def _calls(self, engine, X, y, labels, sample_weight, rows):
+    def _calls(self, shared, labels, sample_weight):
         """What experts have to do for a block of rows to be learned.
 
         Each call is a function, the places of the experts that it is for, and what else
         it is given. Linear models of a kind that see the same rows make a team.
         """
-        shared, calls = _SharedBlock(engine, X, y, sample_weight, rows), {}
+        X, rows, calls = shared.X, shared.rows, {}
         for place, expert in enumerate(self.experts):
             model = expert.shared_model
             if model is None:
@@ -268,7 +268,7 @@ class _SharedBlock:
 
     def of(self, model):
         """The block for a model; the transforms learn it the first time."""
-        y = self._once(model.loss.joint, self._targets, model)
+        y = self.targets(model)
         transformed = self._once(id(model.features), self._transformed, model)
         scale = None
         if model.target is not None:
@@ -280,7 +280,11 @@ class _SharedBlock:
             self._made[key] = make(model)
         return self._made[key]
 
-    def _targets(self, model):
+    def targets(self, model):
+        """Targets as the loss of a model takes them; of mixtures, too."""
+        return self._once(model.loss.joint, self._as_targets, model)
+
+    def _as_targets(self, model):
         return as_targets(self.y, model.loss, model.n_outputs)
 
     def _transformed(self, model):
@@ -288,4 +292,4 @@ class _SharedBlock:
         return model.features.learn(self.engine, rows, self.sample_weight)
 
     def _target_scale(self, model):
-        return model.target.learn(self.engine, self._targets(model), self.sample_weight)
+        return model.target.learn(self.engine, self.targets(model), self.sample_weight)

@@ -8,8 +8,9 @@ parts that depend on the learner, as plain functions that it closes over.
 What makes the loops fast, each measured: no check for division by zero
 (``error_model``); permission to reorder sums, without which they are not vectorised;
 one compiled variant for a single output; the state of dense rows as one contiguous
-array a field, that of sparse rows as one record a coordinate, gathered into contiguous
-buffers for the row and put back after it.
+array a field, that of sparse rows as one record a coordinate; a coordinate's state in
+registers while a row's pass works on it; dense rows learned by the pass that predicts
+the next one.
 """
 
 from .combination import learn_combination

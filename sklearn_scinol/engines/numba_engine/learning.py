@@ -1,6 +1,7 @@
 """The loop over rows, dense and sparse.
 
-What differs between the two is how a row is loaded, looked at first, and stored.
+What differs between the two is how a row is loaded and where its state is. A dense row
+is also learned later, by the pass over coordinates that predicts the next one.
 """
 
 from functools import cache
@@ -204,7 +205,7 @@ def _loop(
         dots = np.empty(n_outputs)
         any_unseen = keeps_first and (not dense or first.min() == 0.0)
         start, nnz, share, past = 0, X.shape[1], 0.0, 0.0
-        n = sample_weight.size
+        n, last = sample_weight.size, first.size - 1  # the intercept's coordinate
         scale_before, t_before = 0.0, t + 1.0
         if overlaps:
             # Before the first row comes one of zeros, which teaches nothing. After the
@@ -229,7 +230,7 @@ def _loop(
             if fit_intercept:
                 x[nnz] = 1.0
                 if not dense:
-                    at[nnz] = first.size - 1
+                    at[nnz] = last
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
             dot = q = 0.0
@@ -260,11 +261,11 @@ def _loop(
                     w[0, j] = w_j
                 dot += w_j * x[j]
             if fit_intercept and not by_vector:
-                i = load(own_s, s, (0, first.size - 1))
+                i = load(own_s, s, (0, last))
                 if overlaps:
                     w_j = step_k if by_row else w[0, nnz]
                     learner.update(own_s, i, scale_before, g_k, w_j, t_before)
-                    store(own_s, s, (0, nnz))
+                    store(own_s, s, (0, last))
                     x_before[nnz] = 1.0
                 w_j = learner.weight(own_s, i, row_scale, t)
                 if by_row:

@@ -93,9 +93,7 @@ def joint_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
     for k in range(0, g.size, n_own):
         p = predictions[r, k : k + n_own]
         methods.row_gradient(loss, y[r], p, g[k : k + n_own])
-    if lipschitz != 1.0:
-        for k in range(g.size):
-            g[k] /= lipschitz
+    divide(g, lipschitz)
 
 
 @inlined
@@ -103,6 +101,11 @@ def separate_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
     for k in range(g.size):
         y_k = y[r, own[k] if team else k]
         g[k] = methods.gradient(loss, y_k, predictions[r, k])
+    divide(g, lipschitz)
+
+
+@inlined
+def divide(g, lipschitz):
     if lipschitz != 1.0:
         for k in range(g.size):
             g[k] /= lipschitz
@@ -187,20 +190,15 @@ def small_scale(learner, shared, k):
 @jitable
 def pass_fields(learner, state, k, scale, t, average):
     for j in range(state.fields.shape[2]):
-        pass_coordinate(learner, state, k, j, scale, t, average)
+        i = k, j
+        if average:
+            total, last = state.fields[-2], state.fields[-1]
+            w = learner.weight(state.s, i, 0.0, t)
+            w_sum = averaging.sum_before(total, last, i, w, state.clock[0, k])
+            averaging.record_sum(total, last, i, w_sum, 0.0)
+        if scale != 1.0:
+            learner.fold(state.s, i, scale)
     state.clock[:, k] = 0.0
-
-
-@inlined
-def pass_coordinate(learner, state, k, j, scale, t, average):
-    i = k, j
-    if average:
-        total, last = state.fields[-2], state.fields[-1]
-        w = learner.weight(state.s, i, 0.0, t)
-        w_sum = averaging.sum_before(total, last, i, w, state.clock[0, k])
-        averaging.record_sum(total, last, i, w_sum, 0.0)
-    if scale != 1.0:
-        learner.fold(state.s, i, scale)
 
 
 @jitable

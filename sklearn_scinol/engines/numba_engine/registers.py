@@ -1,9 +1,9 @@
 """A coordinate's state in registers while a row's pass works on it.
 
-Learners write their state into arrays. Between two such writes the processor would have
-to read back what it has just written, which takes longer than most formulas do. So
-compiled loops give them arrays of one entry each, of which nothing but names is left
-once the methods of a learner have been put in place.
+Learners write their state into arrays, and the processor would have to read back what
+it has just written, which takes longer than most formulas do. So compiled loops give
+them arrays of one entry each, which the compiler replaces by registers once it has put
+a learner's methods in place.
 """
 
 from numba.core import cgutils, types
@@ -67,12 +67,12 @@ def _room(typing_context, s):
 @intrinsic
 def _taken(typing_context, own, s, i):
     def codegen(context, builder, signature, arguments):
-        for source, target in zip(
-            _places(context, builder, s, arguments[1], arguments[2]),
-            _places(context, builder, own, arguments[0]),
-            strict=True,
-        ):
-            builder.store(builder.load(source), target)
+        own_value, s_value, index = arguments
+        _copy(
+            builder,
+            _places(context, builder, s, s_value, index),
+            _places(context, builder, own, own_value),
+        )
         return context.get_constant_null(i)
 
     return i(own, s, i), codegen
@@ -81,15 +81,20 @@ def _taken(typing_context, own, s, i):
 @intrinsic
 def _put(typing_context, own, s, i):
     def codegen(context, builder, signature, arguments):
-        for source, target in zip(
-            _places(context, builder, own, arguments[0]),
-            _places(context, builder, s, arguments[1], arguments[2]),
-            strict=True,
-        ):
-            builder.store(builder.load(source), target)
+        own_value, s_value, index = arguments
+        _copy(
+            builder,
+            _places(context, builder, own, own_value),
+            _places(context, builder, s, s_value, index),
+        )
         return context.get_dummy_value()
 
     return types.void(own, s, i), codegen
+
+
+def _copy(builder, sources, targets):
+    for source, target in zip(sources, targets, strict=True):
+        builder.store(builder.load(source), target)
 
 
 def _of_coordinates(s):

@@ -25,8 +25,8 @@ class State(NamedTuple):
 class GradientSum:
     r"""Weights ``w = factor * theta``, with :math:`\theta = -\sum_s g_s x_s`.
 
-    Each learner adds `Shared`, `initial_shared`, `factor` and `step`. None of them asks
-    for more than inner products, so that they learn with kernels as well.
+    Each learner adds `Shared`, `initial_shared`, `factor` and `row_step`. None of them
+    asks for more than inner products, so that they learn with kernels as well.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class GradientSum:
         return x * x
 
     def update(self, s, i, x, g, step, t):
-        """Learn from the number that `step` gave."""
+        """Learn from the number that `row_step` gave."""
         s.theta[i] -= step * x
 
 

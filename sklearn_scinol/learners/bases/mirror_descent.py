@@ -50,8 +50,8 @@ class Parameters(NamedTuple):
 class MirrorDescent(Parameters):
     r"""Weights ``w = scale * v``, so that a projection costs no pass over them.
 
-    Each learner adds `step`, and with it the choice of :math:`\lambda`. For all of them
-    the regret against `u` is at most
+    Each learner adds `row_step` or `implicit_row_step`, and with it the choice of
+    :math:`\lambda`. For all of them the regret against `u` is at most
     :math:`\max_t \tfrac12 \|u - w_t\|^2 \lambda_T + \sum_t \delta_t`, where
     :math:`\delta_t` is the decrease of an implicit step (Theorem 5.2 of Campolongo and
     Orabona 2020), or :math:`\|g_t\|^2 / (2 \lambda_t)` for a step along the gradient
@@ -91,7 +91,7 @@ class MirrorDescent(Parameters):
         return x * x
 
     def update(self, s, i, x, g, step, t):
-        """Learn from the number that `step` gave."""
+        """Learn from the number that `row_step` or `implicit_row_step` gave."""
         s.v[i] -= step * x
 
     def take_scale(self, shared, k):
