@@ -247,9 +247,9 @@ class ScInOL:
         algorithm.receive(self.scaled(x, sample_weight))
         return dot(algorithm.weights(), x)
 
-    def at_rest(self, x):
-        """The prediction of a row of weight 1, which each coordinate has seen."""
-        return self.predict(x, 1.0)
+    def at_rest(self, x, sample_weight):
+        """The prediction of a row that each coordinate has seen."""
+        return self.predict(x, sample_weight)
 
     def learn(self, x, y, sample_weight):
         """Learn from a row, return its prediction."""
@@ -409,7 +409,7 @@ class MirrorDescent:
             ]
         return [float(p_k) for p_k in p]
 
-    def at_rest(self, x):
+    def at_rest(self, x, sample_weight):
         return dot(self.weights(), x)
 
     def weights(self):
@@ -620,7 +620,7 @@ class GradientSum:
                 self.suffer(k, [g * x_i for x_i in scaled])
         return [float(p_k) for p_k in p]
 
-    def at_rest(self, x):
+    def at_rest(self, x, sample_weight):
         """The prediction of a row as if it were not there to change the weights."""
         return dot(self.weights(), x)
 
@@ -764,12 +764,32 @@ ALGORITHMS = {
 }
 
 
+class Weights:
+    """Weights of rows relative to the first; a row without one has the smallest."""
+
+    def __init__(self):
+        self.unit = None
+        self.relative = []
+
+    def learned(self, sample_weight):
+        if self.unit is None:
+            self.unit = float(sample_weight)
+        self.relative.append(sample_weight / self.unit)
+        return self.relative[-1]
+
+    def predicted(self, sample_weight):
+        if sample_weight is None:
+            return min(self.relative, default=1.0)
+        return sample_weight / (self.unit or float(sample_weight))
+
+
 class Model:
     """A linear model learned row by row by one of `ALGORITHMS`.
 
-    The intercept is a feature that is always 1. With `center`, the learner is run on
-    the rows minus their running mean (that row included). `average` is the first trial
-    whose weights enter the average, 0 for none. Other parameters are the algorithm's.
+    Weights of rows are relative to the first. The intercept is a feature that is always
+    1. With `center`, the learner is run on the rows minus their running mean (that row
+    included). `average` is the first trial whose weights enter the average, 0 for none.
+    Other parameters are the algorithm's.
     """
 
     def __init__(
@@ -794,6 +814,7 @@ class Model:
         self.fit_intercept = fit_intercept
         self.average = average
         self.mean = [0.0] * n_features
+        self.weights = Weights()
         self.total_weight = 0.0
         # One entry a trial: the row as centred, its weight, its target, the prediction
         # that was charged for, the weights after the trial.
@@ -801,7 +822,10 @@ class Model:
 
     def learn(self, x, y, sample_weight=1.0):
         """Learn from a row of positive weight, return the prediction charged for."""
-        x, sample_weight = [float(x_i) for x_i in x], float(sample_weight)
+        x, sample_weight = (
+            [float(x_i) for x_i in x],
+            self.weights.learned(sample_weight),
+        )
         z = self._centred(x, sample_weight)
         p = self.algorithm.learn(z, y, sample_weight)
 
@@ -813,17 +837,18 @@ class Model:
         self.trials.append((z, sample_weight, y, p, self.algorithm.weights()))
         return p
 
-    def decision_function(self, x, sample_weight=1.0):
+    def decision_function(self, x, sample_weight=None):
         """The prediction of the row, were it the next one; nothing is stored."""
+        sample_weight = self.weights.predicted(sample_weight)
         z = self._centred(x, sample_weight)
         if self._averaging():
             return dot(self._average(), z)
-        return self.algorithm.predict(z, float(sample_weight))
+        return self.algorithm.predict(z, sample_weight)
 
     @property
     def coef(self):
         """Rows of coefficients, one an output, in the units of the rows given."""
-        shrink = self._shrink(1.0)
+        shrink = self._shrink(self.weights.predicted(None))
         weights = self._average() if self._averaging() else self.algorithm.weights()
         return [
             [weights[i][k] * shrink for i in range(self.n_features)]
@@ -833,11 +858,12 @@ class Model:
     @property
     def intercept(self):
         """One intercept an output, in the units of the rows given."""
-        z = self._centred(self.mean, 1.0)
+        c = self.weights.predicted(None)
+        z = self._centred(self.mean, c)
         if self._averaging():
             at_mean = dot(self._average(), z)
         else:
-            at_mean = self.algorithm.at_rest(z)
+            at_mean = self.algorithm.at_rest(z, c)
         return [
             p - sum(c * m for c, m in zip(coef, self.mean, strict=True))
             for p, coef in zip(at_mean, self.coef, strict=True)
@@ -845,7 +871,8 @@ class Model:
 
     @property
     def cumulative_loss(self):
-        return sum(c * self.loss.value(y, p) for _, c, y, p, _ in self.trials)
+        losses = [c * self.loss.value(y, p) for _, c, y, p, _ in self.trials]
+        return self.weights.unit * sum(losses)
 
     @property
     def lambda_(self):
@@ -860,13 +887,13 @@ class Model:
     def comparator_loss(self, coef, intercept):
         """The loss over all trials of a fixed model, on the rows as centred."""
         u = self._comparator(coef, intercept)
-        return sum(c * self.loss.value(y, dot(u, z)) for z, c, y, _, _ in self.trials)
+        losses = [c * self.loss.value(y, dot(u, z)) for z, c, y, _, _ in self.trials]
+        return self.weights.unit * sum(losses)
 
     def regret_bound(self, coef, intercept):
         """The theorem's, with the parameters of the algorithm."""
-        return self.algorithm.regret_bound(
-            self._comparator(coef, intercept), self.trials
-        )
+        u = self._comparator(coef, intercept)
+        return self.weights.unit * self.algorithm.regret_bound(u, self.trials)
 
     def _centred(self, x, sample_weight):
         z = [float(x_i) for x_i in x]

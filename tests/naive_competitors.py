@@ -55,9 +55,9 @@ class Competitor:
         """The prediction of the row, were it the next one; nothing is stored."""
         return dot(self.weights_for(self.scaled(x, sample_weight)), x)
 
-    def at_rest(self, x):
-        """The prediction of a row of weight 1, as intercepts are evaluated."""
-        return self.predict(x, 1.0)
+    def at_rest(self, x, sample_weight):
+        """The prediction of a row, as intercepts are evaluated."""
+        return self.predict(x, sample_weight)
 
     def learn(self, x, y, sample_weight):
         """Learn from a row, return its prediction."""

@@ -14,6 +14,7 @@ the projection of rows to the span of others.
 import math
 
 import numpy as np
+from naive import Weights
 
 __all__ = ["KERNELS", "KernelModel"]
 
@@ -96,9 +97,10 @@ ALGORITHMS = {"dfeg": DFEG, "kernel_gd": KernelGD}
 class KernelModel:
     """Learned row by row.
 
-    A row of weight c is the vector c * phi(x). The intercept is a feature 1, which adds
-    1 to the kernel. `average` is the first trial whose weights enter the average, 0 for
-    none. When `max_support` rows are stored, later ones are projected to their span.
+    A row of weight c, relative to the first, is the vector c * phi(x). The intercept is
+    a feature 1, which adds 1 to the kernel. `average` is the first trial whose weights
+    enter the average, 0 for none. When `max_support` rows are stored, later ones are
+    projected to their span.
     """
 
     def __init__(
@@ -125,6 +127,7 @@ class KernelModel:
         self.gram = []  # their kernels
         self.coef = [[] for _ in range(n_outputs)]
         self.sum_of_coef = [[] for _ in range(n_outputs)]  # at rest, as averaged
+        self.row_weights = Weights()
         # One entry a trial.
         self.squares = []
         self.gradients = []
@@ -132,15 +135,16 @@ class KernelModel:
 
     def learn(self, number, x, y, sample_weight=1.0):
         """Learn from row `number` of positive weight; return what is charged for."""
-        p = self.charged(x, sample_weight)
+        c = self.row_weights.learned(sample_weight)
+        p = self.charged(x, c)
         gradients = self.loss.gradient(y, p)
-        self.squares.append(sample_weight**2 * self.square(x))
+        self.squares.append(c**2 * self.square(x))
         self.gradients.append(gradients)
-        self.losses.append(sample_weight * self.loss.value(y, p))
+        self.losses.append(c * self.loss.value(y, p))
         if any(gradients):
             for place, share in self.places(number, x):
                 for coef, g in pairs(self.coef, gradients):
-                    coef[place] -= sample_weight * g * share
+                    coef[place] -= c * g * share
         if self.averages:
             for total, coef in pairs(self.sum_of_coef, self.at_rest()):
                 total[:] = [a + b for a, b in pairs(total, coef)]
@@ -196,16 +200,16 @@ class KernelModel:
         """Those without a row to predict."""
         return self.weights([*self.squares, 0.0])
 
-    def charged(self, x, sample_weight=1.0, square=None):
+    def charged(self, x, c, square=None):
         """The prediction that the row is charged for, if it is the next."""
         square = self.square(x) if square is None else square
-        weights = self.weights([*self.squares, sample_weight**2 * square])
+        weights = self.weights([*self.squares, c**2 * square])
         return self.combined(weights, x)
 
-    def decision_function(self, x, sample_weight=1.0, square=None):
+    def decision_function(self, x, sample_weight=None, square=None):
         """The prediction of a row, for which another squared norm may be assumed."""
         if not self.averages:
-            return self.charged(x, sample_weight, square)
+            return self.charged(x, self.row_weights.predicted(sample_weight), square)
         return self.combined(self.dual_coef, x)
 
     def combined(self, weights, x):
@@ -229,7 +233,7 @@ class KernelModel:
 
     @property
     def cumulative_loss(self):
-        return math.fsum(self.losses)
+        return self.row_weights.unit * math.fsum(self.losses)
 
     def regret_bound(self, coef, intercept):
         """Against combinations of the stored rows, one an output."""
@@ -242,4 +246,4 @@ class KernelModel:
             u = math.hypot(math.sqrt(max(0.0, square)), intercept[k])
             gradients = [g[k] for g in self.gradients]
             total += self.algorithm.bound(u, self.squares, gradients)
-        return total
+        return self.row_weights.unit * total

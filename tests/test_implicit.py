@@ -261,6 +261,28 @@ def test_sparse_rows_in_a_ball_fold_their_scale(engine):
     assert_allclose(from_sparse.coef_, mean, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("exponent", [-6, -14, -25])
+def test_averages_of_a_ball_after_rows_of_another_size(exponent, engine):
+    """Steps that shrink the old weights to next to nothing: none of them is lost."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), 10.0 * rng.normal(size=40)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    X[:20] *= 10.0**exponent
+    y[:20] *= 10.0**exponent
+    parameters = {"radius": 0.5, "center": False, "fit_intercept": False}
+    averaged = AdaImplicitRegressor(average=True, **parameters)
+    plain = AdaImplicitRegressor(**parameters)
+    total = np.zeros(3)
+    for r in range(40):
+        row = X[r : r + 1], y[r : r + 1]
+        total += plain.partial_fit(*row).coef_
+        averaged.partial_fit(*row)
+        largest = np.abs(total).max() / (r + 1)
+        assert_allclose(
+            averaged.coef_, total / (r + 1), rtol=1e-11, atol=1e-11 * largest
+        )
+
+
 @pytest.mark.parametrize("average", [False, True])
 def test_a_small_scale_goes_into_the_vector(average, engine):
     """Rarely, since that takes a pass over all coordinates."""

@@ -200,7 +200,7 @@ def learn(case, model, X, y, sample_weight, order=None):
     plain_targets = case.reference_targets(y)
     for number in range(len(y)) if order is None else order:
         x, c = X[number].tolist(), float(sample_weight[number])
-        predictions.append(model.decision_function(x, c or 1.0))
+        predictions.append(model.decision_function(x, c or None))
         if c > 0.0:
             model.learn(int(number), x, plain_targets[number], c)
     return predictions

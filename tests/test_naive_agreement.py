@@ -32,7 +32,7 @@ def learn(case, model, X, y, sample_weight):
         X, case.reference_targets(y), sample_weight, strict=True
     ):
         # Only an average predicts with anything but what the algorithm is charged for.
-        predictions.append(model.decision_function(x, weight or 1.0))
+        predictions.append(model.decision_function(x, weight or None))
         if weight > 0.0:
             model.learn(x, target, weight)
     return np.array(predictions)

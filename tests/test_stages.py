@@ -16,6 +16,7 @@ from sklearn_scinol.engines.protocol import (
     CSRRows,
     DenseRows,
     Hedge,
+    RowWeights,
     State,
 )
 from sklearn_scinol.learners import AdaOGD, ScInOL2
@@ -48,6 +49,11 @@ def stream(n=30, seed=0):
     X = rng.normal(1.0, 2.0, size=(n, 4)) * [1e-3, 1.0, 50.0, 1e4]
     X[rng.random(X.shape) < 0.4] = 0.0
     return X, rng.choice([0.0, 0.3, 1.0, 4.0], size=n)
+
+
+def of_rows(c):
+    """Weights; those of 0 are predicted at weight 1."""
+    return RowWeights(c, np.where(c > 0.0, c, 1.0))
 
 
 def as_rows(X):
@@ -84,7 +90,8 @@ def learned(loops, X, c, center, scale, container=np.array):
     for rows in np.split(np.arange(len(c)), [11]):
         chunk = container(X[rows])
         transform.arrange(sparse.issparse(chunk))
-        Z.append(as_array(transform.learn(loops, as_rows(chunk), c[rows]), chunk))
+        weights = of_rows(c[rows])
+        Z.append(as_array(transform.learn(loops, as_rows(chunk), weights), chunk))
     return transform, np.vstack(Z)
 
 
@@ -114,7 +121,7 @@ def test_new_rows_are_transformed_and_not_learned(center, scale, container, loop
     new, _ = stream(8, seed=1)
     transform, _ = learned(loops, X, c, center, scale, container)
     before = transform.moments.copy()
-    Z = transform.transform(container(new))
+    Z = transform.transform(container(new), 1.0)
     Z = Z.toarray() if sparse.issparse(Z) else Z
     for z, x in zip(Z, new, strict=True):
         expected = transformed(x, X, c, 1.0, center, scale)
@@ -132,9 +139,9 @@ def test_coefficients_for_raw_rows(center, scale, container, loops):
     b = np.array([0.3, -4.0])
     mean, variance = moments(X, c)
     near = mean + 1e-7 * np.sqrt(variance) * np.random.default_rng(2).normal(size=4)
-    of_raw, intercept = transform.to_raw(w, b)
+    of_raw, intercept = transform.to_raw(w, b, 1.0)
     for x in mean, near:
-        expected = transform.transform(x[np.newaxis])[0] @ w.T + b
+        expected = transform.transform(x[np.newaxis], 1.0)[0] @ w.T + b
         assert_allclose(of_raw @ x + intercept, expected, rtol=1e-10)
 
 
@@ -144,10 +151,10 @@ def test_nothing_to_do(loops):
     rows = as_rows(X)
     assert transform.is_identity
     assert transform.state() is None
-    assert transform.learn(loops, rows, c) is rows
-    assert_array_equal(transform.transform(X), X)
+    assert transform.learn(loops, rows, of_rows(c)) is rows
+    assert_array_equal(transform.transform(X, 1.0), X)
     w, b = np.ones((2, 4)), np.ones(2)
-    for raw, given in zip(transform.to_raw(w, b), (w, b), strict=True):
+    for raw, given in zip(transform.to_raw(w, b, 1.0), (w, b), strict=True):
         assert_array_equal(raw, given)
 
 
@@ -168,13 +175,15 @@ def test_merged_moments_are_those_of_all_rows(center, scale, container, n_first,
     assert_array_equal(other.moments, before[0])
     assert other.weight_sum == before[1]
     assert_allclose(merged.weight_sum, whole.weight_sum)
-    assert_allclose(merged.transform(rest), whole.transform(rest), rtol=1e-10)
+    expected = whole.transform(rest, 1.0)
+    assert_allclose(merged.transform(rest, 1.0), expected, rtol=1e-10)
 
     chunk = container(rest)
     of_merged, of_whole = [], []
     for transform, kept in (merged, of_merged), (whole, of_whole):
         transform.arrange(sparse.issparse(chunk))
-        kept.append(as_array(transform.learn(loops, as_rows(chunk), c_rest), chunk))
+        learned_rows = transform.learn(loops, as_rows(chunk), of_rows(c_rest))
+        kept.append(as_array(learned_rows, chunk))
     assert_allclose(of_merged, of_whole, rtol=1e-10, atol=1e-12)
 
 
@@ -186,7 +195,7 @@ def test_rows_that_are_dense_and_sparse_in_turn(loops):
         is_sparse = rows[0] in (7, 20)
         chunk = sparse.csr_array(X[rows]) if is_sparse else X[rows]
         transform.arrange(is_sparse)
-        transform.learn(loops, as_rows(chunk), c[rows])
+        transform.learn(loops, as_rows(chunk), of_rows(c[rows]))
     mean, variance = moments(X, c)
     of_transform = transform.mean_and_variance()
     assert_allclose(of_transform[0], mean, rtol=1e-12)
@@ -203,8 +212,8 @@ def test_location_and_scale_of_targets(unit_free, loops):
     c[:3] = 0.0, 0.3, 1.0
     transform = TargetTransform(2, unit_free=unit_free)
     scales = [
-        transform.learn(loops, y[:9], c[:9]),
-        transform.learn(loops, y[9:], c[9:]),
+        transform.learn(loops, y[:9], of_rows(c[:9])),
+        transform.learn(loops, y[9:], of_rows(c[9:])),
     ]
     offset, deviation, slope = map(np.vstack, zip(*scales, strict=True))
     for r in range(20):
@@ -276,7 +285,7 @@ def model_part(model):
 
 
 def block_of(targets, c):
-    return Block(DenseRows(np.empty((len(c), 0))), None, targets, c, None)
+    return Block(DenseRows(np.empty((len(c), 0))), None, targets, of_rows(c), None)
 
 
 def test_losses_of_outputs_on_their_own(loops):

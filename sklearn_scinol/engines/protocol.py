@@ -17,6 +17,7 @@ __all__ = [
     "Engine",
     "Hedge",
     "Moments",
+    "RowWeights",
     "State",
     "TargetScale",
     "Task",
@@ -35,6 +36,13 @@ class CSRRows(NamedTuple):
     data: np.ndarray  # float64
     indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
     indptr: np.ndarray  # int32
+
+
+class RowWeights(NamedTuple):
+    """Weights of rows, see models/weights.py."""
+
+    given: np.ndarray  # (n,), of their losses; rows of weight 0 are not learned
+    relative: np.ndarray  # (n,), to the stream's first; positive for all rows
 
 
 class TargetScale(NamedTuple):
@@ -86,7 +94,7 @@ class Block(NamedTuple):
     rows: tuple  # DenseRows or CSRRows
     moments: tuple | None  # Moments, which learn and transform each row before; or None
     targets: np.ndarray  # (n, K), or (n,) indices of classes for a joint loss
-    sample_weight: np.ndarray  # (n,)
+    weights: tuple  # RowWeights
     target_scale: tuple | None  # TargetScale, if the target is standardised
 
 
@@ -134,7 +142,7 @@ class Hedge(NamedTuple):
 class Engine(Protocol):
     """The functions of a module that runs the loops."""
 
-    def transform_rows(self, moments, rows, sample_weight):
+    def transform_rows(self, moments, rows, weights):
         """Centre and scale rows by the running moments, which learn each row first.
 
         Parameters
@@ -142,14 +150,14 @@ class Engine(Protocol):
         moments : Moments
             Changed.
         rows : DenseRows or CSRRows
-        sample_weight : ndarray of shape (n,)
+        weights : RowWeights
 
         Returns
         -------
         rows : DenseRows or CSRRows
         """
 
-    def transform_targets(self, moments, y, sample_weight, unit_free):
+    def transform_targets(self, moments, y, weights, unit_free):
         """Running location and scale of targets, before each row.
 
         Parameters
@@ -157,7 +165,7 @@ class Engine(Protocol):
         moments : Moments
             Mean and variance, of shape (2, K). Changed.
         y : ndarray of shape (n, K)
-        sample_weight : ndarray of shape (n,)
+        weights : RowWeights
         unit_free : bool
             Whether derivatives of the loss have no unit; else they have the target's.
 
@@ -206,7 +214,7 @@ class Engine(Protocol):
         -------
         losses : ndarray of shape (n, K), or (n, 1) for a joint loss
         total : float
-            The weighted sum of all losses, added to `total` one by one.
+            The sum of all losses by their given weights, added to `total` one by one.
         all_finite : bool
             Whether the predictions are.
         """

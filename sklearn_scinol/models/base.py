@@ -8,6 +8,7 @@ import numpy as np
 
 from ..engines.protocol import Answers, State, Task
 from ..learners.interface import traits
+from .weights import WeightScale
 
 __all__ = ["BLOCK_ROWS", "Learned", "Model", "OnlineModel", "ordered_blocks"]
 
@@ -133,10 +134,10 @@ def ordered_blocks(n, size, order=None):
         yield rows if order is None else order[rows]
 
 
-def weights_of(rows, n, sample_weight):
-    """Weights of `n` rows, which are ones where none are given."""
+def given_weights(rows, n, sample_weight):
+    """Weights of `n` rows, or their number where none are given."""
     if sample_weight is None:
-        return np.ones(n)
+        return n
     return np.require(sample_weight[rows], np.float64, ["C", "W"])
 
 
@@ -162,6 +163,7 @@ class OnlineModel(Model):
         What the learner keeps for all coordinates of an output, if anything.
     clock : ndarray of shape (2, n_outputs)
         See :mod:`.learners.bases.averaging`.
+    weight_scale : WeightScale
     """
 
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
@@ -173,6 +175,7 @@ class OnlineModel(Model):
         shared = [*learner.initial_shared()] if self.traits.by_row else []
         self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
         self.clock = np.zeros((2, n_outputs))
+        self.weight_scale = WeightScale()
 
     @property
     def traits(self):
@@ -198,6 +201,11 @@ class OnlineModel(Model):
     def row_scale(self):
         """What rows are multiplied by for the learner, so that its loss is the loss."""
         return self.lipschitz
+
+    @property
+    def scale_of_predicted(self):
+        """What rows that are only predicted are multiplied by for the learner."""
+        return self.row_scale * self.weight_scale.smallest
 
     @property
     def task(self):
@@ -238,3 +246,9 @@ class OnlineModel(Model):
     def _factor_at_rest(self):
         """The same for each output, but without a row."""
         return self._factor(0.0) * np.ones(self.n_outputs)
+
+    def _bound(self, s, u, first):
+        """Bound on the regret against the vectors `u`, from the learner's state."""
+        with np.errstate(all="ignore"):
+            bounds = self.learner.regret_bound(s, self.shared_state(), u, self.t, first)
+        return float(bounds.sum()) * (self.weight_scale.unit or 1.0)

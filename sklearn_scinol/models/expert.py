@@ -4,7 +4,7 @@ import numpy as np
 
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Block
+from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
 from .base import ordered_blocks
 from .linear import LinearModel
@@ -59,7 +59,7 @@ class Expert:
     def what_it_cost(self, charged, block, weight):
         """What it said of a block that it learned, and losses of the mixture's kind."""
         model = self.estimator._model
-        loss = (charged.losses.sum(axis=1) * block.sample_weight).sum()
+        loss = (charged.losses.sum(axis=1) * block.weights.given).sum()
         self.estimator._record(model.cumulative_loss - loss, weight)
         if not charged.all_finite:
             self._refuse()
@@ -89,7 +89,8 @@ class Expert:
             answer = np.concatenate(answers)
         y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
         y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
-        block = Block((), None, y, np.ones(len(y)), None)
+        ones = np.ones(len(y))
+        block = Block((), None, y, RowWeights(ones, ones), None)
         return answer, self._losses(answer, block)
 
     def answer_transformed(self, Z):
@@ -165,7 +166,7 @@ def learn_block(experts, block):
     """Learn a block of transformed rows with experts that make a team."""
     engine = get_engine(get_config()["engine"])
     models = [expert.estimator._model for expert in experts]
-    weight = block.sample_weight.sum()
+    weight = block.weights.given.sum()
     all_charged = LinearModel.learn_team(engine, models, block)
     return [
         (expert, *expert.what_it_cost(charged, block, weight))

@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Block, Combination
+from ..engines.protocol import Block, Combination, RowWeights
 from ..losses import as_targets
-from .base import Learned, OnlineModel, weights_of
+from .base import Learned, OnlineModel, given_weights
 from .growing import GrowingArray, GrowingSparseArray
 
 __all__ = ["Kernel", "KernelModel"]
@@ -145,6 +145,7 @@ class KernelModel(OnlineModel):
         other = copy(self)
         other.shared, other.clock = self.shared.copy(), self.clock.copy()
         other.coef_sums = deepcopy(self.coef_sums)
+        other.weight_scale = copy(self.weight_scale)
         if self.max_support is None and self.kernel is not None:
             other.coef = self.coef.checkpoint()
         else:  # learning may change those of rows that are stored already
@@ -160,8 +161,9 @@ class KernelModel(OnlineModel):
         self._arrange(X, again)
         for rows in self._blocks(X, order):
             targets = as_targets(y[rows], self.loss, self.n_outputs)
-            c = weights_of(rows, len(targets), sample_weight)
-            block, answers = Block((), None, targets, c, None), self._answers(len(c))
+            n = len(targets)
+            weights = self.weight_scale.enter(given_weights(rows, n, sample_weight))
+            block, answers = Block((), None, targets, weights, None), self._answers(n)
             self._learn_block(engine, X, rows, block, answers)
             _, all_finite = self._suffer(engine, block, answers.predictions)
             yield Learned(rows, answers.said, all_finite)
@@ -202,13 +204,12 @@ class KernelModel(OnlineModel):
         while start < len(numbers):  # twice where the last room is taken
             part = slice(start, None)
             with np.errstate(all="ignore"):
+                weights = RowWeights(*(each[part] for each in block.weights))
                 start += self._learn_rows(
                     engine,
                     Z[part],
                     numbers[part],
-                    Block(
-                        (), None, block.targets[part], block.sample_weight[part], None
-                    ),
+                    Block((), None, block.targets[part], weights, None),
                     type(answers)(*(a if a is None else a[part] for a in answers)),
                 )
 
@@ -303,7 +304,8 @@ class KernelModel(OnlineModel):
                 if self.averages:
                     p[rows] = k @ self._weights()
                 else:
-                    p[rows] = (k @ self.coef.rows) * self._factor(self._squares(Z, k))
+                    q = self.scale_of_predicted**2 * self._squares(Z, k)
+                    p[rows] = (k @ self.coef.rows) * self._factor(q)
         return p
 
     def _squares(self, Z, k):
@@ -348,8 +350,4 @@ class KernelModel(OnlineModel):
         -------
         bound : float
         """
-        with np.errstate(all="ignore"):
-            bounds = self.learner.regret_bound(
-                None, self.shared_state(), norms[:, np.newaxis], self.t, None
-            )
-        return float(bounds.sum())
+        return self._bound(None, norms[:, np.newaxis], None)

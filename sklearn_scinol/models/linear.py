@@ -17,8 +17,8 @@ from .base import (
     LARGEST_TAME,
     Learned,
     OnlineModel,
+    given_weights,
     ordered_blocks,
-    weights_of,
 )
 
 __all__ = ["LinearModel"]
@@ -150,11 +150,11 @@ class LinearModel(OnlineModel):
     def block(self, engine, X, y, sample_weight, rows):
         """A block of rows for the engine, which lets the features' transform learn."""
         y = as_targets(y[rows], self.loss, self.n_outputs)
-        c = weights_of(rows, len(y), sample_weight)
+        weights = self.weight_scale.enter(given_weights(rows, len(y), sample_weight))
         scale = None
         if self.target is not None:
-            scale = self.target.learn(engine, y, c)
-        return Block(self.rows(X, rows), self.features.state(), y, c, scale)
+            scale = self.target.learn(engine, y, weights)
+        return Block(self.rows(X, rows), self.features.state(), y, weights, scale)
 
     def learn_block(self, engine, block):
         """Learn from a block; return what was said and what it cost."""
@@ -172,7 +172,7 @@ class LinearModel(OnlineModel):
     @staticmethod
     def learn_team(engine, models, block):
         """Learn with several models of a team; see :meth:`learn_block`."""
-        answers = [model._answers(len(block.sample_weight)) for model in models]
+        answers = [model._answers(len(block.weights.given)) for model in models]
         states = [
             model._state(model.fields, model.arrays, model.first) for model in models
         ]
@@ -231,8 +231,10 @@ class LinearModel(OnlineModel):
         fields, first = self.fields[:, :, columns], self.first[columns]
         moments = self.features.moments[:, touched]
         numbers = self.t, self.cumulative_loss, self.features.weight_sum
-        small = {"shared": self.shared.copy(), "clock": self.clock.copy()}
-        small["target"] = deepcopy(self.target)
+        small = {
+            name: deepcopy(vars(self)[name])
+            for name in ("shared", "clock", "target", "weight_scale")
+        }
 
         def restore():
             vars(self).update(small)
@@ -253,7 +255,7 @@ class LinearModel(OnlineModel):
     def transform(self, X):
         """Rows as the learner sees them."""
         with np.errstate(all="ignore"):
-            return self.features.transform(X)
+            return self.features.transform(X, self.weight_scale.smallest)
 
     def decision_of_transformed(self, Z):
         """Predictions of rows that are transformed."""
@@ -277,11 +279,11 @@ class LinearModel(OnlineModel):
         w, b = self._vectors()
         squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
         q = np.asarray(squares.sum(axis=1)).reshape(-1, 1) + self.fit_intercept
-        return (Z @ w.T + b) * self._factor(self.row_scale**2 * q)
+        return (Z @ w.T + b) * self._factor(self.scale_of_predicted**2 * q)
 
     def _predict_reached(self, Z):
         """Rows within reach share their weights; entries beyond have their own."""
-        scale, s, t = self.row_scale, self.state(), self.t + 1
+        scale, s, t = self.scale_of_predicted, self.state(), self.t + 1
         is_sparse = sparse.issparse(Z)
         if is_sparse:
             entries = sparse.coo_array(Z)
@@ -332,7 +334,7 @@ class LinearModel(OnlineModel):
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
         i = (slice(None), self.n_features)
-        return self.learner.weight(self.state(), i, self.row_scale, self.t + 1)
+        return self.learner.weight(self.state(), i, self.scale_of_predicted, self.t + 1)
 
     def _averaged_weights(self):
         total, last = self.fields[-2:]
@@ -349,7 +351,7 @@ class LinearModel(OnlineModel):
         intercept : ndarray of shape (n_outputs,)
         """
         with np.errstate(all="ignore"):
-            w, b = self.features.to_raw(*self._weights())
+            w, b = self.features.to_raw(*self._weights(), self.weight_scale.smallest)
             if self.target is not None:
                 w = np.sqrt(self.target.moments[1])[:, np.newaxis] * w
                 b = self.target.to_raw(b)
@@ -368,8 +370,4 @@ class LinearModel(OnlineModel):
         bound : float
         """
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
-        with np.errstate(all="ignore"):
-            bounds = self.learner.regret_bound(
-                self.state(), self.shared_state(), u, self.t, self.first
-            )
-        return float(bounds.sum())
+        return self._bound(self.state(), u, self.first)

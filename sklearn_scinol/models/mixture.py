@@ -15,7 +15,7 @@ from ..engines import get_engine
 from ..engines.protocol import Block
 from ..losses import as_targets
 from .adahedge import AdaHedge
-from .base import Learned, Model, ordered_blocks, weights_of
+from .base import Learned, Model, given_weights, ordered_blocks
 from .curves import point_after
 from .expert import (
     CHUNK_ROWS,
@@ -26,6 +26,7 @@ from .expert import (
     learn_rows,
 )
 from .meaning import Meaning
+from .weights import WeightScale
 
 __all__ = ["MixtureModel"]
 
@@ -76,6 +77,7 @@ class MixtureModel(Model):
         self.hedges = [AdaHedge(len(estimators)) for _ in range(n_hedges)]
         self.points = []
         self.curve = []
+        self.weight_scale = WeightScale()
         self.has_begun = False
 
     # Learning.
@@ -93,17 +95,19 @@ class MixtureModel(Model):
                 expert.shared_model.arrange(X)
         with self._workers() as run:
             for rows in self._blocks(X, order):
-                shared = _SharedBlock(engine, X, y, sample_weight, rows)
+                shared = _SharedBlock(
+                    engine, X, y, sample_weight, rows, self.weight_scale
+                )
                 calls = self._calls(shared, labels, sample_weight)
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
                 self._share_transforms(X)
-                targets, c = shared.targets(self), shared.sample_weight
-                weights = self._learn_weights(losses, c)
+                targets = shared.targets(self)
+                weights = self._learn_weights(losses, shared.weights.given)
                 answers = np.stack(answers)
                 weights = np.ascontiguousarray(weights)
                 predictions = engine.mix(self.meaning.kind, answers, weights)
-                block = Block((), None, targets, c, None)
+                block = Block((), None, targets, shared.weights, None)
                 _, all_finite = self._suffer(engine, block, predictions)
                 yield Learned(rows, predictions, all_finite)
 
@@ -139,12 +143,13 @@ class MixtureModel(Model):
         return results
 
     def _share_transforms(self, X):
-        """Let models that see rows in the same way have one transform."""
+        """Let models share weights, and transforms where they see rows alike."""
         features, targets = {}, {}
         for expert in self.experts:
             model = expert.shared_model
             if model is None:
                 continue
+            model.weight_scale = self.weight_scale
             key = model.features.kind, model.learns_sparse(X)
             model.features = features.setdefault(key, model.features)
             if model.target is not None:
@@ -260,10 +265,10 @@ def _call(config, sklearn_config, function, experts, arguments):
 class _SharedBlock:
     """A block of rows for several models: what they share is made once."""
 
-    def __init__(self, engine, X, y, sample_weight, rows):
+    def __init__(self, engine, X, y, sample_weight, rows, scale):
         self.engine, self.X, self.rows = engine, X, rows
         self.y = y[rows]
-        self.sample_weight = weights_of(rows, len(self.y), sample_weight)
+        self.weights = scale.enter(given_weights(rows, len(self.y), sample_weight))
         self._made = {}
 
     def of(self, model):
@@ -273,7 +278,7 @@ class _SharedBlock:
         scale = None
         if model.target is not None:
             scale = self._once(id(model.target), self._target_scale, model)
-        return Block(transformed, None, y, self.sample_weight, scale)
+        return Block(transformed, None, y, self.weights, scale)
 
     def _once(self, key, make, model):
         if key not in self._made:
@@ -289,7 +294,7 @@ class _SharedBlock:
 
     def _transformed(self, model):
         rows = model.rows(self.X, self.rows)
-        return model.features.learn(self.engine, rows, self.sample_weight)
+        return model.features.learn(self.engine, rows, self.weights)
 
     def _target_scale(self, model):
-        return model.target.learn(self.engine, self.targets(model), self.sample_weight)
+        return model.target.learn(self.engine, self.targets(model), self.weights)

@@ -75,7 +75,7 @@ class FeatureTransform:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center))
 
-    def learn(self, engine, rows, sample_weight):
+    def learn(self, engine, rows, weights):
         """Learn from rows in order, and transform each.
 
         Parameters
@@ -83,8 +83,7 @@ class FeatureTransform:
         engine : Engine
         rows : DenseRows or CSRRows
             Sparse ones only without centring.
-        sample_weight : ndarray of shape (n,)
-            Rows of weight 0 are transformed as if they had weight 1, and not learned.
+        weights : RowWeights
 
         Returns
         -------
@@ -92,16 +91,16 @@ class FeatureTransform:
         """
         if self.is_identity:
             return rows
-        return engine.transform_rows(self.state(), rows, sample_weight)
+        return engine.transform_rows(self.state(), rows, weights)
 
-    def transform(self, X):
+    def transform(self, X, weight):
         """Rows as the learner sees them, without learning.
-
-        Each takes part, at weight 1, in the moments that it is transformed with.
 
         Parameters
         ----------
         X : ndarray or CSR array of shape (n, n_features)
+        weight : float
+            With which each takes part in the moments that it is transformed with.
 
         Returns
         -------
@@ -111,22 +110,24 @@ class FeatureTransform:
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
                 if self.scale:
-                    Z.data *= self._inverse_deviations(Z.data, Z.indices)
+                    Z.data *= self._inverse_deviations(Z.data, weight, Z.indices)
                 return Z
             X = X.toarray()
         Z = X.astype(np.float64, copy=False)
         if not self.center:
-            return Z * self._inverse_deviations(Z) if self.scale else Z
-        factors = self._inverse_deviations(Z) if self.scale else 1.0
-        return (Z - self.moments[0]) * self._shares[1] * factors
+            return Z * self._inverse_deviations(Z, weight) if self.scale else Z
+        factors = self._inverse_deviations(Z, weight) if self.scale else 1.0
+        return (Z - self.moments[0]) * self._shares(weight)[1] * factors
 
-    def to_raw(self, w, b):
+    def to_raw(self, w, b, weight):
         """Coefficients for raw rows, from those for transformed ones.
 
         Parameters
         ----------
         w : ndarray of shape (n_outputs, n_features)
         b : ndarray of shape (n_outputs,)
+        weight : float
+            That of the rows, see :meth:`transform`.
 
         Returns
         -------
@@ -135,9 +136,9 @@ class FeatureTransform:
         """
         if self.scale:
             # Of a row at the mean: others take part in their standard deviation.
-            w = w * self._inverse_deviations(self.mean_and_variance()[0])
+            w = w * self._inverse_deviations(self.mean_and_variance()[0], weight)
         if self.center:
-            w = w * self._shares[1]
+            w = w * self._shares(weight)[1]
             b = b - w @ self.moments[0]
         return w, b
 
@@ -167,10 +168,9 @@ class FeatureTransform:
         self.moments = np.stack(merged)
         self.weight_sum = total
 
-    @property
-    def _shares(self):
-        """Those of a row of weight 1 in its own moments, and of all rows before."""
-        return 1.0 / (self.weight_sum + 1.0), self.weight_sum / (self.weight_sum + 1.0)
+    def _shares(self, weight):
+        """Those of a row in its own moments, and of all rows before."""
+        return moments.enter(self.weight_sum, weight, False)[1:]
 
     def mean_and_variance(self, features=...):
         """Means and variances of all rows so far, zeros that wait included."""
@@ -180,8 +180,10 @@ class FeatureTransform:
             variance = moments.moved_variance(variance, *shares, -mean)
             return moments.moved_mean(mean, shares[0], -mean), variance
 
-    def _inverse_deviations(self, values, features=...):
+    def _inverse_deviations(self, values, weight, features=...):
         """What values of features are multiplied by; each counts for itself."""
         mean, variance = self.mean_and_variance(features)
-        variance = moments.moved_variance(variance, *self._shares, values - mean)
+        variance = moments.moved_variance(
+            variance, *self._shares(weight), values - mean
+        )
         return moments.inverse_deviation(variance)

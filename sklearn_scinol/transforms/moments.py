@@ -62,13 +62,10 @@ def shares_of_waiting(weight_sum, recorded):
 
 
 @portable
-def enter(weight_sum, c):
+def enter(weight_sum, c, learns):
     """Sum of the weights with a row of weight `c`; shares of the row and of the past.
 
-    A row of weight 0 has the shares of one of weight 1, and is no part of the sum.
+    A row that is not learned has shares as well, and is no part of the sum.
     """
-    if c > 0.0:
-        total = weight_sum + c
-        return total, c / total, weight_sum / total
-    total = weight_sum + 1.0
-    return weight_sum, 1.0 / total, weight_sum / total
+    total = weight_sum + c
+    return total if learns else weight_sum, c / total, weight_sum / total

@@ -43,15 +43,14 @@ class TargetTransform:
         self.moments = np.require(self.moments, requirements=["C", "W", "E"])
         self.weight_sum = np.require(self.weight_sum, requirements=["W", "E"])
 
-    def learn(self, engine, y, sample_weight):
+    def learn(self, engine, y, weights):
         """Learn from targets in order.
 
         Parameters
         ----------
         engine : Engine
         y : ndarray of shape (n, n_outputs)
-        sample_weight : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
+        weights : RowWeights
 
         Returns
         -------
@@ -59,7 +58,7 @@ class TargetTransform:
             Of each row, before its target.
         """
         state = Moments(self.moments, self.weight_sum, True)
-        return engine.transform_targets(state, y, sample_weight, self.unit_free)
+        return engine.transform_targets(state, y, weights, self.unit_free)
 
     def to_raw(self, p):
         """Predictions in the target's unit, from those of the learner.

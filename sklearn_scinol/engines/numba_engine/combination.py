@@ -59,9 +59,8 @@ def _loop(learner, loss, *, average):
         dots = np.empty(n_outputs)
         r = 0
         while r < n and room > 0:
-            c = block.sample_weight[r]
-            learns = c > 0.0
-            scale = task.row_scale * (c if learns else 1.0)
+            learns = block.weights.given[r] > 0.0
+            scale = task.row_scale * block.weights.relative[r]
             q = scale * scale * _portable.larger(gram[r, r], 0.0)
             for k in range(n_outputs):
                 dots[k] = values[k, r]
@@ -99,8 +98,9 @@ def _loop(learner, loss, *, average):
             if average and t > task.averaging_starts:
                 for k in range(n_outputs):
                     at_rest = learner.factor(shared, k, 0.0, t + 1.0)
-                    if averaging.tick(clock, k, at_rest):
+                    if averaging.must_restart(clock, k, at_rest):
                         restart(combination, increments, sum_increments, clock, k)
+                    averaging.tick(clock, k, at_rest)
             r += 1
         return r, t
 

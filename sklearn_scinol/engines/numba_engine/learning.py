@@ -53,7 +53,7 @@ def learn_team(tasks, states, block, answers):
         shared=np.concatenate([state.shared for state in states], axis=1),
         clock=np.concatenate([state.clock for state in states], axis=1),
     )
-    n = len(block.sample_weight)
+    n = len(block.weights.given)
     said = Answers(np.empty((n, team.fields.shape[1])), None)
     learners = tuple(task.learner for task in tasks)
     task = tasks[0]._replace(learner=learners)
@@ -84,7 +84,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
     dense = isinstance(block.rows, DenseRows)
     moments = block.moments
     if not dense and moments is not None:
-        rows = transform_rows(moments, block.rows, block.sample_weight)
+        rows = transform_rows(moments, block.rows, block.weights)
         block, moments = block._replace(rows=rows), None
     fields, m = state.fields, state.first.size
     if not dense:
@@ -116,7 +116,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
             *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
             *(moments or NO_MOMENTS),
             block.targets,
-            block.sample_weight,
+            block.weights,
             block.target_scale or NO_SCALE,
             n_outputs if n_own is None else n_own,
         ),
@@ -186,12 +186,14 @@ def _loop(
         state, block = borrowed(state), borrowed(block)
         answers, scratch = borrowed(answers), borrowed(scratch)
         loss, fit_intercept = task.loss, task.fit_intercept
+        starts = task.averaging_starts
         learner = member(task.learner, 0)
         s, shared, clock, first = state.s, state.shared, state.clock, state.first
         own_s = registers(s)
         fields, at = state.fields, scratch.at
         X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
-        y, sample_weight = block.targets, block.sample_weight
+        y, given = block.targets, block.weights.given
+        relative = block.weights.relative
         moments, weight_sum = block.moments, block.weight_sum[0]
         offset, deviation, slope = block.target_scale
         predictions = answers.predictions
@@ -205,7 +207,7 @@ def _loop(
         dots = np.empty(n_outputs)
         any_unseen = keeps_first and (not dense or first.min() == 0.0)
         start, nnz, share, past = 0, X.shape[1], 0.0, 0.0
-        n, last = sample_weight.size, first.size - 1  # the intercept's coordinate
+        n, last = given.size, first.size - 1  # the intercept's coordinate
         scale_before, t_before = 0.0, t + 1.0
         if overlaps:
             # Before the first row comes one of zeros, which teaches nothing. After the
@@ -214,10 +216,9 @@ def _loop(
             w[:] = 0.0
         for number in range(n + (overlaps and n > 0)):
             r = min(number, n - 1)
-            c = sample_weight[r] if number < n else 0.0
-            learns = c > 0.0
+            c, learns = relative[r], number < n and given[r] > 0.0
             t += 1.0
-            row_scale = task.row_scale * (c if learns and weight_in_row else 1.0)
+            row_scale = task.row_scale * (c if weight_in_row else 1.0)
             if not dense:
                 start = indptr[r]
                 nnz = indptr[r + 1] - start
@@ -225,7 +226,7 @@ def _loop(
                     x[j] = data[start + j]
                     at[j] = indices[start + j]
             elif keeps_weight_sum:
-                weight_sum, share, past = enter(weight_sum, c)
+                weight_sum, share, past = enter(weight_sum, c, learns)
             m = nnz + fit_intercept
             if fit_intercept:
                 x[nnz] = 1.0
@@ -297,7 +298,7 @@ def _loop(
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
                 predictions[r, k] = dots[k] * factor(one, shared, k, q, t)
-            row = parts.Row(r, m, c, row_scale, q, t)
+            row = parts.Row(r, m, c, learns, row_scale, q, t)
             if standard_target:
                 for k in range(n_outputs):
                     k_own = own[k] if team else k
@@ -341,14 +342,16 @@ def _loop(
                         one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
                         store(own_s, s, (k, place(at, j)))
             for k in range(n_outputs):
-                restarts = False
-                if average and t > task.averaging_starts:
-                    at_rest = factor(learner, shared, k, 0.0, t + 1.0)
-                    restarts = averaging.tick(clock, k, at_rest)
                 one = member(task.learner, of_learner[k])
                 taken = take_scale(one, shared, k)
+                ticks, restarts, at_rest = average and t > starts, False, 1.0
+                if ticks:
+                    at_rest = factor(one, shared, k, 0.0, t + 1.0)
+                    restarts = averaging.must_restart(clock, k, at_rest)
                 if restarts or taken != 1.0:
                     pass_over(one, state, k, taken, t, average)
+                if ticks:
+                    averaging.tick(clock, k, at_rest)
         if keeps_weight_sum:
             block.weight_sum[0] = weight_sum
             if scale:

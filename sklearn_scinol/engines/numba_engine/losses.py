@@ -17,19 +17,19 @@ def charge(loss, block, predictions, total):
     losses = np.empty((n, 1 if loss.joint else n_outputs))
     loop = _loop(type(loss))
     total, all_finite = loop(
-        loss, block.targets, predictions, losses, block.sample_weight, total
+        loss, block.targets, predictions, losses, block.weights.given, total
     )
     return losses, float(total), bool(all_finite)
 
 
 @exact
-def running_total(losses, sample_weight, total):
+def running_total(losses, weights, total):
     """One by one, so that the sum does not depend on where blocks begin."""
     for r in range(losses.shape[0]):
         of_row = 0.0
         for k in range(losses.shape[1]):
             of_row += losses[r, k]
-        total += sample_weight[r] * of_row
+        total += weights[r] * of_row
     return total
 
 
@@ -38,7 +38,7 @@ def _loop(loss):
     joint = loss.joint
     digest = source_digest(loss)
 
-    def charge(loss, y, predictions, losses, sample_weight, total):
+    def charge(loss, y, predictions, losses, weights, total):
         digest  # noqa: B018 - see source_digest
         y, predictions = borrowed(y), borrowed(predictions)
         if joint:
@@ -51,7 +51,7 @@ def _loop(loss):
         n_finite = 0
         for p in predictions.ravel():
             n_finite += np.isfinite(p)
-        total = running_total(losses, sample_weight, total)
+        total = running_total(losses, weights, total)
         return total, n_finite == predictions.size
 
     return compiled(charge, classes=(loss,))

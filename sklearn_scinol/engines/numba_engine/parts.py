@@ -30,7 +30,7 @@ class Input(NamedTuple):
     weight_sum: np.ndarray
     center: bool
     targets: np.ndarray
-    sample_weight: np.ndarray
+    weights: tuple  # RowWeights
     target_scale: tuple  # TargetScale
     n_own: int  # number of outputs of a learner, of which there may be a team
 
@@ -50,7 +50,8 @@ class Row(NamedTuple):
 
     r: int  # its place in the block
     m: int  # number of its coordinates
-    c: float  # its weight
+    c: float  # its weight, relative to the stream's first
+    learns: bool  # whether it is to be learned
     scale: float  # what it is multiplied by for the learner
     q: float  # sum of the squares of its coordinates, or what the learner takes for it
     t: float  # its number in the stream
@@ -161,7 +162,7 @@ def average_row(task, state, scratch, row, answers, target_scale, place):
             at_rest = task.learner.weight(state.s, (k, i), 0.0, row.t)
             clock = state.clock[0, k]
             sums[j] = averaging.sum_before(total, last, i, at_rest, clock)
-            if row.c > 0.0:
+            if row.learns:
                 averaging.record_sum(total, last, i, sums[j], clock)
         p = 0.0
         for j in range(row.m):  # on its own: `total` and `last` are neighbours

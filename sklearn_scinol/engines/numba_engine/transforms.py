@@ -34,18 +34,16 @@ def transformed(moments, j, x, share, past, learns, center, scale):
     return z
 
 
-def transform_rows(moments, rows, sample_weight):
+def transform_rows(moments, rows, weights):
     """Centre and scale rows: see the protocol."""
     if isinstance(rows, CSRRows):
         data = np.empty_like(rows.data)
         moments = moments._replace(values=moments.values.T)
         room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
-        _sparse_loop()(moments, rows, sample_weight, data, tuple(room))
+        _sparse_loop()(moments, rows, weights, data, tuple(room))
         return CSRRows(data, rows.indices, rows.indptr)
     Z = np.empty_like(rows.X)
-    _dense_loop(moments.center, len(moments.values) > 1)(
-        moments, rows.X, sample_weight, Z
-    )
+    _dense_loop(moments.center, len(moments.values) > 1)(moments, rows.X, weights, Z)
     return DenseRows(Z)
 
 
@@ -53,12 +51,12 @@ def transform_rows(moments, rows, sample_weight):
 def _dense_loop(center, scale):
     digest = source_digest()
 
-    def transform_dense(moments, X, sample_weight, Z):
+    def transform_dense(moments, X, weights, Z):
         digest  # noqa: B018 - see source_digest
         weight_sum, values = moments.weight_sum[0], moments.values
         for r in range(X.shape[0]):
-            learns = sample_weight[r] > 0.0
-            weight_sum, share, past = enter(weight_sum, sample_weight[r])
+            learns = weights.given[r] > 0.0
+            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
             for j in range(X.shape[1]):
                 Z[r, j] = transformed(
                     values, j, X[r, j], share, past, learns, center, scale
@@ -74,16 +72,17 @@ def _dense_loop(center, scale):
 def _sparse_loop():
     digest = source_digest()
 
-    def scale_sparse(moments, rows, sample_weight, data, room):
+    def scale_sparse(moments, rows, weights, data, room):
         digest  # noqa: B018 - see source_digest
         moments, rows, room = borrowed(moments), borrowed(rows), borrowed(room)
+        weights = borrowed(weights)
         weight_sum, values = moments.weight_sum[0], moments.values
         indices, indptr, of_row = rows.indices, rows.indptr, rows.data
         mean, variance, recorded = room
-        for r in range(sample_weight.size):
-            c = sample_weight[r]
+        for r in range(weights.given.size):
+            learns = weights.given[r] > 0.0
             waited_until = weight_sum
-            weight_sum, share, past = enter(weight_sum, c)
+            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
             start = indptr[r]
             nnz = indptr[r + 1] - start
             x, z = of_row[start : start + nnz], data[start : start + nnz]
@@ -99,7 +98,7 @@ def _sparse_loop():
                 mean[j] = moved_mean(waited, share, deviation)
                 variance[j] = moved_variance(spread, share, past, deviation)
                 z[j] = x[j] * inverse_deviation(variance[j])
-            if c > 0.0:
+            if learns:
                 for j in range(nnz):
                     i = indices[start + j]
                     values[i, 0], values[i, 1] = mean[j], variance[j]
@@ -109,10 +108,10 @@ def _sparse_loop():
     return compiled(scale_sparse)
 
 
-def transform_targets(moments, y, sample_weight, unit_free):
+def transform_targets(moments, y, weights, unit_free):
     """Running location and scale of targets: see the protocol."""
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
-    _target_loop()(moments, y, sample_weight, unit_free, scale)
+    _target_loop()(moments, y, weights, unit_free, scale)
     return scale
 
 
@@ -120,20 +119,20 @@ def transform_targets(moments, y, sample_weight, unit_free):
 def _target_loop():
     digest = source_digest()
 
-    def transform_targets(moments, y, sample_weight, unit_free, scale):
+    def transform_targets(moments, y, weights, unit_free, scale):
         digest  # noqa: B018 - see source_digest
         weight_sum, values = moments.weight_sum[0], moments.values
         for r in range(y.shape[0]):
             any_before = weight_sum > 0.0
-            c = sample_weight[r]
-            weight_sum, share, past = enter(weight_sum, c)
+            learns = weights.given[r] > 0.0
+            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
             for k in range(y.shape[1]):
                 mean, variance = values[0, k], values[1, k]
                 scale.offset[r, k] = mean
                 scale.deviation[r, k] = np.sqrt(variance)
                 slope = 1.0 if any_before else 0.0
                 scale.slope[r, k] = slope if unit_free else inverse_deviation(variance)
-                if c > 0.0:
+                if learns:
                     deviation = y[r, k] - mean
                     values[0, k] = moved_mean(mean, share, deviation)
                     values[1, k] = moved_variance(variance, share, past, deviation)

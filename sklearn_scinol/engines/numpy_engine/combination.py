@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...learners.bases.averaging import tick
+from ...learners.bases.averaging import must_restart, tick
 from .learning import derivatives, row_steps
 
 __all__ = ["learn_combination"]
@@ -18,26 +18,28 @@ def learn_combination(task, state, block, combination, answers):
     r, room = 0, combination.room
     with np.errstate(all="ignore"):
         while r < n and room > 0:
-            c, dot = block.sample_weight[r], values[:, r]
-            scale = task.row_scale * (c or 1.0)
+            learns, dot = block.weights.given[r] > 0.0, values[:, r]
+            scale = task.row_scale * block.weights.relative[r]
             q = scale * scale * max(gram[r, r], 0.0)
             answers.predictions[r] = p = learner.factor(shared, ..., q, t + 1.0) * dot
             if answers.averaged is not None:
                 averaged = (sums[:, r] + clock[0] * dot) / max(t - starts, 1.0)
                 answers.averaged[r] = averaged if t > starts else p
-            if c > 0.0:
+            if learns:
                 t += 1.0
                 g = derivatives(task.loss, block.targets[r], p) / task.lipschitz
                 steps = row_steps(learner, shared, g, scale * dot, q, t)
                 increments[r] = -scale * steps
                 values[:, r:] += increments[r, :, np.newaxis] * gram[r, r:]
                 room -= combination.is_new[r] and increments[r].any()
-            if c > 0.0 and answers.averaged is not None:
+            if learns and answers.averaged is not None:
                 sum_increments[r] = -clock[0] * increments[r]
                 sums[:, r:] += sum_increments[r, :, np.newaxis] * gram[r, r:]
                 for k in range(n_outputs if t > starts else 0):
-                    if tick(clock, k, learner.factor(shared, k, 0.0, t + 1.0)):
+                    at_rest = learner.factor(shared, k, 0.0, t + 1.0)
+                    if must_restart(clock, k, at_rest):
                         restart(combination, increments, sum_increments, clock, k)
+                    tick(clock, k, at_rest)
             r += 1
     return r, t, increments, sum_increments
 

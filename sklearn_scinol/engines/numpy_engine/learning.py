@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ...learners.bases.averaging import record_sum, sum_before, tick
+from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
-from ..protocol import DenseRows
+from ..protocol import DenseRows, RowWeights
 from .transforms import transform_rows
 
 __all__ = ["derivatives", "learn_rows", "learn_team", "row_steps"]
@@ -18,7 +18,7 @@ def learn_rows(task, state, block, answers):
     # Exponentials that leave the range give 0 or infinity, which is what is meant.
     dense = isinstance(block.rows, DenseRows)
     if block.moments is not None and not dense:
-        rows = transform_rows(block.moments, block.rows, block.sample_weight)
+        rows = transform_rows(block.moments, block.rows, block.weights)
         block = block._replace(rows=rows)
     with np.errstate(all="ignore"):
         loop = (_Dense if dense else _Sparse)(task, state)
@@ -54,7 +54,8 @@ class _Loop:
     def learn(self, block, answers):
         scale = block.target_scale
         trials_end = self.averages or self.shared is not None
-        for r, c in enumerate(block.sample_weight):
+        for r, (given, c) in enumerate(zip(*block.weights, strict=True)):
+            learns = given > 0.0
             x, s, fields, first = self.load(block, r)
             scaled_x = self.scaled(x, c)
             predictions, dots, q, w = self.score(s, x, scaled_x)
@@ -62,13 +63,13 @@ class _Loop:
                 predictions = scale.offset[r] + scale.deviation[r] * predictions
             answers.predictions[r] = predictions
             if answers.averaged is not None:
-                averaged = self.average(s, fields, x, c)
+                averaged = self.average(s, fields, x, learns)
                 if averaged is None:
                     averaged = predictions
                 elif scale is not None:
                     averaged = scale.offset[r] + scale.deviation[r] * averaged
                 answers.averaged[r] = averaged
-            if c > 0.0:
+            if learns:
                 slope = None if scale is None else scale.slope[r]
                 y = block.targets[r]
                 self.update(s, scaled_x, c, (y, predictions, slope), (dots, q, w))
@@ -80,8 +81,8 @@ class _Loop:
                     self.end_trial()
 
     def row_scale(self, c):
-        """What a row is multiplied by for the learner; rows of weight 0 as of 1."""
-        return 1.0 if self.traits.implicit else self.task.row_scale * (c or 1.0)
+        """What a row is multiplied by for the learner."""
+        return 1.0 if self.traits.implicit else self.task.row_scale * c
 
     def scaled(self, x, c):
         """The row as the learner sees it; one of vectors is told it in derivatives."""
@@ -102,14 +103,14 @@ class _Loop:
         q = np.add.reduce(learner.square(s, 0, scaled_x))
         return learner.factor(self.shared, ..., q, t) * dots, dots, q, w
 
-    def average(self, s, fields, x, c):
+    def average(self, s, fields, x, learns):
         """Predictions of averaged weights, if there are any; bring sums up to date."""
         n_averaged = self.t - self.task.averaging_starts
         total, last = fields[-2:]
         clock = self.state.clock[0, :, np.newaxis]
         at_rest = self.task.learner.weight(s, ..., 0.0, self.t + 1.0)
         w_sum = sum_before(total, last, ..., at_rest, clock)
-        if c > 0.0:
+        if learns:
             record_sum(total, last, ..., w_sum, clock)
         return (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0.0 else None
 
@@ -151,13 +152,15 @@ class _Loop:
         learner = self.task.learner
         for k in range(clock.shape[1]):
             restarts, scale = False, 1.0
-            if ticks:
-                at_rest = learner.factor(self.shared, k, 0.0, self.t + 1.0)
-                restarts = tick(clock, k, at_rest)
             if self.traits.folds:
                 scale = learner.take_scale(self.shared, k)
+            if ticks:
+                at_rest = learner.factor(self.shared, k, 0.0, self.t + 1.0)
+                restarts = must_restart(clock, k, at_rest)
             if restarts or scale != 1.0:
                 self.fold(k, scale)
+            if ticks:
+                tick(clock, k, at_rest)
 
     def fold(self, k, scale):
         """Bring sums up to date before their clock restarts; fold a factor."""
@@ -191,8 +194,9 @@ class _Dense(_Loop):
             place = r % TRANSFORMED_ROWS
             if place == 0:
                 some = slice(r, r + TRANSFORMED_ROWS)
-                rows, c = DenseRows(X[some]), block.sample_weight[some]
-                self.transformed = transform_rows(block.moments, rows, c).X
+                weights = RowWeights(*(each[some] for each in block.weights))
+                rows = DenseRows(X[some])
+                self.transformed = transform_rows(block.moments, rows, weights).X
             self.x[: X.shape[1]] = self.transformed[place]
         return self.x, self.s, self.state.fields, self.first
 

@@ -10,6 +10,6 @@ def charge(loss, block, predictions, total):
         losses = loss.value(block.targets, predictions)
         of_rows = losses if loss.joint else losses.sum(axis=1)
         # One by one, so that the sum does not depend on where blocks begin.
-        total = np.cumsum(np.append(total, block.sample_weight * of_rows))[-1]
+        total = np.cumsum(np.append(total, block.weights.given * of_rows))[-1]
     losses = losses.reshape(len(predictions), -1)
     return losses, float(total), bool(np.isfinite(predictions).all())

@@ -14,25 +14,25 @@ from ..protocol import CSRRows, DenseRows, TargetScale
 __all__ = ["transform_rows", "transform_targets"]
 
 
-def transform_rows(moments, rows, sample_weight):
+def transform_rows(moments, rows, weights):
     with np.errstate(all="ignore"):
         if isinstance(rows, DenseRows):
-            return _transform_dense(moments, rows, sample_weight)
-        return _scale_sparse(moments, rows, sample_weight)
+            return _transform_dense(moments, rows, weights)
+        return _scale_sparse(moments, rows, weights)
 
 
-def _transform_dense(moments, rows, sample_weight):
+def _transform_dense(moments, rows, weights):
     Z = np.empty_like(rows.X)
     scale, weight_sum = len(moments.values) > 1, moments.weight_sum[0]
     mean = moments.values[0]
-    for r, (x, c) in enumerate(zip(rows.X, sample_weight, strict=True)):
-        weight_sum, share, past = enter(weight_sum, c)
+    for r, (x, given, c) in enumerate(zip(rows.X, *weights, strict=True)):
+        weight_sum, share, past = enter(weight_sum, c, given > 0.0)
         deviation = x - mean
         Z[r] = past * deviation if moments.center else x
         if scale:
             variance = moved_variance(moments.values[1], share, past, deviation)
             Z[r] *= inverse_deviation(variance)
-        if c > 0.0:
+        if given > 0.0:
             mean[:] = moved_mean(mean, share, deviation)
             if scale:
                 moments.values[1] = variance
@@ -42,21 +42,21 @@ def _transform_dense(moments, rows, sample_weight):
     return DenseRows(Z)
 
 
-def _scale_sparse(moments, rows, sample_weight):
+def _scale_sparse(moments, rows, weights):
     data = np.empty_like(rows.data)
     weight_sum = moments.weight_sum[0]
-    for r, c in enumerate(sample_weight):
+    for r, (given, c) in enumerate(zip(*weights, strict=True)):
         entries = slice(rows.indptr[r], rows.indptr[r + 1])
         features, x = rows.indices[entries], rows.data[entries]
         mean, variance, recorded = moments.values[:, features]
         waiting = shares_of_waiting(weight_sum, recorded)
         variance = moved_variance(variance, *waiting, -mean)
         mean = moved_mean(mean, waiting[0], -mean)
-        weight_sum, share, past = enter(weight_sum, c)
+        weight_sum, share, past = enter(weight_sum, c, given > 0.0)
         deviation = x - mean
         variance = moved_variance(variance, share, past, deviation)
         data[entries] = x * inverse_deviation(variance)
-        if c > 0.0:
+        if given > 0.0:
             mean = moved_mean(mean, share, deviation)
             recorded = np.full_like(mean, weight_sum)
             moments.values[:, features] = mean, variance, recorded
@@ -64,18 +64,18 @@ def _scale_sparse(moments, rows, sample_weight):
     return CSRRows(data, rows.indices, rows.indptr)
 
 
-def transform_targets(moments, y, sample_weight, unit_free):
+def transform_targets(moments, y, weights, unit_free):
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
     weight_sum = moments.weight_sum[0]
     mean, variance = moments.values
     with np.errstate(all="ignore"):
-        for r, c in enumerate(sample_weight):
+        for r, (given, c) in enumerate(zip(*weights, strict=True)):
             scale.offset[r], scale.deviation[r] = mean, np.sqrt(variance)
             scale.slope[r] = weight_sum > 0.0
             if not unit_free:
                 scale.slope[r] = inverse_deviation(variance)
-            if c > 0.0:
-                weight_sum, share, past = enter(weight_sum, c)
+            if given > 0.0:
+                weight_sum, share, past = enter(weight_sum, c, True)
                 deviation = y[r] - mean
                 mean[:] = moved_mean(mean, share, deviation)
                 variance[:] = moved_variance(variance, share, past, deviation)

@@ -9,7 +9,7 @@ from 0, which takes a pass over all coordinates.
 
 from ..._portable import portable
 
-#: The mean tick may be so many times the latest one: times are differences of what the
+#: The mean tick may be so many times the next one: times are differences of what the
 #: clock shows, and lose as many digits.
 LARGEST_TICK = 1e2
 
@@ -32,8 +32,13 @@ def record_sum(total, last, i, value, clock):
 
 
 @portable
+def must_restart(clock, k, factor):
+    """Whether all sums have to be recorded before the clock ticks by a factor."""
+    return clock[0, k] > LARGEST_TICK * clock[1, k] * factor
+
+
+@portable
 def tick(clock, k, factor):
-    """Let the clock go on; whether all sums have to be recorded, for it to restart."""
+    """Let the clock go on."""
     clock[0, k] += factor
     clock[1, k] += 1.0
-    return clock[0, k] > LARGEST_TICK * clock[1, k] * factor
