@@ -2,8 +2,9 @@
 
 import inspect
 from abc import ABCMeta, abstractmethod
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
+from functools import cache
 from numbers import Integral, Real
 from warnings import warn
 
@@ -19,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._invariants import check, finite
 from .callbacks import CallbackSupportMixin, with_callbacks
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "OnlineEstimator"]
@@ -332,6 +334,26 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         )
         return self._model.decision(_without_duplicates(X))
 
+    # For tests and debugging.
+
+    def _check_state(self):
+        """Raise AssertionError if what was learned breaks one of its invariants."""
+        check(self._invariants(), type(self).__name__)
+
+    def _invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        if not self.__sklearn_is_fitted__():
+            return
+        yield from self._model.invariants()
+        for name in sorted({*vars(self), *_properties(type(self))}):
+            if name.endswith("_") and not name.startswith("_"):
+                with suppress(AttributeError):  # another kind of model has that
+                    yield from finite(name, getattr(self, name))
+        yield (
+            "class weights are not negative",
+            (getattr(self, "_class_weight", None) is None or self._class_weight >= 0.0),
+        )
+
     # What a fitted estimator tells.
 
     def __sklearn_is_fitted__(self):
@@ -360,6 +382,12 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
+
+
+@cache
+def _properties(cls):
+    """Names of the properties of a class."""
+    return [name for name in dir(cls) if isinstance(getattr(cls, name), property)]
 
 
 def _without_duplicates(X):

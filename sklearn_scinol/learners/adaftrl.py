@@ -4,8 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import exact, larger, portable, smaller
-from .bases.gradient_sum import GradientSum, once_learned, safe_norm, subtract
+from .bases.gradient_sum import (
+    GradientSum,
+    norm_invariants,
+    once_learned,
+    safe_norm,
+    subtract,
+)
 
 __all__ = ["TUNINGS", "AdaFTRL"]
 
@@ -93,6 +100,17 @@ class AdaFTRL(GradientSum, Parameters):
             bound = 5.3 * main
         norm = np.sqrt((u * u).sum(axis=1))
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield from norm_invariants(s, shared)
+        yield "delta_sum >= 0", shared.delta_sum >= 0.0
+        yield "largest >= 0", shared.largest >= 0.0
+        yield "largest <= total", shared.largest <= ROUNDING * shared.total
+        largest = ROUNDING * np.sqrt(t) * shared.largest
+        yield "total^2 <= t largest^2", shared.total <= largest
+        largest = ROUNDING * np.sqrt(t) * shared.total + shared.error
+        yield "norm^2 <= t total^2", shared.norm <= largest
 
 
 @portable

@@ -54,6 +54,10 @@ class AdaGrad(NamedTuple):
         s.G[i] += gx * gx
         s.w[i] -= self.eta * gx / np.sqrt(s.G[i])
 
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "G does not shrink", self.initial_accumulator <= s.G
+
 
 class AdamState(NamedTuple):
     """One entry a coordinate and output."""
@@ -114,6 +118,10 @@ class Adam(NamedTuple):
         s.v[i] = decayed(s.v[i], gx * gx, self.beta2)
         m, v = 1.0 - self.beta1**t, 1.0 - self.beta2**t
         s.w[i] -= self.alpha * adam_step(s.m[i] / m, s.v[i] / v, self.epsilon)
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "v >= 0", s.v >= 0.0
 
 
 @exact

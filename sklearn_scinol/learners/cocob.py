@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, exact, larger, smaller
 
 __all__ = ["CoCoB"]
@@ -65,6 +66,14 @@ class CoCoB(NamedTuple):
         s.A[i] += np.abs(c)
         s.R[i] = smaller(larger(s.R[i] - c * w, 0.0), LARGEST_WEALTH * s.L[i])
         s.theta[i] -= c
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "L does not shrink", self.initial_scale <= s.L
+        yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
+        yield "A <= t L", ROUNDING * t * s.L >= s.A
+        yield "reward is not negative", s.R >= 0.0
+        yield "reward is in its range", s.R / s.L <= ROUNDING * LARGEST_WEALTH
 
 
 @exact

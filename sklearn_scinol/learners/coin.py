@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, SMALLEST_SCALE, larger, smaller
 
 __all__ = ["Coin"]
@@ -66,3 +67,12 @@ class Coin(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
+        yield "A <= t M", ROUNDING * t * s.M >= s.A
+        yield "wealth is not negative", self.alpha + s.wealth >= 0.0
+        yield "wealth is in its range", s.wealth <= LARGEST_WEALTH

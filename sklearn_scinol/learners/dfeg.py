@@ -5,7 +5,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import LARGEST_WEALTH, larger, smaller
-from .bases.gradient_sum import GradientSum, once_learned, safe_norm, subtract
+from .bases.gradient_sum import (
+    GradientSum,
+    norm_invariants,
+    once_learned,
+    safe_norm,
+    subtract,
+)
 
 __all__ = ["DFEG"]
 
@@ -84,3 +90,8 @@ class DFEG(GradientSum, Parameters):
             self.a * np.sqrt(shared.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
         )
         return np.where(t > 0, constant + growth, 0.0)
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield from norm_invariants(s, shared)
+        yield "H does not shrink", self.delta <= shared.H

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import (
     LARGEST_WEALTH,
     TINY,
@@ -88,6 +89,19 @@ class FreeGrad(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "0 <= B <= t", (s.B >= 0.0) & (t >= s.B)
+        yield "0 <= M_tau <= M", (s.M_tau >= 0.0) & (s.M_tau <= s.M)
+        yield "0 < B_tau <= B", (s.B_tau > 0.0) & (s.B_tau <= larger(s.B, TINY))
+        largest = ROUNDING * (s.B + 1.0) * s.M_tau
+        yield "M has not outgrown the restart", largest >= s.M
+        yield "V is positive", s.V > 0.0
+        yield "V is in its range", s.V <= LARGEST_V
+        yield "M_tau^2 <= V", s.M_tau <= ROUNDING * np.sqrt(s.V)
 
 
 @exact

@@ -49,6 +49,13 @@ class Declarations(Protocol):
     stays_finite: bool
     keeps_first: bool
 
+    def invariants(self, s, shared, t):
+        """Yield what holds after `t` rows, as pairs: a statement, and where it does.
+
+        Of finite numbers: that all are is stated for each learner. Engines never call
+        this. With kernels there is no `s`, and without shared numbers no `shared`.
+        """
+
 
 class Learner(Declarations, Protocol):
     """What the engines ask of a learner that works on coordinates.

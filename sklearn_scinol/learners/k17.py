@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, TINY, exact, exp, smaller
 
 __all__ = ["K17"]
@@ -85,6 +86,14 @@ class K17(NamedTuple):
     def reach(self, s, i, t):
         """Every ``|x|`` has a weight of its own."""
         return 0.0 * s.S2[i]
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "S2 is positive", s.S2 >= TINY
+        yield "S2 is the same for all outputs", s.S2[0] == s.S2
+        largest = ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
+        yield "theta^2 <= t S2", np.abs(s.theta) <= largest
+        yield "inverse_d is what it was", shared.inverse_d == 1.0 / self.d
 
 
 @exact

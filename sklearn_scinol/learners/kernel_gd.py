@@ -57,3 +57,7 @@ class KernelGD(GradientSum, Parameters):
     def regret_bound(self, s, shared, u, t, first):
         """For each output."""
         return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + shared.delta_sum
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "delta_sum >= 0", shared.delta_sum >= 0.0

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import TINY, larger
 
 __all__ = ["NAG"]
@@ -92,3 +93,11 @@ class NAG(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "G is positive", s.G >= TINY
+        largest = ROUNDING * t * s.M.shape[1]  # for |x| <= M
+        yield "0 <= N <= t d", (shared.N >= 0.0) & (largest >= shared.N)

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import (
     LARGEST_WEALTH,
     TINY,
@@ -90,6 +91,18 @@ class ScInOL1(NamedTuple):
         return np.where(
             s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0
         )
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "S2 is positive", s.S2 >= TINY
+        largest_sum = ROUNDING * np.sqrt(t) * s.M  # for |g x| <= M
+        yield "S2 <= t M^2", np.sqrt(s.S2) <= largest_sum + np.sqrt(TINY)
+        yield "G^2 <= t S2", np.abs(s.G) <= ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
+        yield "beta does not grow", s.beta <= self.initial_wealth
+        smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
+        yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
 
 
 @portable

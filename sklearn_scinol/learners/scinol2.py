@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import (
     LARGEST_WEALTH,
     TINY,
@@ -82,3 +83,15 @@ class ScInOL2(NamedTuple):
         growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY) / self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "S2 is positive", s.S2 >= TINY
+        largest_sum = ROUNDING * np.sqrt(t) * s.M  # for |g x| <= M
+        yield "S2 <= t M^2", np.sqrt(s.S2) <= largest_sum + np.sqrt(TINY)
+        yield "G^2 <= t S2", np.abs(s.G) <= ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
+        yield "wealth is not negative", s.eta >= 0.0
+        largest = max(LARGEST_WEALTH, self.initial_wealth)
+        yield "wealth is in its range", s.eta <= largest

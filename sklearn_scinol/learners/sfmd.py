@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import ROUNDING
 from .._portable import SMALLEST_SCALE, larger
 
 __all__ = ["SFMD"]
@@ -66,3 +67,11 @@ class SFMD(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "M >= 0", s.M >= 0.0
+        yield "M is the same for all outputs", s.M[0] == s.M
+        yield "S2 >= 1", s.S2 >= 1.0
+        ratio = np.abs(s.theta) / larger(s.M, SMALLEST_SCALE)
+        yield "theta^2 <= t S2 M^2", ratio <= ROUNDING * np.sqrt(t * s.S2)

@@ -6,6 +6,7 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils import check_array, check_scalar
 
+from .._invariants import ROUNDING
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Hedge
@@ -150,6 +151,25 @@ class AdaHedge:
         """What the theorem bounds the regret by, in units of the losses."""
         state = self._state
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
+
+    def invariants(self):
+        """What holds between two calls."""
+        state, shape = self._state, (self.n_experts,)
+        yield "n_rounds_ >= 0", self.n_rounds_ >= 0
+        for name, value in zip(state._fields, state, strict=True):
+            yield f"{name} is finite", np.isfinite(value)
+            yield f"{name} has its shape", np.shape(value) in [(), shape]
+        yield "log_K is what it was", state.log_K == math.log(self.n_experts)
+        yield "lead >= 0", state.lead >= 0.0
+        yield "an expert leads", state.lead.min() == 0.0
+        yield "weights >= 0", state.weights >= 0.0
+        yield "weights sum to one", abs(state.weights.sum() - 1.0) < 1e-9
+        yield "gap >= 0", state.gap >= 0.0
+        yield "largest_range >= 0", state.largest_range >= 0.0
+        norm = state.norm_of_ranges
+        yield "largest_range <= norm_of_ranges", state.largest_range <= ROUNDING * norm
+        largest = ROUNDING * math.sqrt(self.n_rounds_) * state.largest_range
+        yield "norm_of_ranges^2 <= n_rounds_ largest_range^2", norm <= largest
 
     def update(self, losses):
         """Learn from the losses of one round, or of several in order.

@@ -2,10 +2,12 @@
 
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 
+from .._invariants import floats
 from ..engines.protocol import Answers, State, Task
 from ..learners.interface import traits
 from .weights import WeightScale
@@ -113,6 +115,13 @@ class Model(metaclass=ABCMeta):
         """
         return self._restoring(vars(self.checkpoint()))
 
+    def invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield "t is a whole number", isinstance(self.t, Integral)
+        yield "t >= 0", self.t >= 0
+        yield "cumulative_loss is finite", np.isfinite(self.cumulative_loss)
+        yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
+
     def _suffer(self, engine, block, predictions):
         """Count what predictions cost; return losses, and whether all are finite."""
         losses, self.cumulative_loss, all_finite = engine.charge(
@@ -218,6 +227,21 @@ class OnlineModel(Model):
             float(self.averaging_starts),
             bool(self.fit_intercept),
         )
+
+    def invariants(self):
+        yield from super().invariants()
+        names = self.learner.Shared._fields if self.traits.by_row else ()
+        yield "shared has an array for each name", len(self.shared) == len(names)
+        for name, values in zip(names, self.shared, strict=True):
+            yield from floats(name, values, (self.n_outputs,))
+        yield from floats("clock", self.clock, (2, self.n_outputs))
+        yield "clock >= 0", self.clock >= 0.0
+        yield "clock counts trials", self.clock[1] <= self.t
+
+    def _learner_invariants(self, s):
+        """What the learner states, if it does."""
+        if hasattr(self.learner, "invariants"):
+            yield from self.learner.invariants(s, self.shared_state(), self.t)
 
     def shared_state(self):
         """Named arrays of what the learner keeps for all coordinates of an output."""

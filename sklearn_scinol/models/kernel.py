@@ -8,6 +8,7 @@ from scipy import linalg, sparse
 from sklearn import config_context
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from .._invariants import finite, floats
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Block, Combination, RowWeights
@@ -153,6 +154,26 @@ class KernelModel(OnlineModel):
         other.vectors = self.vectors.checkpoint()
         other.support = self.support.checkpoint()
         return other
+
+    def invariants(self):
+        yield from super().invariants()
+        support, n = self.support.rows, self.n_support
+        yield from floats("coef", self.coef.rows, (n, self.n_outputs))
+        shape = n, self.n_outputs if self.average else 0
+        yield from floats("coef_sums", self.coef_sums.rows, shape)
+        yield "no row is stored twice", np.unique(support).size == n
+        n_rows = self.n_features if self.kernel is None else self.n_rows
+        yield "stored rows have been", (support >= 0) & (support < n_rows)
+        if self.max_support is not None:
+            yield "n_support <= max_support", n <= self.max_support
+        if self.projection is not None:
+            shape = n, self.projection.shape[-1]
+            yield from floats("projection", self.projection, shape)
+        if self.kernel is not None:
+            vectors = self.vectors.rows
+            yield "a vector for each stored row", vectors.shape == (n, self.n_features)
+            yield from finite("vectors", vectors)
+        yield from self._learner_invariants(None)
 
     # Learning.
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from .._invariants import floats, within
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Answers, Block, CSRRows, DenseRows
@@ -114,6 +115,29 @@ class LinearModel(OnlineModel):
         if self.traits.by_vector:
             return self.learner.State(*self.arrays)
         return self.learner.State(*self.fields[: len(self.learner.State._fields)])
+
+    def invariants(self):
+        yield from super().invariants()
+        names = () if self.traits.by_vector else self.learner.State._fields
+        names += ("sum of weights", "clock of the sum") if self.average else ()
+        yield "fields has an array for each name", len(self.fields) == len(names)
+        shape = self.n_outputs, self.n_coordinates
+        for name, values in zip(names, self.fields, strict=True):
+            yield from floats(name, values, shape)
+        for name, values in zip(self.learner.State._fields, self.arrays, strict=False):
+            yield from floats(name, values, values.shape)
+        yield from floats("first", self.first, shape[1:])
+        yield "first >= 0", self.first >= 0.0
+        if self.average:
+            last, clock = self.fields[-1], self.clock[0, :, np.newaxis]
+            yield "clock of the sum is not ahead", (last >= 0.0) & (last <= clock)
+        if self.traits.keeps_first:
+            largest = self.state()[0]
+            yield "first is not above the largest", self.first <= largest
+        yield from self._learner_invariants(self.state())
+        yield from within("features", self.features.invariants())
+        if self.target is not None:
+            yield from within("target", self.target.invariants())
 
     # Learning.
 

@@ -10,6 +10,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 from scipy import sparse
 
+from .._invariants import floats, within
 from ..config import config_context, get_config
 from ..engines import get_engine
 from ..engines.protocol import Block
@@ -179,6 +180,23 @@ class MixtureModel(Model):
             return weights[:, :-1]
         learned = c > 0.0
         return weights[:, np.cumsum(learned) - learned]
+
+    def invariants(self):
+        yield from super().invariants()
+        shape = len(self.hedges), len(self.experts)
+        for hedge in self.hedges:
+            yield "a weight for each expert", hedge.n_experts == shape[1]
+            yield "weights have learned each row", hedge.n_rounds_ == self.t
+            yield from within("weights", hedge.invariants())
+        yield "a curve for each point", len(self.curve) == len(self.points)
+        yield "points grow", np.diff(self.points) > 0
+        yield "points have been", np.less(self.points, max(self.t, 1))
+        for weights in self.curve:
+            yield from floats("curve", weights, shape)
+        for expert in self.experts:
+            if expert.is_ours:
+                invariants = expert.estimator._invariants()
+                yield from within(f"expert {expert.name!r}", invariants)
 
     @property
     def weights(self):

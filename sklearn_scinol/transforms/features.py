@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from .._invariants import floats
 from ..engines.protocol import Moments
 from . import moments
 
@@ -187,3 +188,15 @@ class FeatureTransform:
             variance, *self._shares(weight), values - mean
         )
         return moments.inverse_deviation(variance)
+
+    def invariants(self):
+        """What holds between two calls."""
+        shape = (3 if self.scale else int(self.center), self.n_features)
+        yield from floats("moments", self.moments, shape)
+        yield from floats("weight_sum", self._weight_sum, (1,))
+        yield "weight_sum >= 0", self._weight_sum >= 0.0
+        if self.scale:
+            _, variance, recorded = self.moments
+            yield "variance >= 0", variance >= 0.0
+            yield "recorded >= 0", recorded >= 0.0
+            yield "recorded <= weight_sum", recorded <= self.weight_sum

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._invariants import floats
 from ..engines.protocol import Moments
 
 __all__ = ["TargetTransform"]
@@ -73,3 +74,10 @@ class TargetTransform:
         """
         mean, variance = self.moments
         return mean + np.sqrt(variance) * p
+
+    def invariants(self):
+        """What holds between two calls."""
+        yield from floats("moments", self.moments, (2, self.moments.shape[-1]))
+        yield from floats("weight_sum", self.weight_sum, (1,))
+        yield "weight_sum >= 0", self.weight_sum >= 0.0
+        yield "variance >= 0", self.moments[1] >= 0.0

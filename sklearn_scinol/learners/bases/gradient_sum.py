@@ -86,3 +86,13 @@ def once_learned(factor, shared, k):
     It would not matter there, but for the sum of all factors so far.
     """
     return chosen(larger(shared.norm[k], shared.error[k]) > 0.0, factor, 0.0)
+
+
+def norm_invariants(s, shared):
+    """What holds of the norm of theta, which is given unless rows have a kernel."""
+    yield "norm >= 0", shared.norm >= 0.0
+    yield "error >= 0", shared.error >= 0.0
+    if s is not None:
+        distance = np.abs(np.hypot.reduce(s.theta, axis=1) - shared.norm)
+        allowed = shared.error + SMALLEST_NORM
+        yield "norm is that of theta, but for its error", distance <= allowed

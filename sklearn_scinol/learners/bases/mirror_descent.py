@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..._invariants import ROUNDING
 from ..._portable import larger, portable, smaller
 
 __all__ = ["MirrorDescent"]
@@ -14,6 +15,10 @@ SMALLEST_SHRINK = 1e-20
 #: A scale below this goes into the vector. That takes a pass over all coordinates, so
 #: it is only done long before numbers leave the range.
 SMALLEST_SCALE = 1e-50
+
+#: What the norm can be wrong by after a step, in shares of the largest so far: the root
+#: of the rounding errors of its square; and below the roots of the smallest squares.
+NORM_ERROR, SMALLEST_NORM = 3e-8, 1e-150
 
 
 class State(NamedTuple):
@@ -112,6 +117,19 @@ class MirrorDescent(Parameters):
         distance = norm + np.sqrt(shared.largest_norm2)
         bound = 0.5 * distance**2 * shared.lambda_ + shared.delta_sum
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+    def invariants(self, s, shared, t):
+        """What holds after `t` rows."""
+        yield "0 < scale <= 1", (shared.scale > 0.0) & (shared.scale <= ROUNDING)
+        yield "norm2 >= 0", shared.norm2 >= 0.0
+        yield "norm2 <= largest_norm2", shared.norm2 <= shared.largest_norm2
+        norm, largest = np.sqrt(shared.norm2), np.sqrt(shared.largest_norm2)
+        yield "weights are in the ball", norm <= ROUNDING * self.radius
+        yield "lambda_ >= 0", shared.lambda_ >= 0.0
+        yield "delta_sum >= 0", shared.delta_sum >= 0.0
+        distance = np.abs(shared.scale * np.hypot.reduce(s.v, axis=1) - norm)
+        allowed = NORM_ERROR * np.sqrt(t) * largest + SMALLEST_NORM
+        yield "norm2 is that of the weights", distance <= allowed
 
 
 @portable
