@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format doc benchmark mutants clean
+.PHONY: help demo test lint format doc benchmark mutants fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -23,6 +23,9 @@ test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's 
 
 mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
 	@$(BIN)/python tests/mutations.py $(ARGS)
+
+fuzz: $(VENV)/dev.stamp ## let all estimators learn hostile streams: nothing may give way
+	@$(BIN)/python tests/fuzz.py $(ARGS)
 
 lint: $(VENV)/dev.stamp ## check style and formatting
 	@$(BIN)/ruff check .

@@ -2,6 +2,8 @@
 
 import importlib.util
 import shutil
+from functools import wraps
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from scripts import EXAMPLES
 
 import sklearn_scinol
 from sklearn_scinol import config_context
+from sklearn_scinol.estimators.base import OnlineEstimator
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
@@ -21,6 +24,26 @@ settings.load_profile("deterministic")
 def seed():
     """Let estimators with `random_state=None`, too, do the same in every run."""
     np.random.seed(0)  # noqa: NPY002  (its state is what they take)
+
+
+@pytest.fixture(autouse=True)
+def checked_states(monkeypatch):
+    """What was learned keeps its invariants, after calls 1, 2, 4, 8 ... of a test."""
+    calls = count(1)
+
+    def checked(learn):
+        @wraps(learn)
+        def learn_and_check(estimator, *arguments):
+            answer = learn(estimator, *arguments)
+            if next(calls).bit_count() == 1:
+                estimator._check_state()
+            return answer
+
+        return learn_and_check
+
+    for name in ("_run_epochs", "_learn_in_order"):
+        learn = getattr(OnlineEstimator, name)
+        monkeypatch.setattr(OnlineEstimator, name, checked(learn))
 
 
 @pytest.fixture(params=ENGINES)

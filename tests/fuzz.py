@@ -1,0 +1,498 @@
+"""Let all estimators learn hostile streams, and see whether anything gives way.
+
+    python tests/fuzz.py                            10,000 cases an estimator
+    python tests/fuzz.py --cases 500 Hedge DFEG     of those with such words in the name
+    python tests/fuzz.py --start 10000              other cases: those from a seed on
+    python tests/fuzz.py --replay HedgeRegressor 7  one case, call by call
+
+A case is an estimator with some parameters, and a few calls, see `hostile.py`. It fails
+
+- "crash", if the process dies, or hangs;
+- "exception", if a call raises anything but an error that this package or scikit-learn
+  raises on purpose;
+- "state", if after a call an invariant does not hold, such as that all numbers are
+  finite;
+- "answer", if what a call returns is not finite, or not of the length of the rows;
+- "changed", if a call that was refused, or that only asked, left another state behind,
+  or if a call changed the arrays that it was given;
+- "warning", if there was a RuntimeWarning;
+- "stuck", if after all calls ordinary rows cannot be learned any more.
+
+A table counts the cases of each estimator that failed, and a list names the causes,
+each with the seed of the first case. The exit status is 1 if a case failed.
+"""
+
+import argparse
+import copy
+import linecache
+import os
+import re
+import sys
+import traceback
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+from importlib.util import find_spec
+from multiprocessing import get_context
+from multiprocessing.connection import wait
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from hostile import Call, seeded_case
+from registry import PUBLIC_ESTIMATORS
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from test_invariances import assert_identical
+
+import sklearn_scinol
+from sklearn_scinol import config_context
+
+PACKAGE = str(Path(sklearn_scinol.__file__).parent)
+VERDICTS = "crash", "exception", "state", "answer", "changed", "warning", "stuck"
+ESTIMATORS = {estimator.__name__: estimator for estimator in PUBLIC_ESTIMATORS}
+LEARNING = "fit", "partial_fit", "partial_fit_predict"
+QUESTIONS = "predict", "decision_function", "predict_proba", "predict_log_proba"
+
+# A worker is given so many cases at once, and so many seconds for one of them, of which
+# the compiler takes some.
+BATCH = 50
+PATIENCE = 120.0
+
+#: What says more of how something is computed than of what is wrong with the input.
+INTERNAL = re.compile(
+    r"^$|broadcast|unpack|not aligned|ufunc|matmul|out of bounds|NoneType"
+    r"|truth value of an array|cannot be safely cast|safely|object of type",
+    re.IGNORECASE,
+)
+
+
+class Failed(Exception):
+    """What is wrong with a case."""
+
+    def __init__(self, verdict, cause):
+        super().__init__(verdict, cause)
+        self.verdict, self.cause = verdict, cause
+
+
+# A case.
+
+
+def judge(case, tell=lambda *_: None):
+    """Make the calls of a case; raise `Failed` at the first that goes wrong."""
+    estimator = case.estimator
+    with on_engine(case.engine):
+        for call in case.calls:
+            tell(call)
+            outcome = make_call(estimator, call)
+            tell(outcome)
+            if isinstance(outcome, Exception):
+                continue
+            check_state(estimator)
+            check_answer(call, outcome)
+        go_on(estimator, tell)
+
+
+def make_call(estimator, call):
+    """What a call returns, or the error by which it was refused."""
+    before = copy.deepcopy(estimator)
+    given = {name: contents(value) for name, value in call.arguments.items()}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            outcome = call.on(estimator)
+        except Exception as error:
+            outcome = error
+    for warning in caught:
+        if issubclass(warning.category, RuntimeWarning):
+            place = f"{Path(warning.filename).name}:{warning.lineno}"
+            raise Failed("warning", f"{warning.message} ({place})")
+    if isinstance(outcome, Exception):
+        check_documented(outcome)
+        check_unchanged(estimator, before, "was refused")
+    elif call.method in (*QUESTIONS, "regret_bound"):
+        check_unchanged(estimator, before, "only asked")
+    for name, value in call.arguments.items():
+        if contents(value) != given[name]:
+            raise Failed("changed", f"the argument {name} of {call.method}")
+    return outcome
+
+
+def contents(value):
+    """The bytes of an argument."""
+    if sparse.issparse(value):
+        return [
+            array.tobytes()
+            for name, array in sorted(vars(value).items())
+            if isinstance(array, np.ndarray) and array.dtype != object
+        ]
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        return value.tobytes()
+    return None
+
+
+def check_documented(error):
+    """Fail if an error is not one that is raised on purpose."""
+    kind, words = type(error).__name__, str(error)
+    described = f"{kind}: {words}"
+    if not isinstance(error, (ValueError, TypeError, AttributeError, NotFittedError)):
+        raise Failed("exception", f"{described} ({place_of(error)})")
+    if INTERNAL.search(words):
+        raise Failed("exception", f"{described} ({place_of(error)})")
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [i for i, frame in enumerate(frames) if frame.filename.startswith(PACKAGE)]
+    if not ours:  # scikit-learn's own, such as of a parameter that there is not
+        return
+    last = frames[ours[-1]]
+    theirs = frames[ours[-1] + 1 :]
+    if theirs and f"{os.sep}sklearn{os.sep}" in theirs[0].filename:
+        return
+    if any(frame.name == "check_format" for frame in theirs):  # SciPy's, of a matrix
+        return
+    line = linecache.getline(last.filename, last.lineno)
+    if theirs or not line.strip().startswith("raise"):
+        raise Failed("exception", f"{described} ({place_of(error)})")
+
+
+def place_of(error):
+    """The last line of the package that an error went through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
+    frame = (ours or frames)[-1]
+    return f"{os.path.relpath(frame.filename, PACKAGE)}:{frame.lineno}"
+
+
+def check_unchanged(estimator, before, how):
+    try:
+        assert_identical(vars(estimator), vars(before))
+    except (AssertionError, ValueError) as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        raise Failed(
+            "changed", f"the state, by a call that {how} ({frame.line})"
+        ) from error
+
+
+def check_state(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            estimator._check_state()
+        except AssertionError as error:
+            raise Failed("state", str(error)) from error
+
+
+def check_answer(call, answer):
+    """Predictions are finite, one a row; a bound is a number."""
+    if call.method == "regret_bound" and np.isnan(answer):
+        raise Failed("answer", "regret_bound is NaN")
+    if call.method not in (*QUESTIONS, "partial_fit_predict"):
+        return
+    answer = np.asarray(answer)
+    if answer.dtype.kind == "f" and not np.isfinite(answer).all():
+        kind = "NaN" if np.isnan(answer).any() else "infinite"
+        raise Failed("answer", f"{call.method} is {kind}")
+
+
+def go_on(estimator, tell):
+    """Learn ordinary rows, and predict them."""
+    X, y = ordinary_rows(estimator)
+    keywords = {}
+    if is_classifier(estimator) and not estimator.__sklearn_is_fitted__():
+        keywords["classes"] = [0, 1]
+    call = Call("partial_fit", {"X": X, "y": y, **keywords})
+    tell(call)
+    outcome = make_call(estimator, call)
+    tell(outcome)
+    if isinstance(outcome, Exception):
+        if could_learn(estimator, call) and not may_diverge(estimator, outcome):
+            raise Failed("stuck", f"{type(outcome).__name__}: {outcome}")
+        return
+    check_state(estimator)
+    for method in QUESTIONS:
+        if hasattr(estimator, method):
+            call = Call(method, {"X": X})
+            tell(call)
+            answer = make_call(estimator, call)
+            tell(answer)
+            if isinstance(answer, Exception):
+                raise Failed("stuck", f"{method}: {answer}")
+            check_answer(call, answer)
+
+
+def ordinary_rows(estimator, n=6):
+    """Rows such as the estimator has learned, but in ordinary units."""
+    fitted = estimator.__sklearn_is_fitted__()
+    d = estimator.n_features_in_ if fitted else 3
+    if estimator.get_params().get("kernel") == "precomputed":
+        seen = getattr(estimator._model, "n_rows", 0) if fitted else 0
+        n = min(n, d - seen % d)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d))
+    if is_classifier(estimator):
+        classes = estimator.classes_ if fitted else np.arange(2)
+        return X, classes[np.arange(n) % len(classes)]
+    shape = estimator._output_shape if fitted else ()
+    return X, rng.normal(size=(n, *shape))
+
+
+def could_learn(estimator, call):
+    """Whether parameters are such that an estimator without a past learns the rows."""
+    keywords = {}
+    if is_classifier(estimator):
+        keywords["classes"] = np.unique(call.arguments["y"])
+        if len(keywords["classes"]) < 2:
+            return True
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(estimator).partial_fit(**call.arguments | keywords)
+    except Exception:
+        return False
+    return True
+
+
+def may_diverge(estimator, error):
+    """Whether the algorithm does not promise to stay finite, and says it has not."""
+    models = [getattr(estimator, "_model", None)]
+    models = [e.estimator._model for e in getattr(models[0], "experts", [])] or models
+    diverges = any(not model.traits.stays_finite for model in models)
+    return diverges and "under-/overflow occurred" in str(error)
+
+
+@contextmanager
+def on_engine(name):
+    if name == "numpy" or not find_spec("numba"):
+        with config_context(engine="numpy"):
+            yield
+        return
+    from numba import config
+
+    before, config.DISABLE_JIT = config.DISABLE_JIT, name == "uncompiled"
+    try:
+        with config_context(engine="numba"):
+            yield
+    finally:
+        config.DISABLE_JIT = before
+
+
+# Many cases.
+
+
+class Finding(NamedTuple):
+    """A case that failed."""
+
+    estimator: str
+    seed: int
+    verdict: str
+    cause: str
+
+
+def finding(name, seed):
+    """What is wrong with the case of a seed, or None."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = seeded_case(ESTIMATORS[name], seed)
+    try:
+        judge(case)
+    except Failed as failure:
+        chosen = case.estimator.get_params().get("algorithm", "")
+        return Finding(name, seed, failure.verdict, f"{chosen}: {failure.cause}")
+    return None
+
+
+def work(pipe):
+    """Judge the cases that come through a pipe, saying which is next."""
+    while (task := pipe.recv()) is not None:
+        name, seeds = task
+        for seed in seeds:
+            pipe.send(seed)
+            found = finding(name, seed)
+            if found:
+                pipe.send(found)
+        pipe.send(None)
+
+
+class Worker:
+    """A process with the cases it was given."""
+
+    def __init__(self):
+        self.restart()
+
+    def restart(self):
+        context = get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.process = context.Process(target=work, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+        self.task = self.seed = None
+
+    def give(self, task):
+        self.task, self.since = task, perf_counter()
+        self.pipe.send(task)
+
+    def stop(self):
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+
+def fuzz(names, seeds, n_workers, tell):
+    """Findings of all cases of some estimators."""
+    tasks = [
+        (name, seeds[start : start + BATCH])
+        for start in range(0, len(seeds), BATCH)
+        for name in names
+    ][::-1]
+    n_tasks, n_done, findings = len(tasks), 0, []
+    workers = [Worker() for _ in range(min(n_workers, n_tasks))]
+    for worker in workers:
+        worker.give(tasks.pop())
+    while busy := {worker.pipe: worker for worker in workers if worker.task}:
+        for pipe in wait([*busy], timeout=1.0):
+            n_done += hear(busy[pipe], tasks, findings)
+            tell(n_done / n_tasks, len(findings))
+        for worker in busy.values():
+            if worker.task and perf_counter() - worker.since > PATIENCE:
+                bury(worker, tasks, findings, "hangs")
+    for worker in workers:
+        worker.stop()
+    return findings
+
+
+def hear(worker, tasks, findings):
+    """Take in what a worker says; return whether its task is done."""
+    try:
+        said = worker.pipe.recv()
+    except EOFError:
+        worker.process.join()
+        bury(worker, tasks, findings, f"exit status {worker.process.exitcode}")
+        return False
+    if isinstance(said, Finding):
+        findings.append(said)
+    elif said is not None:
+        worker.seed, worker.since = said, perf_counter()
+    else:
+        worker.task = None
+        if tasks:
+            worker.give(tasks.pop())
+        return True
+    return False
+
+
+def bury(worker, tasks, findings, cause):
+    """Go on in another process, after the case that was the end of one."""
+    name, seeds = worker.task
+    findings.append(Finding(name, worker.seed, "crash", cause))
+    worker.stop()
+    worker.restart()
+    worker.give((name, seeds[seeds.index(worker.seed or seeds[0]) + 1 :]))
+
+
+# What came out.
+
+
+def without_numbers(cause):
+    """What causes that are the same but for details have in common."""
+    cause = re.sub(r"'[^']*'|\"[^\"]*\"", "...", cause)
+    cause = re.sub(r"\[[^\]]*\]", "[...]", cause)
+    return re.sub(r"(?<![\w:])-?\d[\d.e+-]*", "#", cause)[:160]
+
+
+def report(findings, names, n_cases):
+    width = max(map(len, names))
+    print(f"{'':{width}} {'cases':>6}", *(f"{verdict:>9}" for verdict in VERDICTS))
+    for name in names:
+        counts = Counter(f.verdict for f in findings if f.estimator == name)
+        print(f"{name:{width}} {n_cases:6}", *(f"{counts[v]:9}" for v in VERDICTS))
+    causes = {}
+    for found in sorted(findings, key=lambda f: f.seed):
+        causes.setdefault((found.verdict, without_numbers(found.cause)), []).append(
+            found
+        )
+    for (verdict, cause), found in sorted(causes.items(), key=lambda c: -len(c[1])):
+        first = found[0]
+        print(f"{len(found):6} {verdict:9} {cause}")
+        print(f"{'':16} --replay {first.estimator} {first.seed}")
+
+
+def replay(name, seed):
+    """Print the calls of a case, and what came of each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        case = seeded_case(ESTIMATORS[name], seed)
+    print(f"{case.estimator!r}, engine {case.engine}")
+    np.set_printoptions(floatmode="unique", threshold=400, linewidth=88)
+
+    def tell(said):
+        if isinstance(said, Call):
+            print(f"{said.method}(")
+            for argument, value in said.arguments.items():
+                print(f"    {argument}={described(value)},")
+            print(")")
+        elif isinstance(said, Exception):
+            print(f"  refused: {type(said).__name__}: {said}")
+        else:
+            print("  done" if said is case.estimator else f"  {said!r}")
+
+    try:
+        judge(case, tell)
+    except Failed as failure:
+        print(f"{failure.verdict}: {failure.cause}")
+        return 1
+    return 0
+
+
+def described(value):
+    if sparse.issparse(value):
+        arrays = {n: v for n, v in vars(value).items() if isinstance(v, np.ndarray)}
+        return f"{type(value).__name__} {value.shape} {arrays}"
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return f"{value!r}"
+    if isinstance(value, np.ndarray):
+        flags = "" if value.flags.c_contiguous else f" with strides {value.strides}"
+        return f"{value!r}{flags}"
+    return f"{type(value).__name__} {value!r}"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", help="of the names of estimators")
+    parser.add_argument("--cases", type=int, default=10_000, help="of each estimator")
+    parser.add_argument("--start", type=int, default=0, help="the first seed")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--replay", nargs=2, metavar=("ESTIMATOR", "SEED"))
+    chosen = parser.parse_args(arguments)
+    if chosen.replay:
+        name, seed = chosen.replay
+        if name not in ESTIMATORS:
+            parser.error(f"the estimators are {', '.join(ESTIMATORS)}")
+        return replay(name, int(seed))
+    names = [
+        name
+        for name in ESTIMATORS
+        if not chosen.words or any(word in name for word in chosen.words)
+    ]
+    if not names:
+        parser.error("no estimator has such a name")
+    start = perf_counter()
+
+    def tell(share, n_findings):
+        seconds = perf_counter() - start
+        line = f"{share:4.0%} after {seconds:4.0f} s, {n_findings} failed"
+        print(line, end="\r", file=sys.stderr, flush=True)
+
+    seeds = range(chosen.start, chosen.start + chosen.cases)
+    findings = fuzz(names, seeds, chosen.workers, tell)
+    report(findings, names, chosen.cases)
+    n_cases = len(names) * chosen.cases
+    seconds = perf_counter() - start
+    print(f"{len(findings)} of {n_cases} cases failed, in {seconds:.0f} s")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
