@@ -77,8 +77,8 @@ MUTATIONS = [
     Mutation(
         "AdaImplicit adds up half of the decreases",
         "learners/implicit.py",
-        "decrease / self.beta**2, LARGEST_LAMBDA",
-        "0.5 * decrease / self.beta**2, LARGEST_LAMBDA",
+        "decrease / self.beta / self.beta, LARGEST_LAMBDA",
+        "0.5 * decrease / self.beta / self.beta, LARGEST_LAMBDA",
         "naive_agreement adaimplicit and dense",
     ),
     Mutation(

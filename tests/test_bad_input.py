@@ -175,39 +175,20 @@ def test_not_finite(estimator, parameters, method, fitted, n_copies, engine):
 
 
 @all_estimators
-@all_methods
-@fresh_and_fitted
-@pytest.mark.parametrize("value", [1.01e300, -1e307])
-def test_values_that_soon_add_up_to_infinity(estimator, method, fitted, value, engine):
-    """Sparse rows are looked at before anything is learned."""
-    X, made = holding(value, sparse.csr_array), make(estimator, fitted, center=False)
-    assert_refused(made, method, X, targets(estimator), "a value too large")
-
-
-@all_estimators
 @online_methods
 @fresh_and_fitted
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
 def test_extreme_values(estimator, method, fitted, container, algorithm, engine):
-    """Either too large, in scikit-learn's words, or harmless."""
+    """All finite values are harmless."""
     y = targets(estimator)
-    for value in (5e-324, 1e-200, 1e100, 1e155, 1e200, 1e300, -1.7e308):
+    for value in (5e-324, 1e-200, 1e100, 1e155, 1e200, 1.01e300, -1.7e308):
         X = rows()
         X[3, 0] = value
         made = make(estimator, fitted, algorithm=algorithm)
-        before = state(made)
-        try:
-            learn(made, method, container(X), y)
-        except ValueError as refusal:
-            assert "Input X contains infinity or a value too large" in str(refusal)
-            assert state(made) == before
-            assert abs(value) > 1e100
-        else:
-            assert np.isfinite(made.coef_).all()
-            assert np.isfinite(made.intercept_).all()
-            assert np.isfinite(made.cumulative_loss_)
-            assert np.isfinite(made.predict(container(X))).all()
+        learn(made, method, container(X), y)
+        made._check_state()
+        assert np.isfinite(made.predict(container(X))).all()
 
 
 @all_estimators

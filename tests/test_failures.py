@@ -21,6 +21,9 @@ containers = pytest.mark.parametrize(
 amounts = pytest.mark.parametrize("n_rows", [1, 12, 300])
 
 
+REFUSED = r"under-/overflow occurred|NaN or infinity|sums of losses are too large"
+
+
 def rows(n, seed=0):
     """Rows with three entries each."""
     rng = np.random.default_rng(seed)
@@ -39,7 +42,7 @@ def diverging(**parameters):
 def assert_unchanged_by(fail, estimator):
     """Every attribute is bitwise what it was, and is not what it was by chance."""
     before = copy.deepcopy(estimator)
-    with pytest.raises(ValueError, match=r"under-/overflow occurred|NaN or infinity"):
+    with pytest.raises(ValueError, match=REFUSED):
         fail(estimator)
     assert_identical(vars(estimator), vars(before))
     return before
@@ -55,7 +58,7 @@ def assert_go_on_alike(one, other, X, y):
 @pytest.mark.parametrize("average", [False, 3])
 def test_rows_too_large_for_the_rate(n_rows, container, average, engine):
     tame = container(rows(20) * 1e-100), np.ones(20)
-    wild = container(rows(n_rows, seed=1) * 1e250), np.ones(n_rows)
+    wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
     estimator = diverging(average=average).partial_fit(*tame)
     assert np.isfinite(estimator.coef_).all() and estimator.coef_.any()
     for method in "partial_fit", "partial_fit_predict":
@@ -91,7 +94,7 @@ def test_standardised_rows_and_targets(n_rows, engine):
 @pytest.mark.parametrize("n_rows", [1, 300])
 def test_several_classes(n_rows, container, engine):
     tame = container(rows(20) * 1e-100), np.arange(20) % 3
-    wild = container(rows(n_rows, seed=1) * 1e250), np.arange(n_rows) % 3
+    wild = container(rows(n_rows, seed=1) * 1e95), np.arange(n_rows) % 3
     estimator = BaselineClassifier(
         "sgd", loss="squared_hinge", learning_rate=1e200, fit_intercept=False
     )
@@ -119,7 +122,7 @@ def test_an_estimator_that_has_not_learned(n_rows, container, engine):
 @containers
 def test_fit_of_a_fitted_estimator(container, engine):
     tame = container(rows(20) * 1e-100), np.ones(20)
-    wild = container(rows(5, seed=1) * 1e250), np.ones(5)
+    wild = container(rows(5, seed=1) * 1e95), np.ones(5)
     for warm_start in False, True:
         parameters = {"warm_start": warm_start, "max_iter": 2, "tol": None}
         estimator = diverging(**parameters).fit(*tame)
@@ -132,7 +135,7 @@ def test_fit_of_a_fitted_estimator(container, engine):
 def test_mixtures(n_rows, container, engine):
     """With one expert that diverges, whatever the others had learned by then."""
     tame = container(rows(20) * 1e-100), np.ones(20)
-    wild = container(rows(n_rows, seed=1) * 1e250), np.ones(n_rows)
+    wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
     experts = [
         ("first", ScInOLRegressor(center=False)),
         ("diverging", diverging()),

@@ -43,6 +43,7 @@ class RowWeights(NamedTuple):
 
     given: np.ndarray  # (n,), of their losses; rows of weight 0 are not learned
     relative: np.ndarray  # (n,), to the stream's first; positive for all rows
+    after: np.ndarray  # (2,), what their scale knows once they are learned
 
 
 class TargetScale(NamedTuple):
@@ -85,7 +86,8 @@ class State(NamedTuple):
     arrays: tuple  # the state of a learner that sees rows as vectors
     first: np.ndarray  # (n_coordinates,), first non-zero |x|, for learners that ask
     clock: np.ndarray  # (2, n_outputs), see learners/bases/averaging.py
-    t: float  # number of trials: rows with a positive weight
+    numbers: np.ndarray  # (2,): number of trials (learned rows), sum of their losses
+    weight_scale: np.ndarray  # (2,), see models/weights.py
 
 
 class Block(NamedTuple):
@@ -99,15 +101,21 @@ class Block(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """What was said of rows before they were learned; to be filled."""
+    """What was said of rows before they were learned, and its losses; to be filled."""
 
     predictions: np.ndarray  # (n, K), what the learner is charged for
     averaged: np.ndarray | None  # (n, K), of the averaged weights, if there are such
+    losses: np.ndarray  # (n, K), or (n, 1) for a joint loss
 
     @property
     def said(self):
         """What the model said."""
         return self.predictions if self.averaged is None else self.averaged
+
+    @property
+    def all_finite(self):
+        """Whether what the learner is charged for is finite."""
+        return bool(np.isfinite(self.predictions).all())
 
 
 class Combination(NamedTuple):
@@ -140,7 +148,23 @@ class Hedge(NamedTuple):
 
 
 class Engine(Protocol):
-    """The functions of a module that runs the loops."""
+    """The functions of a module that runs the loops.
+
+    Attributes
+    ----------
+    LEARNS_AT_ONCE : bool
+        Whether nothing interrupts `learn_rows` while it changes the state.
+    """
+
+    LEARNS_AT_ONCE: bool
+
+    def norm(self, values):
+        """At least the largest of the absolute values; NaN or infinity if they go on.
+
+        Parameters
+        ----------
+        values : ndarray
+        """
 
     def transform_rows(self, moments, rows, weights):
         """Centre and scale rows by the running moments, which learn each row first.
@@ -175,7 +199,7 @@ class Engine(Protocol):
         """
 
     def learn_rows(self, task, state, block, answers):
-        """Learn from the rows of a block; return the number of trials so far."""
+        """Learn from the rows of a block."""
 
     def learn_team(self, tasks, states, block, answers):
         """The same for several learners that see the same rows.
@@ -189,19 +213,14 @@ class Engine(Protocol):
             Without moments.
         answers : list of Answers
             Without averages.
-
-        Returns
-        -------
-        t : list of float
         """
 
     def learn_combination(self, task, state, block, combination, answers):
-        """Learn from rows that weights are combinations of.
+        """Learn from rows that weights are combinations of; count no losses.
 
         Returns
         -------
         n_learned : int
-        t : float
         increments, sum_increments : ndarray of shape (n, K)
             Changes of the rows' coefficients. The latter without columns unless
             averaging.
@@ -215,8 +234,6 @@ class Engine(Protocol):
         losses : ndarray of shape (n, K), or (n, 1) for a joint loss
         total : float
             The sum of all losses by their given weights, added to `total` one by one.
-        all_finite : bool
-            Whether the predictions are.
         """
 
     def learn_rounds(self, state, losses):

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from .._invariants import check, finite
+from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 
 __all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "OnlineEstimator"]
@@ -33,8 +34,13 @@ DEFAULT_TOL = 1e-3
 # As in SGDClassifier: so many that the tolerance decides.
 DEFAULT_MAX_ITER = 1000
 
-# Sums of larger values could overflow.
-LARGEST_VALUE = 1e300
+# `loss_curve_` has the losses of so many calls of `partial_fit`: the latest ones.
+LONGEST_CURVE = 1000
+
+OVERFLOW = (
+    "Floating-point under-/overflow occurred. Scaling the features, or a smaller "
+    "learning rate, might help."
+)
 
 # scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
 _ALLOW_ZERO_WEIGHTS = (
@@ -133,9 +139,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                self._keep_way_back(ways_back, X, sample_weight)
+                ways_back.append(self._model.way_back(X, y, sample_weight))
             else:
-                self._begin(X)
+                self._start(X)
             converged = self._run_epochs(X, y, sample_weight, given)
         if self.tol is not None and not converged:
             warn(
@@ -193,7 +199,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             is_first = not self.__sklearn_is_fitted__()
             X, y, sample_weight = self._prepare(X, y, sample_weight, classes)
             if not is_first:
-                self._keep_way_back(ways_back, X, sample_weight)
+                ways_back.append(self._model.way_back(X, y, sample_weight))
             return self._learn_in_order(X, y, sample_weight, method)
 
     def _prepare(self, X, y, sample_weight, classes=None):
@@ -202,26 +208,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         self._check_first_call(is_first, classes)
         checked = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
         if is_first:
-            self._begin(checked[0])
+            self._start(checked[0])
             self.loss_curve_ = []
         return checked
-
-    def _begin(self, X):
-        """Make the model before the first rows, which are `X`."""
-        if sparse.issparse(X):
-            self._largest(X)
-        self._start(X)
-
-    def _keep_way_back(self, ways_back, X, sample_weight):
-        """Let a failure while learning the rows leave the model as it is."""
-        largest = np.inf
-        if not self._model.is_small_beside(X):
-            largest = self._largest(X)
-            if sample_weight is not None:
-                largest = max(largest, sample_weight.max())
-        way_back = self._model.way_back(X, largest)
-        if way_back is not None:
-            ways_back.append(way_back)
 
     def _learn_validated(self, X, y, sample_weight, method):
         """What `partial_fit_predict` does with rows that need no check any more."""
@@ -234,14 +223,13 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn_in_order(self, X, y, sample_weight, method):
         self.n_iter_ = 1
-        if method is None:
-            for _ in self._learn(X, y, sample_weight):
-                pass
-            return None
-        decision = np.empty((X.shape[0], self._model.n_outputs))
+        decision = None
+        if method is not None:
+            decision = np.empty((X.shape[0], self._model.n_outputs))
         for rows, predictions in self._learn(X, y, sample_weight):
-            decision[rows] = predictions
-        return self._respond(decision, method)
+            if method is not None:
+                decision[rows] = predictions
+        return None if method is None else self._respond(decision, method)
 
     def _check_method(self, method):
         if method not in self._METHODS:
@@ -253,40 +241,51 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn(self, X, y, sample_weight, order=None, again=False):
         """Learn once from each row; the mean loss goes to the curve at the end."""
-        loss_before = self._model.cumulative_loss
-        for rows, predictions, all_finite in self._model.learn(
-            X, y, sample_weight, order, again
-        ):
-            if not (all_finite and np.isfinite(predictions).all()):
-                # Where a row is not finite, neither is its prediction.
-                self._largest(X[rows])
-                raise ValueError(
-                    "Floating-point under-/overflow occurred. Scaling the features, or "
-                    "a smaller learning rate, might help."
+        model, loss_before = self._model, self._model.cumulative_loss
+        try:
+            for rows, predictions, all_finite in model.learn(
+                X, y, sample_weight, order, again
+            ):
+                if not (all_finite and np.isfinite(predictions).all()):
+                    raise ValueError(OVERFLOW)
+                yield rows, predictions
+        except OutOfRange:
+            values = X.data if sparse.issparse(X) else X
+            with np.errstate(all="ignore"):
+                assert_all_finite(
+                    values, estimator_name=type(self).__name__, input_name="X"
                 )
-            yield rows, predictions
+            raise
+        if not model.is_finite(X, y):
+            raise ValueError(OVERFLOW)
         n = X.shape[0]
-        self._record(loss_before, n if sample_weight is None else sample_weight.sum())
+        self._record_call(
+            loss_before, n if sample_weight is None else sample_weight.sum()
+        )
 
-    def _record(self, loss_before, weight):
+    def _record_call(self, loss_before, weight):
         """Add the mean loss of rows with that weight in all to the curve."""
         if weight > 0:
-            loss = self._model.cumulative_loss - loss_before
-            self.loss_curve_.append(loss / weight)
+            loss = (self._model.cumulative_loss - loss_before) / weight
+            longest = max(LONGEST_CURVE, self.max_iter)
+            # Not in place: see `_unchanged_on_error`.
+            self.loss_curve_ = [*self.loss_curve_, loss][-longest:]
 
     # Validation.
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,  # see _largest
-            **self._target_checks,
-        )
+        with np.errstate(all="ignore"):  # scikit-learn adds up numbers to check them
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                reset=reset,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,  # see transforms/ranges.py
+                **self._target_checks,
+            )
+        X = _canonical(X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
                 sample_weight,
@@ -296,7 +295,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 **_ALLOW_ZERO_WEIGHTS,
             )
         y, sample_weight = self._with_target_weight(y, sample_weight, reset, classes)
-        return _without_duplicates(X), y, sample_weight
+        return X, y, sample_weight
 
     def _with_target_weight(self, y, sample_weight, reset=False, classes=None):
         """Check `y`, and multiply weights by those that it brings."""
@@ -307,32 +306,23 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             )
         return y, sample_weight
 
-    def _largest(self, X):
-        """Largest ``|x|``; refuses NaN, infinity and what would soon add up to it.
-
-        Reading a large dense chunk takes a good part of the time of learning from it,
-        so there this comes after learning, when a prediction is not finite, and the
-        model is taken back. It comes before for sparse rows, and for a chunk so small
-        that a copy of the model would cost more.
-        """
-        values = X.data if sparse.issparse(X) else X
-        smallest, largest = float(values.min(initial=0)), float(values.max(initial=0))
-        if smallest >= -LARGEST_VALUE and largest <= LARGEST_VALUE:  # false of NaN
-            return max(-smallest, largest)
-        with np.errstate(all="ignore"):
-            assert_all_finite(
-                values, estimator_name=type(self).__name__, input_name="X"
-            )
-        raise ValueError(
-            f"Input X contains infinity or a value too large for {X.dtype!r}."
-        )
-
     def _decision(self, X):
         check_is_fitted(self)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
-        return self._model.decision(_without_duplicates(X))
+        with np.errstate(all="ignore"):
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+            )
+        decision = self._model.decision(_canonical(X))
+        if not np.isfinite(decision).all():
+            raise ValueError(
+                "Input X contains values so far beyond those learned that predictions "
+                "are infinite or a value too large for dtype('float64')."
+            )
+        return decision
 
     # For tests and debugging.
 
@@ -390,9 +380,14 @@ def _properties(cls):
     return [name for name in dir(cls) if isinstance(getattr(cls, name), property)]
 
 
-def _without_duplicates(X):
-    """Rows with no column twice; a copy where there are such, `X` itself otherwise."""
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+def _canonical(X):
+    """Rows with no column twice; a copy where there are such, `X` itself otherwise.
+
+    Sparse ones are refused whose indices do not belong to them.
+    """
+    if sparse.issparse(X):
+        X.check_format(full_check=True)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
     return X

@@ -38,7 +38,6 @@ class _Hedge(_BaseComposition):
     }
 
     def _start(self, X):
-        self._largest(X)  # not left to the experts, some of which would learn
         loss = self._make_loss()
         self._model = MixtureModel(
             [(name, clone(estimator)) for name, estimator in self._experts(loss)],

@@ -78,17 +78,16 @@ class KernelMethods:
     def _scale(self, X):
         if self.gamma == "auto":
             return 1.0 / X.shape[1]
-        if sparse.issparse(X):
-            variance = X.multiply(X).mean() - X.mean() ** 2
-        else:
-            variance = X.var()
+        with np.errstate(all="ignore"):  # values that will be refused
+            if sparse.issparse(X):
+                variance = X.multiply(X).mean() - X.mean() ** 2
+            else:
+                variance = X.var()
         return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
 
     def _validate(self, X, *arguments, **keywords):
         X, y, sample_weight = super()._validate(X, *arguments, **keywords)
-        if self._has_kernel and not sparse.issparse(X):
-            self._largest(X)
-        elif self.kernel == "precomputed":
+        if self.kernel == "precomputed" and sparse.issparse(X):
             raise ValueError("Sparse precomputed kernels are not supported.")
         return X, y, sample_weight
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..learners.interface import traits
 from ..models.linear import LinearModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
@@ -116,7 +117,10 @@ class _Linear:
         """Model before the first row; `X` has the first rows."""
         center = not sparse.issparse(X) if self.center == "auto" else self.center
         features = FeatureTransform(
-            n_features, center=bool(center), scale=bool(self.scale)
+            n_features,
+            center=bool(center),
+            scale=bool(self.scale),
+            in_units=self.scale or traits(type(learner)).scale_invariant,
         )
         target = None
         if getattr(self, "standardize_target", False):

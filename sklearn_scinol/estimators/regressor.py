@@ -2,6 +2,7 @@
 
 from numbers import Real
 
+import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -10,6 +11,9 @@ from ..losses import REGRESSION
 from .base import OnlineEstimator
 
 __all__ = ["OnlineRegressor"]
+
+#: Targets may be up to this: their squares, and sums of those, are finite.
+LARGEST_TARGET = 1e100
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -104,9 +108,14 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _validate_target(self, y, reset, classes):
         # Once more: so far y may be sparse, or was objects, with NaN unseen among them.
-        y = check_array(y, ensure_2d=False, input_name="y")
+        with np.errstate(all="ignore"):
+            y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
         if reset:
             self._output_shape = y.shape[1:]
+        if np.abs(y).max() > LARGEST_TARGET:
+            raise ValueError(
+                f"Input y contains a value that is too large: above {LARGEST_TARGET:g}."
+            )
         outputs = y.reshape(y.shape[0], -1)
         if outputs.shape[1] != self._n_outputs():
             expected = (y.shape[0], *self._output_shape)

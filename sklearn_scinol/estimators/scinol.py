@@ -363,8 +363,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     part in them; :meth:`predict` does what the algorithm would.
 
     With sample weights the algorithm sees the loss times the weight: rows of weight 0
-    change nothing. Weights count relative to the first positive one, and :meth:`predict`
-    predicts a row of the smallest weight so far.
+    change nothing. Weights count relative to the first positive one, and
+    :meth:`predict` predicts a row of the smallest weight so far.
 
     :meth:`regret_bound` is there with ``center=False``, or sparse input, and without
     `scale` and `standardize_target`. With :math:`M_i` the largest :math:`|x_i|` so far,

@@ -55,10 +55,10 @@ class AdaImplicit(MirrorDescent):
         p = shared.scale[k] * dot
         unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
-            shared.lambda_[k] = c * methods.value(loss, y, p) / self.beta**2
+            shared.lambda_[k] = c * methods.value(loss, y, p) / self.beta / self.beta
         g, decrease = move_implicitly(self, shared, k, loss, y, c, p, q)
         shared.lambda_[k] = smaller(
-            shared.lambda_[k] + decrease / self.beta**2, LARGEST_LAMBDA
+            shared.lambda_[k] + decrease / self.beta / self.beta, LARGEST_LAMBDA
         )
         return g
 

@@ -1,8 +1,6 @@
 """What all models have: learning block by block, and counting what it cost."""
 
 from abc import ABCMeta, abstractmethod
-from copy import deepcopy
-from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +10,19 @@ from ..engines.protocol import Answers, State, Task
 from ..learners.interface import traits
 from .weights import WeightScale
 
-__all__ = ["BLOCK_ROWS", "Learned", "Model", "OnlineModel", "ordered_blocks"]
+__all__ = [
+    "BLOCK_ROWS",
+    "Learned",
+    "Model",
+    "OnlineModel",
+    "given_weights",
+    "ordered_blocks",
+    "snapshot",
+]
 
 # A block is what the engines see at a time: enough rows to forget what a block costs,
 # few enough for what is kept of each to be small.
 BLOCK_ROWS = 8192
-
-#: A learner that declares it stays finite on values and weights up to this.
-LARGEST_TAME = 1e100
 
 
 class Learned(NamedTuple):
@@ -42,17 +45,34 @@ class Model(metaclass=ABCMeta):
 
     Attributes
     ----------
-    t : int
-        Number of trials so far: rows with a positive weight.
-    cumulative_loss : float
-        Weighted sum of the losses of the predictions made before each update.
+    numbers : ndarray of shape (2,)
+        `t` and `cumulative_loss`, for engines.
+    weight_scale : WeightScale
     """
 
     def __init__(self, loss, n_outputs):
         self.loss = loss
         self.n_outputs = n_outputs
-        self.t = 0
-        self.cumulative_loss = 0.0
+        self.numbers = np.zeros(2)
+        self.weight_scale = WeightScale()
+
+    @property
+    def t(self):
+        """Number of trials so far: rows with a positive weight."""
+        return int(self.numbers[0])
+
+    @t.setter
+    def t(self, value):
+        self.numbers[0] = value
+
+    @property
+    def cumulative_loss(self):
+        """Weighted sum of the losses of the predictions made before each update."""
+        return float(self.numbers[1])
+
+    @cumulative_loss.setter
+    def cumulative_loss(self, value):
+        self.numbers[1] = value
 
     @abstractmethod
     def learn(self, X, y, sample_weight=None, order=None, again=False):
@@ -90,50 +110,69 @@ class Model(metaclass=ABCMeta):
         p : ndarray of shape (n, n_outputs)
         """
 
-    def checkpoint(self):
-        """Copy that goes on from here, whatever the model learns from now on."""
-        return deepcopy(self)
+    @abstractmethod
+    def is_finite(self, X, y):
+        """Whether the state is, after rows were learned and predictions were."""
 
-    def is_small_beside(self, X):
-        """Whether a checkpoint costs little beside learning from the rows."""
-        return True
-
-    def way_back(self, X, largest):
+    @abstractmethod
+    def way_back(self, X, y, sample_weight):
         """How to undo what learning the rows will do.
 
         Parameters
         ----------
         X : ndarray or CSR array of shape (n, n_features)
-            The rows that are about to be learned.
-        largest : float
-            The largest of their values and weights, infinity if that is not known.
+        y : ndarray of shape (n,) or (n, n_outputs)
+        sample_weight : ndarray of shape (n,) or None
 
         Returns
         -------
         restore : callable
-            Takes the model back to what it is now.
+            Takes the model back to what it is now; or, where that would cost too much
+            and no row can make it diverge, to a whole number of rows.
         """
-        return self._restoring(vars(self.checkpoint()))
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
-        yield "t is a whole number", isinstance(self.t, Integral)
+        yield "t is a whole number", self.numbers[0] == self.t
         yield "t >= 0", self.t >= 0
         yield "cumulative_loss is finite", np.isfinite(self.cumulative_loss)
         yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
+        yield from floats("weight scale", self.weight_scale.numbers, (2,))
+        unit, smallest = self.weight_scale.numbers
+        yield (
+            "unit of weights is positive once rows are learned",
+            (unit >= 0.0 and (unit > 0.0 or self.t == 0)),
+        )
+        yield "smallest weight is positive", 0.0 < smallest <= 1.0
 
     def _suffer(self, engine, block, predictions):
-        """Count what predictions cost; return losses, and whether all are finite."""
-        losses, self.cumulative_loss, all_finite = engine.charge(
+        """Count what predictions cost; return the losses."""
+        losses, self.cumulative_loss = engine.charge(
             self.loss, block, predictions, self.cumulative_loss
         )
-        return losses, all_finite
+        return losses
 
-    def _restoring(self, before):
-        def restore():
-            vars(self).update(before)
 
-        return restore
+def snapshot(*parts):
+    """How to take objects, and the arrays and lists in them, back to what they are."""
+    before = [
+        {name: _copied(value) for name, value in vars(part).items()} for part in parts
+    ]
+
+    def restore():
+        for part, attributes in zip(parts, before, strict=True):
+            vars(part).clear()
+            vars(part).update(attributes)
+
+    return restore
+
+
+def _copied(value):
+    if isinstance(value, np.ndarray):
+        return value.copy(order="K")
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    return value
 
 
 def ordered_blocks(n, size, order=None):
@@ -172,7 +211,6 @@ class OnlineModel(Model):
         What the learner keeps for all coordinates of an output, if anything.
     clock : ndarray of shape (2, n_outputs)
         See :mod:`.learners.bases.averaging`.
-    weight_scale : WeightScale
     """
 
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
@@ -184,7 +222,6 @@ class OnlineModel(Model):
         shared = [*learner.initial_shared()] if self.traits.by_row else []
         self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
         self.clock = np.zeros((2, n_outputs))
-        self.weight_scale = WeightScale()
 
     @property
     def traits(self):
@@ -249,17 +286,21 @@ class OnlineModel(Model):
 
     def _state(self, fields=None, arrays=(), first=None):
         """What learning changes, for engines."""
-        return State(fields, self.shared, arrays, first, self.clock, float(self.t))
+        numbers = self.numbers, self.weight_scale.numbers
+        return State(fields, self.shared, arrays, first, self.clock, *numbers)
 
     def _answers(self, n):
         shape = n, self.n_outputs
         averaged = np.empty(shape) if self.average else None
-        return Answers(np.empty(shape), averaged)
+        losses = np.empty((n, 1 if self.loss.joint else self.n_outputs))
+        return Answers(np.empty(shape), averaged, losses)
 
     def _arrange(self):
         """Make the state what engines take; joblib maps large ones, to be read only."""
         self.shared = np.require(self.shared, requirements=["W", "E"])
         self.clock = np.require(self.clock, requirements=["W", "E"])
+        self.numbers = np.require(self.numbers, requirements=["W", "E"])
+        self.weight_scale.arrange()
 
     def _factor(self, q):
         """What the vectors are multiplied by, for rows of squared norm `q`."""

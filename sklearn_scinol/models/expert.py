@@ -1,12 +1,14 @@
 """Estimators in a mixture, and how each kind of them is asked and learns."""
 
+from copy import deepcopy
+
 import numpy as np
 
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
-from .base import ordered_blocks
+from .base import ordered_blocks, snapshot
 from .linear import LinearModel
 
 __all__ = [
@@ -56,21 +58,39 @@ class Expert:
         is_linear = isinstance(model, LinearModel) and self.is_ours
         return model if is_linear and not weighs_classes else None
 
-    def what_it_cost(self, charged, block, weight):
+    def what_it_cost(self, answers, block, weight):
         """What it said of a block that it learned, and losses of the mixture's kind."""
         model = self.estimator._model
-        loss = (charged.losses.sum(axis=1) * block.weights.given).sum()
-        self.estimator._record(model.cumulative_loss - loss, weight)
-        if not charged.all_finite:
+        with np.errstate(all="ignore"):  # see `is_finite` of the model
+            loss = (answers.losses.sum(axis=1) * block.weights.given).sum()
+            self.estimator._record_call(model.cumulative_loss - loss, weight)
+        if not answers.all_finite:
             self._refuse()
-        said = charged.answers.said
-        if charged.answers.averaged is None and model.loss == self.meaning.loss:
-            return said, charged.losses
+        said = answers.said
+        if answers.averaged is None and model.loss == self.meaning.loss:
+            return said, answers.losses
         answer = self._checked(self.meaning.of_decision(said, model.loss))
         y = block.targets
         if model.loss.joint != self.meaning.loss.joint:
             y = as_targets(_codes(y), self.meaning.loss, self.meaning.n_outputs)
         return answer, self._losses(answer, block._replace(targets=y))
+
+    def way_back(self, X, labels, sample_weight):
+        """How to undo what learning the rows will do."""
+        parts = [snapshot(self)]
+        if self.is_ours:
+            model = self.estimator._model.way_back(X, labels, sample_weight)
+            before = vars(self.estimator).copy()
+            parts += [lambda: vars(self.estimator).update(before), model]
+        else:
+            before = deepcopy(self.estimator)
+            parts.append(lambda: setattr(self, "estimator", before))
+
+        def restore():
+            for part in parts:
+                part()
+
+        return restore
 
     def predict_and_learn(self, X, labels, sample_weight):
         """What it says of rows as they are, before it learns them; its losses."""
@@ -90,7 +110,7 @@ class Expert:
         y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
         y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
         ones = np.ones(len(y))
-        block = Block((), None, y, RowWeights(ones, ones), None)
+        block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
         return answer, self._losses(answer, block)
 
     def answer_transformed(self, Z):
@@ -167,10 +187,10 @@ def learn_block(experts, block):
     engine = get_engine(get_config()["engine"])
     models = [expert.estimator._model for expert in experts]
     weight = block.weights.given.sum()
-    all_charged = LinearModel.learn_team(engine, models, block)
+    of_experts = LinearModel.learn_team(engine, models, block)
     return [
-        (expert, *expert.what_it_cost(charged, block, weight))
-        for expert, charged in zip(experts, all_charged, strict=True)
+        (expert, *expert.what_it_cost(answers, block, weight))
+        for expert, answers in zip(experts, of_experts, strict=True)
     ]
 
 

@@ -12,29 +12,33 @@ GROWTH = 1 / 16
 
 
 class GrowingArray:
-    """Array to which rows are appended, where memory allows without a copy."""
+    """Array to which rows are appended, mostly without a copy."""
 
     def __init__(self, *shape, dtype=np.float64):
-        self._buffer = np.empty((0, *shape), dtype)
-        self._size = 0
+        # Together, for threads that read while one appends.
+        self._buffer_and_size = np.empty((0, *shape), dtype), 0
 
     @property
     def rows(self):
-        """The rows so far; not to be kept while others are appended."""
-        return self._buffer[: self._size]
+        """The rows so far, a view."""
+        buffer, size = self._buffer_and_size
+        return buffer[:size]
 
     def append(self, rows):
-        size = self._size + len(rows)
-        if not (self._buffer.flags.owndata and self._buffer.flags.writeable):
-            self._buffer = np.array(self._buffer)  # it was mapped from a file
-        if size > len(self._buffer):
-            capacity = size + int(GROWTH * size)
-            self._buffer.resize((capacity, *self._buffer.shape[1:]), refcheck=False)
-        self._buffer[self._size : size] = rows
-        self._size = size
+        buffer, start = self._buffer_and_size
+        size = start + len(rows)
+        if size > len(buffer) or not buffer.flags.writeable:
+            larger = np.empty(
+                (size + int(GROWTH * size), *buffer.shape[1:]), buffer.dtype
+            )
+            larger[:start] = buffer[:start]
+            buffer = larger
+        buffer[start:size] = rows
+        self._buffer_and_size = buffer, size
 
     def make_writable(self):
-        self._buffer = np.require(self._buffer, requirements=["W", "E"])
+        buffer, size = self._buffer_and_size
+        self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
 
     def checkpoint(self):
         """The rows so far, in the same memory: only one of the two may go on."""

@@ -1,6 +1,6 @@
 """A model in the space of a kernel: a combination of rows that it learned from."""
 
-from copy import copy, deepcopy
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,9 +11,10 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from .._invariants import finite, floats
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Block, Combination, RowWeights
+from ..engines.protocol import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..losses import as_targets
-from .base import Learned, OnlineModel, given_weights
+from ..transforms.ranges import refuse_large
+from .base import Learned, OnlineModel, given_weights, snapshot
 from .growing import GrowingArray, GrowingSparseArray
 
 __all__ = ["Kernel", "KernelModel"]
@@ -142,18 +143,26 @@ class KernelModel(OnlineModel):
     def n_support(self):
         return self.support.rows.size
 
-    def checkpoint(self):
-        other = copy(self)
-        other.shared, other.clock = self.shared.copy(), self.clock.copy()
-        other.coef_sums = deepcopy(self.coef_sums)
-        other.weight_scale = copy(self.weight_scale)
-        if self.max_support is None and self.kernel is not None:
-            other.coef = self.coef.checkpoint()
-        else:  # learning may change those of rows that are stored already
-            other.coef = deepcopy(self.coef)
-        other.vectors = self.vectors.checkpoint()
-        other.support = self.support.checkpoint()
-        return other
+    def is_finite(self, X, y):
+        arrays = self.numbers, self.shared, self.coef.rows, self.coef_sums.rows
+        return all(np.isfinite(array).all() for array in arrays)
+
+    def way_back(self, X, y, sample_weight):
+        numbers = snapshot(self, self.weight_scale)
+        # What is appended is so in the same memory. Coefficients may change as well.
+        only_appends = self.max_support is None and self.kernel is not None
+        before = {
+            "vectors": self.vectors.checkpoint(),
+            "support": self.support.checkpoint(),
+            "coef": self.coef.checkpoint() if only_appends else deepcopy(self.coef),
+            "coef_sums": deepcopy(self.coef_sums),
+        }
+
+        def restore():
+            numbers()
+            vars(self).update(before)
+
+        return restore
 
     def invariants(self):
         yield from super().invariants()
@@ -183,11 +192,12 @@ class KernelModel(OnlineModel):
         for rows in self._blocks(X, order):
             targets = as_targets(y[rows], self.loss, self.n_outputs)
             n = len(targets)
-            weights = self.weight_scale.enter(given_weights(rows, n, sample_weight))
+            weights = self.weight_scale.relative(given_weights(rows, n, sample_weight))
             block, answers = Block((), None, targets, weights, None), self._answers(n)
             self._learn_block(engine, X, rows, block, answers)
-            _, all_finite = self._suffer(engine, block, answers.predictions)
-            yield Learned(rows, answers.said, all_finite)
+            self._suffer(engine, block, answers.predictions)
+            self.weight_scale.learned(weights)
+            yield Learned(rows, answers.said, answers.all_finite)
 
     def _arrange(self, X, again):
         super()._arrange()
@@ -220,12 +230,19 @@ class KernelModel(OnlineModel):
 
     def _learn_block(self, engine, X, rows, block, answers):
         Z = self._as_stored(X[rows])
+        of_block = (
+            CSRRows(Z.data, Z.indices, Z.indptr)
+            if sparse.issparse(Z)
+            else (DenseRows(Z))
+        )
+        refuse_large(engine, of_block, block.weights)
         numbers = np.r_[rows]
         start = 0
         while start < len(numbers):  # twice where the last room is taken
             part = slice(start, None)
             with np.errstate(all="ignore"):
-                weights = RowWeights(*(each[part] for each in block.weights))
+                given, relative, after = block.weights
+                weights = RowWeights(given[part], relative[part], after)
                 start += self._learn_rows(
                     engine,
                     Z[part],
@@ -256,10 +273,9 @@ class KernelModel(OnlineModel):
         combination = Combination(
             gram, values, sums, is_new, room, self.coef.rows, self.coef_sums.rows
         )
-        n, t, increments, sum_increments = engine.learn_combination(
+        n, increments, sum_increments = engine.learn_combination(
             self.task, self._state(), block, combination, answers
         )
-        self.t = int(t)
         if self.projection is not None:
             onto_support = self.projection @ k[:n].T
             self.coef.rows[:] += onto_support @ increments[:n]
@@ -323,10 +339,10 @@ class KernelModel(OnlineModel):
                 Z = self._as_stored(X[rows])
                 k = self._with_support(Z)
                 if self.averages:
-                    p[rows] = k @ self._weights()
+                    p[rows] = k @ self._weights()[: k.shape[1]]
                 else:
                     q = self.scale_of_predicted**2 * self._squares(Z, k)
-                    p[rows] = (k @ self.coef.rows) * self._factor(q)
+                    p[rows] = (k @ self.coef.rows[: k.shape[1]]) * self._factor(q)
         return p
 
     def _squares(self, Z, k):

@@ -1,7 +1,7 @@
 """A linear model under an online learner: its state, and what can be read from it."""
 
 from copy import deepcopy
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -9,31 +9,26 @@ from scipy import sparse
 from .._invariants import floats, within
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Answers, Block, CSRRows, DenseRows
+from ..engines.protocol import Block, CSRRows, DenseRows
 from ..learners.bases.averaging import sum_before
 from ..losses import as_targets
 from ..transforms.features import FeatureTransform
 from .base import (
     BLOCK_ROWS,
-    LARGEST_TAME,
     Learned,
     OnlineModel,
     given_weights,
     ordered_blocks,
+    snapshot,
 )
 
 __all__ = ["LinearModel"]
 
+#: Values up to this are far from the end of the range, with any loss.
+LARGEST_TAME = 1e30
+
 # Entries of a block, of which a copy may be needed, at most (8 MB).
 BLOCK_ENTRIES = 2**20
-
-
-class Charged(NamedTuple):
-    """What a block that was learned cost."""
-
-    answers: Answers
-    losses: np.ndarray  # (n, n_outputs), or (n, 1) for a joint loss
-    all_finite: bool
 
 
 class LinearModel(OnlineModel):
@@ -146,10 +141,10 @@ class LinearModel(OnlineModel):
         self.arrange(X)
         for rows in self.blocks(X, order):
             # No name holds the block, of which there may be a copy, until the next.
-            charged = self.learn_block(
+            answers = self.learn_block(
                 engine, self.block(engine, X, y, sample_weight, rows)
             )
-            yield Learned(rows, charged.answers.said, charged.all_finite)
+            yield Learned(rows, answers.said, answers.all_finite)
 
     def arrange(self, X):
         """Get ready for rows such as these."""
@@ -172,18 +167,31 @@ class LinearModel(OnlineModel):
         return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
 
     def block(self, engine, X, y, sample_weight, rows):
-        """A block of rows for the engine, which lets the features' transform learn."""
+        """A block of rows for the engine, of which the transforms learn."""
         y = as_targets(y[rows], self.loss, self.n_outputs)
-        weights = self.weight_scale.enter(given_weights(rows, len(y), sample_weight))
+        given = given_weights(rows, len(y), sample_weight)
+        weights = self.weight_scale.relative(given)
+        of_block, outgrown = self.features.enter(engine, self.rows(X, rows), weights)
+        self.forget(outgrown)
         scale = None
         if self.target is not None:
             scale = self.target.learn(engine, y, weights)
-        return Block(self.rows(X, rows), self.features.state(), y, weights, scale)
+        return Block(of_block, self.features.state(), y, weights, scale)
+
+    def forget(self, features):
+        """Take features as not seen."""
+        if features.size and not self.traits.by_vector:
+            initial = np.zeros((len(self.fields), 1, 1))
+            initial[: len(self.learner.State._fields), 0, 0] = (
+                self.learner.initial_state()
+            )
+            self.fields[:, :, features] = initial
+            self.first[features] = 0.0
 
     def learn_block(self, engine, block):
         """Learn from a block; return what was said and what it cost."""
-        (charged,) = self.learn_team(engine, [self], block)
-        return charged
+        (answers,) = self.learn_team(engine, [self], block)
+        return answers
 
     @property
     def team(self):
@@ -200,15 +208,8 @@ class LinearModel(OnlineModel):
         states = [
             model._state(model.fields, model.arrays, model.first) for model in models
         ]
-        tasks = [model.task for model in models]
-        numbers = engine.learn_team(tasks, states, block, answers)
-        charged = []
-        for model, said, t in zip(models, answers, numbers, strict=True):
-            model.t = int(t)
-            charged.append(
-                Charged(said, *model._suffer(engine, block, said.predictions))
-            )
-        return charged
+        engine.learn_team([model.task for model in models], states, block, answers)
+        return answers
 
     def learns_sparse(self, X):
         """Whether zeros can be passed over."""
@@ -237,36 +238,92 @@ class LinearModel(OnlineModel):
 
     # Going back.
 
-    def is_small_beside(self, X):
-        return not sparse.issparse(X) and X.size > self.fields.size
+    def stays_finite(self, largest):
+        """Whether no row with values and targets up to `largest` makes it diverge.
 
-    def cannot_fail(self, largest):
-        """Whether no rows with values and weights up to `largest` make it diverge."""
-        return self.traits.stays_finite and largest <= LARGEST_TAME
+        They are in the range of :mod:`.transforms.ranges` in any case.
+        """
+        bounded = np.isfinite(self.loss.lipschitz)
+        return self.traits.stays_finite and (bounded or largest <= LARGEST_TAME)
 
-    def way_back(self, X, largest):
-        if self.cannot_fail(largest):
-            return None
-        if not self.learns_sparse(X) or X.nnz > self.n_features:
-            return super().way_back(X, largest)
+    def is_finite(self, X, y):
+        if not np.isfinite(self.numbers).all():
+            return False
+        if self.stays_finite(np.inf):
+            return True
+        fields = self.fields
+        if self.learns_sparse(X):
+            if self.stays_finite(_largest(X, y)):
+                return True
+            if X.nnz < self.n_features:
+                fields = fields[:, :, self._touched(X)]
+        return all(np.isfinite(a).all() for a in (self.shared, fields, *self.arrays))
+
+    def _touched(self, X):
+        """Coordinates of sparse rows; some of them more than once."""
+        return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
+
+    def way_back(self, X, y, sample_weight):
+        if not self.learns_sparse(X):
+            return self.snapshot()
+        if self._learns_whole_rows(X, y, sample_weight):
+            return partial(self._forget_units, X.indices)
+        if X.nnz >= self.n_features:
+            return self.snapshot()
         # Of a few sparse rows, only the columns that they touch are kept.
-        touched = np.unique(X.indices)
-        columns = np.append(touched, np.arange(self.n_features, self.n_coordinates))
-        fields, first = self.fields[:, :, columns], self.first[columns]
-        moments = self.features.moments[:, touched]
-        numbers = self.t, self.cumulative_loss, self.features.weight_sum
-        small = {
-            name: deepcopy(vars(self)[name])
-            for name in ("shared", "clock", "target", "weight_scale")
-        }
+        coordinates, columns = self._touched(X), X.indices
+        fields, first = self.fields[:, :, coordinates], self.first[coordinates]
+        moments, weight_sum = (
+            self.features.moments[:, columns],
+            self.features.weight_sum,
+        )
+        names = "numbers", "shared", "clock", "target", "weight_scale"
+        small = {name: deepcopy(vars(self)[name]) for name in names}
+        units = self.features.units
+        if units is not None:
+            of_units = units.seen[columns], units.exponents[columns], units.are_one
 
         def restore():
             vars(self).update(small)
-            self.t, self.cumulative_loss, self.features.weight_sum = numbers
-            self.fields[:, :, columns], self.first[columns] = fields, first
-            self.features.moments[:, touched] = moments
+            self.fields[:, :, coordinates], self.first[coordinates] = fields, first
+            self.features.moments[:, columns] = moments
+            self.features.weight_sum = weight_sum
+            if units is not None:
+                units.seen[columns], units.exponents[columns], units.are_one = of_units
 
         return restore
+
+    def snapshot(self):
+        """How to take the whole state back to what it is."""
+        parts = self, self.features, self.features.units, self.weight_scale, self.target
+        return snapshot(*(part for part in parts if part is not None))
+
+    def _learns_whole_rows(self, X, y, sample_weight):
+        """Whether interruptions leave a whole number of sparse rows, and all is finite.
+
+        That is where one call of the engine changes all of the state.
+        """
+        engine = get_engine(get_config()["engine"])
+        if not (engine.LEARNS_AT_ONCE and self.features.is_identity):
+            return False
+        if self.target is not None or self.n_coordinates == 1:
+            return False
+        units, largest = self.features.units, _largest(X, y)
+        if not (largest <= LARGEST_TAME and (units is None or units.are_one)):
+            return False
+        if sample_weight is not None and sample_weight.any():
+            smallest = self.weight_scale.unit or sample_weight[sample_weight > 0].min()
+            if not max(sample_weight.max(), 1.0) <= LARGEST_TAME * min(smallest, 1.0):
+                return False
+        return self.stays_finite(largest)
+
+    def _forget_units(self, columns):
+        """Take features as not seen from which nothing was learned."""
+        if self.features.units is not None:
+            initial = np.reshape(self.learner.initial_state(), (-1, 1, 1))
+            fields = self.fields[: len(initial), :, columns]
+            unlearned = (fields == initial).all(axis=(0, 1))
+            self.features.units.forget(columns[unlearned])
 
     # Predictions.
 
@@ -393,5 +450,14 @@ class LinearModel(OnlineModel):
         -------
         bound : float
         """
+        if self.features.units is not None:
+            coef = self.features.units.of_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)
+
+
+def _largest(X, y):
+    """No less than the largest absolute value of sparse rows and their targets."""
+    engine = get_engine(get_config()["engine"])
+    values = np.require(X.data, np.float64)
+    return max(engine.norm(values), np.abs(y).max(initial=0))

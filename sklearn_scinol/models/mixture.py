@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..engines import get_engine
 from ..engines.protocol import Block
 from ..losses import as_targets
 from .adahedge import AdaHedge
-from .base import Learned, Model, given_weights, ordered_blocks
+from .base import Learned, Model, given_weights, ordered_blocks, snapshot
 from .curves import point_after
 from .expert import (
     CHUNK_ROWS,
@@ -27,7 +28,6 @@ from .expert import (
     learn_rows,
 )
 from .meaning import Meaning
-from .weights import WeightScale
 
 __all__ = ["MixtureModel"]
 
@@ -78,7 +78,6 @@ class MixtureModel(Model):
         self.hedges = [AdaHedge(len(estimators)) for _ in range(n_hedges)]
         self.points = []
         self.curve = []
-        self.weight_scale = WeightScale()
         self.has_begun = False
 
     # Learning.
@@ -103,14 +102,15 @@ class MixtureModel(Model):
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
                 self._share_transforms(X)
+                self.weight_scale.learned(shared.weights)
                 targets = shared.targets(self)
                 weights = self._learn_weights(losses, shared.weights.given)
                 answers = np.stack(answers)
                 weights = np.ascontiguousarray(weights)
                 predictions = engine.mix(self.meaning.kind, answers, weights)
                 block = Block((), None, targets, shared.weights, None)
-                _, all_finite = self._suffer(engine, block, predictions)
-                yield Learned(rows, predictions, all_finite)
+                self._suffer(engine, block, predictions)
+                yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
 
     def _calls(self, shared, labels, sample_weight):
         """What experts have to do for a block of rows to be learned.
@@ -165,7 +165,8 @@ class MixtureModel(Model):
         weights = np.empty((len(self.hedges), n_learned + 1, len(self.experts)))
         for k, hedge in enumerate(self.hedges):
             rounds = np.stack([self.meaning.of_hedge(k, one) for one in losses], axis=1)
-            rounds *= c[:, np.newaxis]
+            with np.errstate(over="ignore"):  # see `is_finite`
+                rounds *= c[:, np.newaxis]
             if n_learned < n:
                 rounds = rounds[c > 0.0]
             if n_learned:
@@ -242,14 +243,24 @@ class MixtureModel(Model):
 
     # Going back.
 
-    def is_small_beside(self, X):
-        return False
+    def is_finite(self, X, y):
+        return np.isfinite(self.numbers).all() and all(
+            expert.estimator._model.is_finite(X, y)
+            for expert in self.experts
+            if expert.is_ours
+        )
 
-    def way_back(self, X, largest):
-        models = [expert.shared_model for expert in self.experts]
-        if all(model is not None and model.cannot_fail(largest) for model in models):
-            return None
-        return super().way_back(X, largest)
+    def way_back(self, X, y, sample_weight):
+        restores = [expert.way_back(X, y, sample_weight) for expert in self.experts]
+        restores.append(snapshot(self, self.weight_scale))
+        hedges = deepcopy(self.hedges)
+
+        def restore():
+            for one in restores:
+                one()
+            self.hedges = hedges
+
+        return restore
 
     # Many processors.
 
@@ -286,13 +297,14 @@ class _SharedBlock:
     def __init__(self, engine, X, y, sample_weight, rows, scale):
         self.engine, self.X, self.rows = engine, X, rows
         self.y = y[rows]
-        self.weights = scale.enter(given_weights(rows, len(self.y), sample_weight))
-        self._made = {}
+        self.weights = scale.relative(given_weights(rows, len(self.y), sample_weight))
+        self._made, self._outgrown = {}, {}
 
     def of(self, model):
         """The block for a model; the transforms learn it the first time."""
         y = self.targets(model)
         transformed = self._once(id(model.features), self._transformed, model)
+        model.forget(self._outgrown[id(model.features)])
         scale = None
         if model.target is not None:
             scale = self._once(id(model.target), self._target_scale, model)
@@ -312,7 +324,10 @@ class _SharedBlock:
 
     def _transformed(self, model):
         rows = model.rows(self.X, self.rows)
-        return model.features.learn(self.engine, rows, self.weights)
+        features = model.features
+        rows, outgrown = features.enter(self.engine, rows, self.weights)
+        self._outgrown[id(features)] = outgrown
+        return features.learn(self.engine, rows, self.weights)
 
     def _target_scale(self, model):
         return model.target.learn(self.engine, self.targets(model), self.weights)

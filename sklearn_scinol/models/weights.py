@@ -6,11 +6,8 @@ from ..engines.protocol import RowWeights
 
 __all__ = ["WeightScale"]
 
-#: So far a weight may be above others, and above 1: products with values are finite.
-LARGEST_WEIGHT = 1e100
-
-#: A positive weight counts as at least this, and so as positive.
-SMALLEST_WEIGHT = np.finfo(np.float64).tiny
+#: The range of weights that are not 0: no quotient of two is beyond 1e100.
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
 
 
 class WeightScale:
@@ -22,18 +19,25 @@ class WeightScale:
 
     Attributes
     ----------
-    unit : float
-        The first positive weight; 0 as long as there was none.
-    smallest : float
-        The smallest positive weight so far, relative to `unit`.
+    numbers : ndarray of shape (2,)
+        `unit` and `smallest`, for engines.
     """
 
     def __init__(self):
-        self.unit = 0.0
-        self.smallest = 1.0
+        self.numbers = np.array([0.0, 1.0])
 
-    def enter(self, given):
-        """Weights of the next rows, in order.
+    @property
+    def unit(self):
+        """The first positive weight; 0 as long as there was none."""
+        return float(self.numbers[0])
+
+    @property
+    def smallest(self):
+        """The smallest positive weight so far, relative to `unit`."""
+        return float(self.numbers[1])
+
+    def relative(self, given):
+        """Weights of the next rows, in order; they are not counted as learned yet.
 
         Parameters
         ----------
@@ -47,24 +51,32 @@ class WeightScale:
         Raises
         ------
         ValueError
-            If a weight is too large.
+            If a weight is out of range.
         """
+        unit, smallest = self.numbers
         if isinstance(given, int):
             given = np.ones(given)
-            if self.unit == 1.0:
-                self.smallest = min(self.smallest, 1.0)
-                return RowWeights(given, given)
+            if unit in (0.0, 1.0):
+                return RowWeights(given, given, np.array([1.0, smallest]))
         is_learned = given > 0.0
-        if self.unit == 0.0 and is_learned.any():
-            self.unit = float(given[is_learned.argmax()])
-        with np.errstate(over="ignore"):
-            relative = given / (self.unit or 1.0)
-        if max(given.max(initial=0.0), relative.max(initial=0.0)) > LARGEST_WEIGHT:
+        positive = given[is_learned]
+        if positive.size == 0:
+            return RowWeights(given, np.full_like(given, smallest), self.numbers.copy())
+        if positive.min() < SMALLEST_WEIGHT or positive.max() > LARGEST_WEIGHT:
             raise ValueError(
-                f"Sample weights must not be larger than {LARGEST_WEIGHT:g}, nor than "
-                f"{LARGEST_WEIGHT:g} times the first positive one."
+                "Sample weights that are not 0 must be between "
+                f"{SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
             )
-        relative = np.where(is_learned, np.maximum(relative, SMALLEST_WEIGHT), np.inf)
-        smallest = np.minimum.accumulate(np.append(self.smallest, relative))
-        self.smallest = float(smallest[-1])
-        return RowWeights(given, np.where(is_learned, relative, smallest[1:]))
+        unit = unit or positive[0]
+        relative = np.where(is_learned, given / unit, np.inf)
+        smallest = np.minimum.accumulate(np.append(smallest, relative))
+        relative = np.where(is_learned, relative, smallest[1:])
+        return RowWeights(given, relative, np.array([unit, smallest[-1]]))
+
+    def learned(self, weights):
+        """Count rows as learned."""
+        self.numbers[:] = weights.after
+
+    def arrange(self):
+        """Make the state what engines take; joblib maps arrays to be read only."""
+        self.numbers = np.require(self.numbers, requirements=["W", "E"])

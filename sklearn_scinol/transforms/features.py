@@ -6,6 +6,8 @@ from scipy import sparse
 from .._invariants import floats
 from ..engines.protocol import Moments
 from . import moments
+from .ranges import refuse_large
+from .units import FeatureUnits
 
 __all__ = ["FeatureTransform"]
 
@@ -23,9 +25,12 @@ class FeatureTransform:
         Whether features are centred at their running mean.
     scale : bool
         Whether they are divided by their running standard deviation.
+    in_units : bool
+        Whether values are taken in units of their features before that.
 
     Attributes
     ----------
+    units : FeatureUnits or None
     moments : ndarray of shape (0 or 1 or 3, n_features)
         With centring or scaling the weighted mean of the rows so far; with scaling
         their variance, and the sum of the weights of the rows that both are of: sparse
@@ -36,17 +41,18 @@ class FeatureTransform:
         that count less as time goes by are those of a smaller sum.
     """
 
-    def __init__(self, n_features, *, center=False, scale=False):
+    def __init__(self, n_features, *, center=False, scale=False, in_units=False):
         self.n_features = n_features
         self.center = center
         self.scale = scale
         self.moments = np.zeros((3 if scale else int(center), n_features))
         self._weight_sum = np.zeros(1)
+        self.units = FeatureUnits(n_features) if in_units else None
 
     @property
     def kind(self):
         """What is done: equal for transforms that do the same."""
-        return self.center, self.scale
+        return self.center, self.scale, self.units is not None
 
     @property
     def is_identity(self):
@@ -69,12 +75,41 @@ class FeatureTransform:
         order = "F" if is_sparse else "C"
         self.moments = np.require(self.moments, requirements=[order, "W", "E"])
         self._weight_sum = np.require(self._weight_sum, requirements=["W", "E"])
+        if self.units is not None:
+            self.units.arrange()
 
     def state(self):
         """What engines take to learn rows and to transform them, or None."""
         if self.is_identity:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center))
+
+    def enter(self, engine, rows, weights):
+        """Rows in units of their features, which come first of all.
+
+        Parameters
+        ----------
+        engine : Engine
+        rows : DenseRows or CSRRows
+        weights : RowWeights
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+        outgrown : ndarray of int
+            Features whose unit has changed, and that are to be learned anew.
+
+        Raises
+        ------
+        OutOfRange
+            If a value is not finite, or too large.
+        """
+        if self.units is None:
+            refuse_large(engine, rows, weights)
+            return rows, np.empty(0, np.intp)
+        rows, outgrown = self.units.enter(engine, rows, weights)
+        self.moments[:2, outgrown] = 0.0
+        return rows, outgrown
 
     def learn(self, engine, rows, weights):
         """Learn from rows in order, and transform each.
@@ -107,6 +142,7 @@ class FeatureTransform:
         -------
         Z : ndarray or CSR array of shape (n, n_features)
         """
+        X = self._in_units(X)
         if sparse.issparse(X):
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
@@ -141,7 +177,15 @@ class FeatureTransform:
         if self.center:
             w = w * self._shares(weight)[1]
             b = b - w @ self.moments[0]
-        return w, b
+        return w if self.units is None else self.units.to_raw(w), b
+
+    def _in_units(self, X):
+        if self.units is None or self.units.are_one:
+            return X
+        if not sparse.issparse(X):
+            return self.units.in_units(X.astype(np.float64, copy=False))
+        data = self.units.in_units(X.data.astype(np.float64, copy=False), X.indices)
+        return type(X)((data, X.indices, X.indptr), X.shape)
 
     def merge(self, other):
         """Take in the moments of other rows, as if they had all been learned here.
@@ -200,3 +244,5 @@ class FeatureTransform:
             yield "variance >= 0", variance >= 0.0
             yield "recorded >= 0", recorded >= 0.0
             yield "recorded <= weight_sum", recorded <= self.weight_sum
+        if self.units is not None:
+            yield from self.units.invariants()

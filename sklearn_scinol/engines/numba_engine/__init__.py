@@ -15,17 +15,22 @@ the next one.
 
 from .combination import learn_combination
 from .learning import learn_rows, learn_team
-from .losses import charge
+from .losses import charge, norm
 from .mixing import learn_rounds, mix
 from .transforms import transform_rows, transform_targets
 
 __all__ = [
+    "LEARNS_AT_ONCE",
     "charge",
     "learn_combination",
     "learn_rounds",
     "learn_rows",
     "learn_team",
     "mix",
+    "norm",
     "transform_rows",
     "transform_targets",
 ]
+
+#: See the protocol. Signals wait for compiled code to end.
+LEARNS_AT_ONCE = True

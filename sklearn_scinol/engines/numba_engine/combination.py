@@ -19,15 +19,15 @@ def learn_combination(task, state, block, combination, answers):
     n, n_outputs = answers.predictions.shape
     increments = np.zeros((n, n_outputs))
     sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
-    r, t = loop(
+    r, state.numbers[0] = loop(
         task,
-        (task.learner.Shared(*state.shared), state.clock, state.t),
+        (task.learner.Shared(*state.shared), state.clock, float(state.numbers[0])),
         block,
         combination,
         answers,
         (increments, sum_increments),
     )
-    return r, t, increments, sum_increments
+    return r, increments, sum_increments
 
 
 @jitable

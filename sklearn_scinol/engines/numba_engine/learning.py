@@ -15,6 +15,7 @@ from ..protocol import Answers, DenseRows, TargetScale
 from . import parts
 from .borrowing import borrowed
 from .compiling import compiled, source_digest
+from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, registers, store
 from .transforms import transform_rows, transformed
 
@@ -35,16 +36,15 @@ NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 def learn_rows(task, state, block, answers):
     """Learn from the rows of a block: see the protocol."""
-    return _learn(type(task.learner), task, state, block, answers)
+    _learn(type(task.learner), task, state, block, answers)
 
 
 def learn_team(tasks, states, block, answers):
     """Learn with several learners side by side: see the protocol."""
     if len(tasks) == 1 or not _pays(states[0], block.rows):
-        return [
+        for *each, said in zip(tasks, states, answers, strict=True):
             learn_rows(*each, block, said)
-            for *each, said in zip(tasks, states, answers, strict=True)
-        ]
+        return
     # As if they were outputs of one learner: while the processor waits for one of them,
     # it goes on with others. The team has a state of its own while it learns.
     own = states[0].fields.shape[1]
@@ -52,19 +52,24 @@ def learn_team(tasks, states, block, answers):
         fields=_side_by_side([state.fields for state in states]),
         shared=np.concatenate([state.shared for state in states], axis=1),
         clock=np.concatenate([state.clock for state in states], axis=1),
+        numbers=states[0].numbers.copy(),
     )
     n = len(block.weights.given)
-    said = Answers(np.empty((n, team.fields.shape[1])), None)
+    said = Answers(np.empty((n, team.fields.shape[1])), None, np.empty((0, 0)))
     learners = tuple(task.learner for task in tasks)
     task = tasks[0]._replace(learner=learners)
-    t = _learn(type(learners[0]), task, team, block, said, own)
+    _learn(type(learners[0]), task, team, block, said, own)
     for e, (state, answer) in enumerate(zip(states, answers, strict=True)):
         of_learner = slice(e * own, (e + 1) * own)
         state.fields[:] = team.fields[:, of_learner]
         state.shared[:] = team.shared[:, of_learner]
         state.first[:] = team.first
         answer.predictions[:] = said.predictions[:, of_learner]
-    return [t] * len(tasks)
+        answer.losses[:], total = charge(
+            task.loss, block, answer.predictions, state.numbers[1]
+        )
+        state.numbers[:] = team.numbers[0], total
+        state.weight_scale[:] = block.weights.after
 
 
 def _pays(state, rows):
@@ -103,7 +108,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
         team=type(task.learner) is tuple,
         standard_target=block.target_scale is not None,
     )
-    t = loop(
+    loop(
         task,
         parts.Working(
             learner.State(*(state.arrays or fields[: len(names)])),
@@ -111,6 +116,8 @@ def _learn(learner, task, state, block, answers, n_own=None):
             learner.Shared(*state.shared) if has.by_row else None,
             state.first,
             state.clock,
+            state.numbers,
+            state.weight_scale,
         ),
         parts.Input(
             *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
@@ -126,11 +133,9 @@ def _learn(learner, task, state, block, answers, n_own=None):
             *(_buffer(1, m)[0] for _ in range(3)),
             _buffer(n_outputs, m),
         ),
-        state.t,
     )
     if fields is not state.fields:
         state.fields[:] = fields[:, :, :1]
-    return t
 
 
 def _buffer(n_outputs, m):
@@ -160,6 +165,7 @@ def _loop(
     has = traits(learner)
     factor = parts.shared_factor if has.by_row else parts.unit_factor
     derivatives = parts.separate_derivatives
+    losses_of = joint_losses if loss.joint else separate_losses
     if has.implicit:
         derivatives = parts.no_derivatives
     elif loss.joint:
@@ -181,7 +187,7 @@ def _loop(
     overlaps = dense and not (average or by_vector or has.folds or has.touches_all)
     digest = source_digest(learner, loss)
 
-    def learn_rows(task, state, block, answers, scratch, t):
+    def learn_rows(task, state, block, answers, scratch):
         digest  # noqa: B018 - see source_digest
         state, block = borrowed(state), borrowed(block)
         answers, scratch = borrowed(answers), borrowed(scratch)
@@ -189,7 +195,7 @@ def _loop(
         starts = task.averaging_starts
         learner = member(task.learner, 0)
         s, shared, clock, first = state.s, state.shared, state.clock, state.first
-        own_s = registers(s)
+        own_s, t = registers(s), state.numbers[0]
         fields, at = state.fields, scratch.at
         X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
         y, given = block.targets, block.weights.given
@@ -356,6 +362,10 @@ def _loop(
             block.weight_sum[0] = weight_sum
             if scale:
                 moments[2] = weight_sum
-        return t
+        if not team:
+            losses_of(loss, y, predictions, answers.losses)
+            state.numbers[1] = running_total(answers.losses, given, state.numbers[1])
+        state.numbers[0] = t
+        state.weight_scale[:] = block.weights.after
 
     return compiled(learn_rows, classes=(learner, loss))

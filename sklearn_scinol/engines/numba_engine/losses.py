@@ -6,20 +6,22 @@ import numpy as np
 
 from ...losses import methods
 from .borrowing import borrowed
-from .compiling import compiled, exact, source_digest
+from .compiling import compiled, exact, jitable, source_digest
 
-__all__ = ["charge"]
+__all__ = ["charge", "joint_losses", "norm", "running_total", "separate_losses"]
 
 
-def charge(loss, block, predictions, total):
-    """Losses of predictions: see the protocol."""
-    n, n_outputs = predictions.shape
-    losses = np.empty((n, 1 if loss.joint else n_outputs))
-    loop = _loop(type(loss))
-    total, all_finite = loop(
-        loss, block.targets, predictions, losses, block.weights.given, total
-    )
-    return losses, float(total), bool(all_finite)
+@jitable
+def joint_losses(loss, y, predictions, losses):
+    for r in range(losses.shape[0]):
+        losses[r, 0] = methods.row_value(loss, y[r], predictions[r])
+
+
+@jitable
+def separate_losses(loss, y, predictions, losses):
+    each_y, each_p, each = y.ravel(), predictions.ravel(), losses.ravel()
+    for i in range(each.size):
+        each[i] = methods.value(loss, each_y[i], each_p[i])
 
 
 @exact
@@ -33,25 +35,42 @@ def running_total(losses, weights, total):
     return total
 
 
+def charge(loss, block, predictions, total):
+    """Losses of predictions: see the protocol."""
+    n, n_outputs = predictions.shape
+    losses = np.empty((n, 1 if loss.joint else n_outputs))
+    loop = _loop(type(loss))
+    weights = block.weights.given
+    return losses, loop(loss, block.targets, predictions, losses, weights, total)
+
+
 @cache
 def _loop(loss):
-    joint = loss.joint
+    losses_of = joint_losses if loss.joint else separate_losses
     digest = source_digest(loss)
 
     def charge(loss, y, predictions, losses, weights, total):
         digest  # noqa: B018 - see source_digest
-        y, predictions = borrowed(y), borrowed(predictions)
-        if joint:
-            for r in range(losses.shape[0]):
-                losses[r, 0] = methods.row_value(loss, y[r], predictions[r])
-        else:
-            each_y, each_p, each = y.ravel(), predictions.ravel(), losses.ravel()
-            for i in range(each.size):
-                each[i] = methods.value(loss, each_y[i], each_p[i])
-        n_finite = 0
-        for p in predictions.ravel():
-            n_finite += np.isfinite(p)
-        total = running_total(losses, weights, total)
-        return total, n_finite == predictions.size
+        losses_of(loss, borrowed(y), borrowed(predictions), losses)
+        return running_total(losses, weights, total)
 
     return compiled(charge, classes=(loss,))
+
+
+def norm(values):
+    """Root of the sum of the squares: see the protocol."""
+    return _norm()(values.ravel())
+
+
+@cache
+def _norm():
+    digest = source_digest()
+
+    def norm(values):
+        digest  # noqa: B018 - see source_digest
+        square = 0.0
+        for i in range(values.size):
+            square += values[i] * values[i]
+        return np.sqrt(square)
+
+    return compiled(norm)

@@ -17,6 +17,8 @@ class Working(NamedTuple):
     shared: tuple | None
     first: np.ndarray
     clock: np.ndarray
+    numbers: np.ndarray
+    weight_scale: np.ndarray
 
 
 class Input(NamedTuple):

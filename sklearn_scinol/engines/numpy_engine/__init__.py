@@ -2,17 +2,22 @@
 
 from .combination import learn_combination
 from .learning import learn_rows, learn_team
-from .losses import charge
+from .losses import charge, norm
 from .mixing import learn_rounds, mix
 from .transforms import transform_rows, transform_targets
 
 __all__ = [
+    "LEARNS_AT_ONCE",
     "charge",
     "learn_combination",
     "learn_rounds",
     "learn_rows",
     "learn_team",
     "mix",
+    "norm",
     "transform_rows",
     "transform_targets",
 ]
+
+#: See the protocol. Python may be interrupted anywhere.
+LEARNS_AT_ONCE = False

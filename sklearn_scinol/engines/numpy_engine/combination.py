@@ -9,7 +9,7 @@ __all__ = ["learn_combination"]
 
 
 def learn_combination(task, state, block, combination, answers):
-    learner, starts, t = task.learner, task.averaging_starts, state.t
+    learner, starts, t = task.learner, task.averaging_starts, state.numbers[0]
     shared, clock = learner.Shared(*state.shared), state.clock
     gram, values, sums = combination[:3]
     n, n_outputs = answers.predictions.shape
@@ -41,7 +41,8 @@ def learn_combination(task, state, block, combination, answers):
                         restart(combination, increments, sum_increments, clock, k)
                     tick(clock, k, at_rest)
             r += 1
-    return r, t, increments, sum_increments
+    state.numbers[0] = t
+    return r, increments, sum_increments
 
 
 def restart(combination, increments, sum_increments, clock, k):

@@ -5,6 +5,7 @@ import numpy as np
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
 from ..protocol import DenseRows, RowWeights
+from .losses import charge
 from .transforms import transform_rows
 
 __all__ = ["derivatives", "learn_rows", "learn_team", "row_steps"]
@@ -23,21 +24,23 @@ def learn_rows(task, state, block, answers):
     with np.errstate(all="ignore"):
         loop = (_Dense if dense else _Sparse)(task, state)
         loop.learn(block, answers)
-    return loop.t
+    answers.losses[:], total = charge(
+        task.loss, block, answers.predictions, state.numbers[1]
+    )
+    state.numbers[:] = loop.t, total
+    state.weight_scale[:] = block.weights.after
 
 
 def learn_team(tasks, states, block, answers):
-    return [
+    for task, state, said in zip(tasks, states, answers, strict=True):
         learn_rows(task, state, block, said)
-        for task, state, said in zip(tasks, states, answers, strict=True)
-    ]
 
 
 class _Loop:
     """The loop; how rows are loaded and stored is left to the subclasses."""
 
     def __init__(self, task, state):
-        self.task, self.state, self.t = task, state, state.t
+        self.task, self.state, self.t = task, state, float(state.numbers[0])
         self.traits = traits(type(task.learner))
         self.averages = len(state.fields) > len(task.learner.State._fields)
         self.shared = None
@@ -54,7 +57,7 @@ class _Loop:
     def learn(self, block, answers):
         scale = block.target_scale
         trials_end = self.averages or self.shared is not None
-        for r, (given, c) in enumerate(zip(*block.weights, strict=True)):
+        for r, (given, c) in enumerate(zip(*block.weights[:2], strict=True)):
             learns = given > 0.0
             x, s, fields, first = self.load(block, r)
             scaled_x = self.scaled(x, c)
@@ -194,7 +197,8 @@ class _Dense(_Loop):
             place = r % TRANSFORMED_ROWS
             if place == 0:
                 some = slice(r, r + TRANSFORMED_ROWS)
-                weights = RowWeights(*(each[some] for each in block.weights))
+                given, relative, after = block.weights
+                weights = RowWeights(given[some], relative[some], after)
                 rows = DenseRows(X[some])
                 self.transformed = transform_rows(block.moments, rows, weights).X
             self.x[: X.shape[1]] = self.transformed[place]

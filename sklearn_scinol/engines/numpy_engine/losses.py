@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["charge"]
+__all__ = ["charge", "norm"]
 
 
 def charge(loss, block, predictions, total):
@@ -11,5 +11,8 @@ def charge(loss, block, predictions, total):
         of_rows = losses if loss.joint else losses.sum(axis=1)
         # One by one, so that the sum does not depend on where blocks begin.
         total = np.cumsum(np.append(total, block.weights.given * of_rows))[-1]
-    losses = losses.reshape(len(predictions), -1)
-    return losses, float(total), bool(np.isfinite(predictions).all())
+    return losses.reshape(len(predictions), -1), float(total)
+
+
+def norm(values):
+    return max(values.max(initial=0.0), -values.min(initial=0.0))

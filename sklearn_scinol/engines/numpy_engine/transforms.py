@@ -25,7 +25,7 @@ def _transform_dense(moments, rows, weights):
     Z = np.empty_like(rows.X)
     scale, weight_sum = len(moments.values) > 1, moments.weight_sum[0]
     mean = moments.values[0]
-    for r, (x, given, c) in enumerate(zip(rows.X, *weights, strict=True)):
+    for r, (x, given, c) in enumerate(zip(rows.X, *weights[:2], strict=True)):
         weight_sum, share, past = enter(weight_sum, c, given > 0.0)
         deviation = x - mean
         Z[r] = past * deviation if moments.center else x
@@ -45,7 +45,7 @@ def _transform_dense(moments, rows, weights):
 def _scale_sparse(moments, rows, weights):
     data = np.empty_like(rows.data)
     weight_sum = moments.weight_sum[0]
-    for r, (given, c) in enumerate(zip(*weights, strict=True)):
+    for r, (given, c) in enumerate(zip(*weights[:2], strict=True)):
         entries = slice(rows.indptr[r], rows.indptr[r + 1])
         features, x = rows.indices[entries], rows.data[entries]
         mean, variance, recorded = moments.values[:, features]
@@ -69,7 +69,7 @@ def transform_targets(moments, y, weights, unit_free):
     weight_sum = moments.weight_sum[0]
     mean, variance = moments.values
     with np.errstate(all="ignore"):
-        for r, (given, c) in enumerate(zip(*weights, strict=True)):
+        for r, (given, c) in enumerate(zip(*weights[:2], strict=True)):
             scale.offset[r], scale.deviation[r] = mean, np.sqrt(variance)
             scale.slope[r] = weight_sum > 0.0
             if not unit_free:

@@ -1,0 +1,52 @@
+"""The range of values that can be learned from."""
+
+import numpy as np
+
+from ..engines.protocol import DenseRows
+
+__all__ = ["LARGEST_VALUE", "OutOfRange", "refuse_large", "too_large"]
+
+#: Values may be up to this, times the weight of their row if that is above 1.
+LARGEST_VALUE = 1e100
+
+
+class OutOfRange(ValueError):
+    """Values are not finite, or too large to learn from."""
+
+
+def refuse_large(engine, rows, weights):
+    """Raise an error if a value is not finite, or too large.
+
+    Parameters
+    ----------
+    engine : Engine
+    rows : DenseRows or CSRRows
+    weights : RowWeights
+
+    Raises
+    ------
+    OutOfRange
+    """
+    if too_large(engine, rows, weights, LARGEST_VALUE) is not None:
+        raise OutOfRange(
+            "Input X contains a value that is too large: times the weight of its row, "
+            f"it may be up to {LARGEST_VALUE:g}."
+        )
+
+
+def too_large(engine, rows, weights, largest):
+    """Where values, times the weights of their rows, are too large, or not finite.
+
+    Returns
+    -------
+    mask : ndarray of bool or None
+        Of the shape of the values; None if there are none such.
+    """
+    dense = isinstance(rows, DenseRows)
+    values, c = rows.X if dense else rows.data, np.maximum(weights.relative, 1.0)
+    if engine.norm(values) <= largest / c.max(initial=1.0):  # false of NaN
+        return None
+    of_value = c[:, np.newaxis] if dense else np.repeat(c, np.diff(rows.indptr))
+    with np.errstate(over="ignore", invalid="ignore"):
+        mask = ~(np.abs(values) * of_value <= largest)
+    return mask if mask.any() else None

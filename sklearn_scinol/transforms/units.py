@@ -1,0 +1,179 @@
+"""Units of features whose values, squared, would leave the range of numbers."""
+
+import numpy as np
+
+from ..engines.protocol import DenseRows
+from .ranges import OutOfRange, too_large
+
+__all__ = ["FeatureUnits"]
+
+#: A feature outgrows its unit by values above this, times the weights of their rows.
+LARGEST_IN_UNITS = 2.0**400
+
+LARGEST = np.finfo(np.float64).max
+
+#: Where the first value is between 2^-200 and 2^200, the unit is 1.
+ORDINARY_EXPONENT = 200
+
+
+class FeatureUnits:
+    """A power of two for each feature, in which learners see its values.
+
+    It is fixed by the first value that is not 0. Learners that do not depend on units
+    thus do not depend on any, between the smallest and the largest number there is.
+
+    Parameters
+    ----------
+    n_features : int
+
+    Attributes
+    ----------
+    seen : ndarray of bool of shape (n_features,)
+        Whether there was a value other than 0.
+    exponents : ndarray of int16 of shape (n_features,)
+        Those of the powers of two; 0 for ordinary values.
+    are_one : bool
+        Whether all units are 1.
+    """
+
+    def __init__(self, n_features):
+        self.seen = np.zeros(n_features, dtype=bool)
+        self.exponents = np.zeros(n_features, dtype=np.int16)
+        self.are_one = True
+
+    def enter(self, engine, rows, weights):
+        """Rows in units, which those to be learned fix for features that are new.
+
+        Parameters
+        ----------
+        engine : Engine
+        rows : DenseRows or CSRRows
+        weights : RowWeights
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+        outgrown : ndarray of int
+            Features that have a larger unit from now on, beside which what they were
+            before is 0.
+
+        Raises
+        ------
+        OutOfRange
+            If a value is not finite.
+        """
+        is_learned = weights.given > 0.0
+        new = _first_dense if isinstance(rows, DenseRows) else _first_sparse
+        self._fix(*new(rows, ~self.seen, is_learned), ORDINARY_EXPONENT)
+        outgrown = [np.empty(0, np.intp)]
+        while True:
+            in_units = self._rows_in_units(rows)
+            mask = too_large(engine, in_units, weights, LARGEST_IN_UNITS)
+            if mask is None:
+                break
+            values = rows.X if isinstance(rows, DenseRows) else rows.data
+            if not np.isfinite(values[mask]).all():
+                raise OutOfRange("Input X contains NaN or infinity.")
+            features, values = _first(rows, mask & _of_values(rows, is_learned))
+            if features.size == 0:
+                break
+            self._fix(features, values)
+            outgrown.append(features)
+        return in_units, np.concatenate(outgrown)
+
+    def in_units(self, values, features=...):
+        """Values of features, in their units."""
+        with np.errstate(over="ignore"):  # of rows that are not learned
+            return np.ldexp(values, -self.exponents[features])
+
+    def of_raw(self, u):
+        """Weights for values in units, from those for raw ones."""
+        return u if self.are_one else np.ldexp(u, self.exponents)
+
+    def to_raw(self, w):
+        """Weights for raw values, from those for values in units.
+
+        Those of tiny values may be beyond the largest number; then they are that.
+        """
+        if self.are_one:
+            return w
+        with np.errstate(over="ignore"):
+            return np.clip(np.ldexp(w, -self.exponents), -LARGEST, LARGEST)
+
+    def forget(self, features):
+        """Take features as not seen."""
+        self.seen[features] = False
+        self.exponents[features] = 0
+        self.are_one = not self.exponents.any()
+
+    def arrange(self):
+        """Make the state what can be changed; joblib maps arrays to be read only."""
+        self.seen = np.require(self.seen, requirements=["W", "E"])
+        self.exponents = np.require(self.exponents, requirements=["W", "E"])
+
+    def _rows_in_units(self, rows):
+        if self.are_one:
+            return rows
+        if isinstance(rows, DenseRows):
+            return DenseRows(self.in_units(rows.X))
+        return rows._replace(data=self.in_units(rows.data, rows.indices))
+
+    def _fix(self, features, values, ordinary=0):
+        """Take the power of two next to a value as unit, or 1 for ordinary values."""
+        if features.size == 0:
+            return
+        self.seen[features] = True
+        exponents = np.frexp(values)[1]
+        exponents[(np.abs(exponents) <= ordinary) | ~np.isfinite(values)] = 0
+        if exponents.any() or not self.are_one:
+            self.exponents[features] = exponents
+            self.are_one = not self.exponents.any()
+
+    def invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield (
+            "a feature that was not seen has unit 1",
+            self.seen | (self.exponents == 0),
+        )
+        yield "units are one if it is said so", self.are_one != self.exponents.any()
+
+
+def _first_dense(rows, is_new, is_learned):
+    """First values other than 0 of features that are new, in rows to be learned."""
+    new = np.flatnonzero(is_new)
+    if new.size == 0 or not is_learned.any():
+        return new[:0], new[:0]
+    first = rows.X[is_learned.argmax(), new]
+    missing = new[first == 0.0]
+    found, first = new[first != 0.0], first[first != 0.0]
+    if missing.size:
+        columns = DenseRows(rows.X[:, missing])
+        nonzero = (columns.X != 0.0) & is_learned[:, np.newaxis]
+        features, values = _first(columns, nonzero)
+        found = np.append(found, missing[features])
+        first = np.append(first, values)
+    return found, first
+
+
+def _first_sparse(rows, is_new, is_learned):
+    nonzero = is_new[rows.indices]
+    if nonzero.any():
+        nonzero &= (rows.data != 0.0) & _of_values(rows, is_learned)
+    return _first(rows, nonzero)
+
+
+def _first(rows, mask):
+    """First value of each feature where a mask holds: features, and values."""
+    if isinstance(rows, DenseRows):
+        features = np.flatnonzero(mask.any(axis=0))
+        return features, rows.X[mask[:, features].argmax(axis=0), features]
+    places = np.flatnonzero(mask)
+    features, first = np.unique(rows.indices[places], return_index=True)
+    return features, rows.data[places[first]]
+
+
+def _of_values(rows, of_rows):
+    """What is so of rows, for each of their values."""
+    if isinstance(rows, DenseRows):
+        return of_rows[:, np.newaxis]
+    return np.repeat(of_rows, np.diff(rows.indptr))
