@@ -27,6 +27,7 @@ import copy
 import linecache
 import os
 import re
+import signal
 import sys
 import traceback
 import warnings
@@ -45,6 +46,7 @@ from registry import PUBLIC_ESTIMATORS
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 from test_invariances import assert_identical
 
 import sklearn_scinol
@@ -60,6 +62,9 @@ QUESTIONS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 # the compiler takes some.
 BATCH = 50
 PATIENCE = 120.0
+
+#: Kinds of errors that scikit-learn raises on purpose.
+DOCUMENTED = ValueError, TypeError, AttributeError, NotFittedError
 
 #: What says more of how something is computed than of what is wrong with the input.
 INTERNAL = re.compile(
@@ -110,7 +115,7 @@ def make_call(estimator, call):
             place = f"{Path(warning.filename).name}:{warning.lineno}"
             raise Failed("warning", f"{warning.message} ({place})")
     if isinstance(outcome, Exception):
-        check_documented(outcome)
+        check_documented(call, outcome, is_classifier(estimator))
         check_unchanged(estimator, before, "was refused")
     elif call.method in (*QUESTIONS, "regret_bound"):
         check_unchanged(estimator, before, "only asked")
@@ -133,27 +138,47 @@ def contents(value):
     return None
 
 
-def check_documented(error):
+def check_documented(call, error, classifies):
     """Fail if an error is not one that is raised on purpose."""
-    kind, words = type(error).__name__, str(error)
-    described = f"{kind}: {words}"
-    if not isinstance(error, (ValueError, TypeError, AttributeError, NotFittedError)):
-        raise Failed("exception", f"{described} ({place_of(error)})")
-    if INTERNAL.search(words):
-        raise Failed("exception", f"{described} ({place_of(error)})")
+    described = f"{type(error).__name__}: {error} ({place_of(error)})"
+    if not isinstance(error, DOCUMENTED):
+        raise Failed("exception", described)
+    if not is_on_purpose(error) and not is_refused_alike(call, error, classifies):
+        raise Failed("exception", described)
+
+
+def is_on_purpose(error):
+    """Whether this package raised the error, or scikit-learn or SciPy for it."""
+    if INTERNAL.search(str(error)):
+        return False
     frames = traceback.extract_tb(error.__traceback__)
     ours = [i for i, frame in enumerate(frames) if frame.filename.startswith(PACKAGE)]
     if not ours:  # scikit-learn's own, such as of a parameter that there is not
-        return
-    last = frames[ours[-1]]
-    theirs = frames[ours[-1] + 1 :]
-    if theirs and f"{os.sep}sklearn{os.sep}" in theirs[0].filename:
-        return
-    if any(frame.name == "check_format" for frame in theirs):  # SciPy's, of a matrix
-        return
-    line = linecache.getline(last.filename, last.lineno)
-    if theirs or not line.strip().startswith("raise"):
-        raise Failed("exception", f"{described} ({place_of(error)})")
+        return True
+    last, theirs = frames[ours[-1]], frames[ours[-1] + 1 :]
+    if not theirs:
+        line = linecache.getline(last.filename, last.lineno)
+        return line.strip().startswith("raise")
+    return f"{os.sep}sklearn{os.sep}" in theirs[0].filename or any(
+        frame.name == "check_format" for frame in theirs
+    )
+
+
+def is_refused_alike(call, error, classifies):
+    """Whether scikit-learn's counterpart refuses the same rows in the same words."""
+    if call.method not in LEARNING or not str(error):
+        return False
+    arguments = {name: call.arguments.get(name) for name in ("X", "y", "sample_weight")}
+    counterpart = SGDClassifier if classifies else SGDRegressor
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if sparse.issparse(arguments["X"]):
+                sparse.csr_array(arguments["X"]).check_format()  # it would crash
+            counterpart().fit(**arguments)
+        except Exception as other:
+            return str(other) == str(error)
+    return False
 
 
 def place_of(error):
@@ -189,10 +214,18 @@ def check_answer(call, answer):
         raise Failed("answer", "regret_bound is NaN")
     if call.method not in (*QUESTIONS, "partial_fit_predict"):
         return
-    answer = np.asarray(answer)
+    answer, n = np.asarray(answer), number_of_rows(call.arguments["X"])
+    if n not in (None, len(answer)):
+        words = f"{call.method} has {len(answer)} entries for {n} rows"
+        raise Failed("answer", words)
     if answer.dtype.kind == "f" and not np.isfinite(answer).all():
         kind = "NaN" if np.isnan(answer).any() else "infinite"
         raise Failed("answer", f"{call.method} is {kind}")
+
+
+def number_of_rows(X):
+    """None where it is not clear what is a row."""
+    return X.shape[0] if len(getattr(X, "shape", ())) == 2 else None
 
 
 def go_on(estimator, tell):
@@ -291,9 +324,7 @@ class Finding(NamedTuple):
 
 def finding(name, seed):
     """What is wrong with the case of a seed, or None."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case = seeded_case(ESTIMATORS[name], seed)
+    case = seeded_case(ESTIMATORS[name], seed)
     try:
         judge(case)
     except Failed as failure:
@@ -326,10 +357,11 @@ class Worker:
         self.process = context.Process(target=work, args=(theirs,), daemon=True)
         self.process.start()
         theirs.close()
-        self.task = self.seed = None
+        self.task = None
 
     def give(self, task):
         self.task, self.since = task, perf_counter()
+        self.seed = next(iter(task[1]), None)
         self.pipe.send(task)
 
     def stop(self):
@@ -355,7 +387,7 @@ def fuzz(names, seeds, n_workers, tell):
             tell(n_done / n_tasks, len(findings))
         for worker in busy.values():
             if worker.task and perf_counter() - worker.since > PATIENCE:
-                bury(worker, tasks, findings, "hangs")
+                bury(worker, findings, "hangs")
     for worker in workers:
         worker.stop()
     return findings
@@ -365,9 +397,9 @@ def hear(worker, tasks, findings):
     """Take in what a worker says; return whether its task is done."""
     try:
         said = worker.pipe.recv()
-    except EOFError:
+    except (EOFError, ConnectionResetError):
         worker.process.join()
-        bury(worker, tasks, findings, f"exit status {worker.process.exitcode}")
+        bury(worker, findings, how_it_ended(worker.process.exitcode))
         return False
     if isinstance(said, Finding):
         findings.append(said)
@@ -381,13 +413,18 @@ def hear(worker, tasks, findings):
     return False
 
 
-def bury(worker, tasks, findings, cause):
+def how_it_ended(exitcode):
+    """Words for the exit status of a process, which is negative for a signal."""
+    return f"exit status {exitcode}" if exitcode >= 0 else signal.strsignal(-exitcode)
+
+
+def bury(worker, findings, cause):
     """Go on in another process, after the case that was the end of one."""
     name, seeds = worker.task
     findings.append(Finding(name, worker.seed, "crash", cause))
     worker.stop()
     worker.restart()
-    worker.give((name, seeds[seeds.index(worker.seed or seeds[0]) + 1 :]))
+    worker.give((name, seeds[seeds.index(worker.seed) + 1 :]))
 
 
 # What came out.
@@ -419,9 +456,7 @@ def report(findings, names, n_cases):
 
 def replay(name, seed):
     """Print the calls of a case, and what came of each."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        case = seeded_case(ESTIMATORS[name], seed)
+    case = seeded_case(ESTIMATORS[name], seed)
     print(f"{case.estimator!r}, engine {case.engine}")
     np.set_printoptions(floatmode="unique", threshold=400, linewidth=88)
 
