@@ -243,7 +243,7 @@ def go_on(estimator, tell):
             raise Failed("stuck", f"{type(outcome).__name__}: {outcome}")
         return
     check_state(estimator)
-    for method in QUESTIONS:
+    for method in ("predict", "predict_proba"):
         if hasattr(estimator, method):
             call = Call(method, {"X": X})
             tell(call)
