@@ -34,7 +34,7 @@ def test_source_in_contributing():
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     source = inspect.getsource(ScInOL2)
     blocks = [textwrap.dedent(block[1]) for block in BLOCK.finditer(text)]
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for block in blocks:
         assert textwrap.indent(block, "    ") in source
 
