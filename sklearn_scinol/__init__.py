@@ -1,5 +1,7 @@
 """Online learning that needs no tuning, as scikit-learn estimators."""
 
+__version__ = "0.1.0"
+
 import sys
 from importlib import import_module
 
@@ -9,8 +11,6 @@ from .estimators.dfeg import DFEGClassifier, DFEGRegressor
 from .estimators.hedge import HedgeClassifier, HedgeRegressor
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
-
-__version__ = "0.1.0"
 
 # Where estimators were before they had a folder: pickles of that time name it.
 for _moved in "adaftrl", "dfeg", "hedge", "implicit", "scinol":

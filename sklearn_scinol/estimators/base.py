@@ -11,7 +11,7 @@ from warnings import warn
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.utils import assert_all_finite, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
@@ -20,6 +20,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .. import __version__
 from .._invariants import check, finite
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -343,6 +344,24 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             "class weights are not negative",
             (getattr(self, "_class_weight", None) is None or self._class_weight >= 0.0),
         )
+
+    # Stored estimators say which version they are of, as scikit-learn's own do.
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_sklearn_scinol_version": __version__}
+
+    def __setstate__(self, state):
+        version = state.pop("_sklearn_scinol_version", __version__)
+        if version != __version__:
+            warn(
+                InconsistentVersionWarning(
+                    estimator_name=type(self).__name__,
+                    current_sklearn_version=__version__,
+                    original_sklearn_version=version,
+                ),
+                stacklevel=2,
+            )
+        super().__setstate__(state)
 
     # What a fitted estimator tells.
 

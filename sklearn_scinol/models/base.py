@@ -223,6 +223,18 @@ class OnlineModel(Model):
         self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
         self.clock = np.zeros((2, n_outputs))
 
+    # To skops, a NamedTuple that inherits its methods is a tuple: type and values apart
+    # are stored as they are. Older pickles have the learner itself.
+
+    def __getstate__(self):
+        return vars(self) | {"learner": (type(self.learner), tuple(self.learner))}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        if type(self.learner) is tuple:
+            kind, values = self.learner
+            self.learner = kind._make(values)
+
     @property
     def traits(self):
         """What the learner has."""
