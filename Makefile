@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format doc benchmark mutants fuzz clean
+.PHONY: help demo test lint format doc benchmark certify models mutants fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings bein
 
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
 	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
+
+models: $(VENV)/dev.stamp ## save models of this version, which later ones must load
+	@$(BIN)/python tests/save_models.py
 
 clean: ## remove the environment and all that tests and builds leave behind
 	rm -rf $(VENV) build dist doc/generated doc/_build .hypothesis .pytest_cache .ruff_cache

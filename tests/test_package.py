@@ -14,7 +14,7 @@ import pytest
 import sklearn_scinol
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
-OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "tqdm"}
+OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "skops", "tqdm"}
 FIRST_FIT = """
 from sklearn_scinol import ScInOLRegressor, config_context
 with config_context(engine="{engine}"):
@@ -32,7 +32,10 @@ def loaded(code):
     return set(process.stdout.split())
 
 
-@pytest.mark.parametrize("module", ["sklearn_scinol", "sklearn_scinol.evaluation"])
+@pytest.mark.parametrize(
+    "module",
+    ["sklearn_scinol", "sklearn_scinol.evaluation", "sklearn_scinol.persistence"],
+)
 def test_import_leaves_optional_dependencies_alone(module):
     # Those that scikit-learn imports by itself do not count.
     assert loaded(f"import {module}") <= loaded("import sklearn.base")
@@ -78,6 +81,10 @@ def test_engine_auto_is_numba_where_it_is_installed():
         (
             "sklearn_scinol.evaluation",
             {"ProgressiveValidationDisplay", "progressive_validation"},
+        ),
+        (
+            "sklearn_scinol.persistence",
+            {"FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"},
         ),
     ],
 )

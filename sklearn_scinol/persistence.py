@@ -1,0 +1,301 @@
+"""Models in files that hold data and no code, with skops underneath."""
+
+import json
+import os
+import warnings
+from contextlib import contextmanager, suppress
+from inspect import isclass
+from io import BytesIO
+from pathlib import Path
+from secrets import token_hex
+from shutil import copymode
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import joblib
+import numpy as np
+from sklearn.exceptions import InconsistentVersionWarning
+
+import sklearn_scinol
+
+from . import baselines, learners, losses
+from .engines.protocol import Hedge
+from .models.adahedge import AdaHedge
+from .models.expert import Expert
+from .models.growing import GrowingArray, GrowingSparseArray
+from .models.kernel import Kernel, KernelModel
+from .models.linear import LinearModel
+from .models.meaning import Meaning
+from .models.mixture import MixtureModel
+from .transforms.features import FeatureTransform
+from .transforms.targets import TargetTransform
+
+__all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
+
+#: Version of the files that :func:`save` writes. :func:`load` also reads all below.
+FORMAT_VERSION = 1
+
+# Beside what skops writes.
+HEADER = "sklearn_scinol.json"
+
+BOOLEANS = bool, np.bool_
+
+
+def _name(cls):
+    return f"{cls.__module__}.{cls.__name__}"
+
+
+def _classes(*modules):
+    """The public classes of modules."""
+    return [
+        public
+        for module in modules
+        for public in map(vars(module).get, module.__all__)
+        if isclass(public)
+    ]
+
+
+_ESTIMATORS = _classes(sklearn_scinol, baselines)
+_MODELS = [KernelModel, LinearModel, MixtureModel]
+_PARTS = [
+    AdaHedge,
+    Expert,
+    FeatureTransform,
+    GrowingArray,
+    GrowingSparseArray,
+    Hedge,
+    Kernel,
+    Meaning,
+    TargetTransform,
+]
+
+#: Names of the types of this package that models consist of. Making one runs no code
+#: but this package's, whatever a file says.
+TRUSTED_TYPES = tuple(
+    sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_classes(learners, losses)]))
+)
+
+
+def save(model, path):
+    """Save a model, all of it or nothing.
+
+    The file is written under another name beside `path`, and takes its place when it is
+    whole: when that fails, or the process is killed, the file that was there before
+    stays. What was written is read back before. The file is one of skops, and
+    compressed.
+
+    Parameters
+    ----------
+    model : object
+        An estimator of this package, fitted or not, an
+        :class:`~sklearn_scinol.experts.AdaHedge`, or what consists of such and of
+        estimators of scikit-learn, as pipelines do. Others work as far as skops
+        supports them.
+    path : str or path-like
+        Name of the file, by custom with the suffix ``.skops``.
+
+    Raises
+    ------
+    ImportError
+        If skops is not installed.
+    OSError
+        If the file cannot be written.
+    TypeError
+        If the model has a part that skops does not bring back, such as a lambda.
+
+    See Also
+    --------
+    load : Load it again.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn_scinol import ScInOLRegressor
+    >>> from sklearn_scinol.persistence import load, save
+    >>> model = ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.skops")
+    ...     again = load(f"{folder}/model.skops")
+    >>> bool(again.predict([[3.0]]) == model.predict([[3.0]]))
+    True
+    >>> again.partial_fit([[3.0]], [3.0]).n_samples_seen_
+    3
+    """
+    _replace(Path(os.path.realpath(path)), _packed(_skops("save"), model))
+
+
+def load(path, *, trusted=()):
+    """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
+
+    The model is as it was, to the last bit, and goes on learning. No type is made that
+    is not known to be harmless: those of this package (:data:`TRUSTED_TYPES`), the
+    estimators of scikit-learn and whatever else skops trusts by default, and `trusted`.
+
+    Files of :func:`save` load in all later versions of this package, without the
+    warning that a pickle of another version gives. Of estimators of scikit-learn, and
+    files of :func:`skops.io.dump`, it is given.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Name of the file.
+    trusted : list of str, type or function, default=()
+        What else may be made or used, by itself or by its name: for instance experts
+        and steps of a pipeline from elsewhere, or a function that is the kernel. They
+        can run any code of theirs.
+
+    Returns
+    -------
+    model : object
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ImportError
+        If skops is not installed.
+    TypeError
+        If the file has types that are not trusted. The message has their names.
+    ValueError
+        If the file is damaged, is a pickle or no such file at all, or has a format
+        that only later versions of this package know.
+
+    See Also
+    --------
+    save : Save a model. Has an example.
+    """
+    io = _skops("load")
+    if isinstance(trusted, str):
+        raise TypeError(f"trusted should be a list, got {trusted!r} instead.")
+    trusted = [one if isinstance(one, str) else _name(one) for one in trusted]
+    data = Path(path).read_bytes()
+    with _any_version_of_estimators(_is_known_format(path, data)):
+        return _unpacked(io, path, data, [*TRUSTED_TYPES, *trusted])
+
+
+def _skops(caller):
+    try:
+        from skops import io
+    except ImportError as error:
+        raise ImportError(
+            f"`{caller}` needs skops: install it with "
+            "`pip install sklearn-scinol[persistence]`."
+        ) from error
+    return io
+
+
+# Saving.
+
+
+def _packed(io, model):
+    """Contents of the file for a model, which were read back."""
+    name = type(model).__name__
+    _check_keys(name, model)
+    try:
+        data, untrusted = _dumped(io, model)
+        if "numpy.memmap" in untrusted:
+            data, untrusted = _dumped(io, _in_memory(model))
+        io.loads(data, trusted=untrusted)
+    except Exception as error:  # parts from elsewhere can raise anything
+        raise TypeError(f"{name} cannot be saved: {error}") from error
+    file = BytesIO(data)
+    header = {"format_version": FORMAT_VERSION, "version": sklearn_scinol.__version__}
+    with ZipFile(file, "a") as archive:
+        archive.writestr(HEADER, json.dumps(header))
+    return file.getvalue()
+
+
+def _check_keys(name, model):
+    """Refuse parameters such as class weights that skops would change silently."""
+    parameters = model.get_params() if hasattr(model, "get_params") else {}
+    for parameter, value in parameters.items():
+        if isinstance(value, dict) and any(isinstance(key, BOOLEANS) for key in value):
+            raise TypeError(
+                f"{name} cannot be saved: skops does not tell the keys False and True "
+                f"of {parameter} apart: use 0 and 1."
+            )
+
+
+def _dumped(io, model):
+    data = io.dumps(model, compression=ZIP_DEFLATED)
+    return data, io.get_untrusted_types(data=data)
+
+
+def _in_memory(model):
+    """A copy whose arrays are not mapped from a file."""
+    file = BytesIO()
+    joblib.dump(model, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def _replace(path, data):
+    """Put data into a file, all of it or nothing."""
+    temporary = path.with_name(f".{token_hex(8)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        if path.exists():
+            copymode(path, temporary)
+        os.replace(temporary, path)
+    except OSError as error:  # of the file that was asked for
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        with suppress(OSError):  # most often it is `path` by now
+            temporary.unlink()
+
+
+# Loading.
+
+
+def _is_known_format(path, data):
+    """Check what a file is; return whether `save` wrote it, and not skops alone."""
+    if data.startswith(b"\x80"):
+        raise ValueError(
+            f"{path} is a pickle, which can run any code when it is loaded: use joblib "
+            "or pickle if you trust whoever made it."
+        )
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            if damaged := archive.testzip():
+                raise ValueError(f"{damaged} is damaged")
+            archive.getinfo("schema.json")
+            if HEADER not in archive.namelist():
+                return False
+            header = json.loads(archive.read(HEADER))
+        format_version, version = int(header["format_version"]), header["version"]
+    except Exception as error:  # so can what zipfile makes of a damaged file
+        raise ValueError(f"{path} is damaged, or no file that `save` wrote.") from error
+    if format_version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} has format version {format_version}, of which sklearn-scinol "
+            f"{sklearn_scinol.__version__} knows nothing: install {version} or later."
+        )
+    return True
+
+
+@contextmanager
+def _any_version_of_estimators(allowed):
+    """Let estimators of this package be of another version, without a warning."""
+    with warnings.catch_warnings():
+        if allowed:
+            names = "|".join(estimator.__name__ for estimator in _ESTIMATORS)
+            message = rf"Trying to unpickle estimator ({names}) "
+            warnings.filterwarnings("ignore", message, InconsistentVersionWarning)
+        yield
+
+
+def _unpacked(io, path, data, trusted):
+    try:
+        return io.loads(data, trusted=trusted)
+    except io.exceptions.UntrustedTypesFoundException as error:
+        untrusted = sorted({*io.get_untrusted_types(data=data)} - {*trusted})
+        raise TypeError(
+            f"{path} has types that are not trusted: pass `trusted={untrusted}` if you "
+            "know that they do no harm."
+        ) from error
+    except Warning:
+        raise
+    except Exception as error:  # so can a file that somebody made up
+        raise ValueError(f"{path} cannot be loaded: {error}") from error

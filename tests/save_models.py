@@ -1,0 +1,127 @@
+"""Save a model of every kind into `saved_models/VERSION/`, and what it answers.
+
+Later versions must load these files (`test_persistence.py`). Run it before a release:
+
+    python tests/save_models.py
+"""
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+from sklearn_scinol import (
+    AdaFTRLClassifier,
+    AdaFTRLRegressor,
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    __version__,
+    config_context,
+    persistence,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.learners import BASELINES
+
+FOLDER = Path(__file__).parent / "saved_models"
+ANSWERS = "answers.json"
+N_ROWS = 24
+CLASSES = np.array(["a", "b", "c"])
+
+
+class Kind(NamedTuple):
+    """An estimator, and how it gets the rows of its stream."""
+
+    estimator: BaseEstimator
+    n_outputs: int = 1
+    container: type = np.array
+
+    def learn(self, model, half):
+        """Learn a half of the stream, 0 or 1."""
+        start = half * N_ROWS // 2
+        here = slice(start, start + N_ROWS // 2)
+        classes = {}
+        if is_classifier(model):
+            classes["classes"] = CLASSES if self.n_outputs > 1 else CLASSES[:2]
+        return model.partial_fit(self.rows()[here], self.targets()[here], **classes)
+
+    def answers(self, model):
+        """What it says of the first rows, as a list."""
+        ask = model.decision_function if is_classifier(model) else model.predict
+        return ask(self.rows()[:6]).tolist()
+
+    # Made without random numbers, which may be others with another NumPy.
+
+    def rows(self):
+        numbers = 7919 * np.arange(1, 3 * N_ROWS + 1) % 1013
+        X = (numbers.reshape(N_ROWS, 3) / 512 - 1.0) * [1.0, 0.01, 3.0]
+        X[::3, 1] = 0.0
+        if getattr(self.estimator, "kernel", None) == "precomputed":
+            return X @ X.T
+        return self.container(X)
+
+    def targets(self):
+        numbers = np.arange(N_ROWS * self.n_outputs) ** 2 % 11
+        if not is_classifier(self.estimator):
+            shape = (N_ROWS, self.n_outputs) if self.n_outputs > 1 else N_ROWS
+            return numbers.reshape(shape) / 4.0
+        return CLASSES[numbers[:N_ROWS] % (3 if self.n_outputs > 1 else 2)]
+
+
+def experts(ours, baseline):
+    return [
+        ("scinol", ours()),
+        ("adagrad", baseline("adagrad", center="auto", scale=True)),
+        ("kernel", (DFEGClassifier if is_classifier(ours()) else DFEGRegressor)()),
+    ]
+
+
+KINDS = {
+    "scinol2": Kind(ScInOLClassifier(scale=True, average=5), 3),
+    "scinol1": Kind(ScInOLRegressor("quantile", algorithm="scinol1"), 2),
+    "scinol2-sparse": Kind(
+        ScInOLRegressor("huber", scale=True, standardize_target=True),
+        container=sparse.csr_array,
+    ),
+    "adaimplicit": Kind(AdaImplicitRegressor("squared_error", radius=2.0), 2),
+    "iomd": Kind(AdaImplicitClassifier("squared_hinge", algorithm="iomd", average=3)),
+    "adaftrl-koolen": Kind(AdaFTRLRegressor("epsilon_insensitive")),
+    "adaftrl-orabona_pal": Kind(AdaFTRLClassifier("hinge", tuning="orabona_pal"), 3),
+    "dfeg": Kind(DFEGClassifier(class_weight={"a": 2.0, "b": 1.0})),
+    "kernel": Kind(DFEGClassifier(kernel="rbf", average=True), 3),
+    "kernel-budget": Kind(DFEGRegressor(kernel="poly", max_support=6)),
+    "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),
+    "kernel-precomputed": Kind(DFEGClassifier(kernel="precomputed")),
+    "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
+    "hedge-regression": Kind(
+        HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
+    ),
+    **{f"baseline-{name}": Kind(BaselineRegressor(name)) for name in BASELINES},
+}
+
+
+def save_models(folder):
+    """Save all kinds after half of the stream, and their answers then and after it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    answers = {}
+    for name, kind in KINDS.items():
+        model = kind.learn(clone(kind.estimator), 0)
+        persistence.save(model, folder / f"{name}.skops")
+        at_half = kind.answers(model)
+        answers[name] = [at_half, kind.answers(kind.learn(model, 1))]
+    (folder / ANSWERS).write_text(json.dumps(answers) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    with config_context(engine="numpy"):
+        save_models(FOLDER / __version__)
