@@ -123,7 +123,7 @@ def save(model, path):
     _replace(Path(os.path.realpath(path)), _packed(_skops("save"), model))
 
 
-def load(path, *, trusted=()):
+def load(path, *, trusted=None):
     """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
 
     The model is as it was, to the last bit, and goes on learning. No type is made that
@@ -131,14 +131,14 @@ def load(path, *, trusted=()):
     estimators of scikit-learn and whatever else skops trusts by default, and `trusted`.
 
     Files of :func:`save` load in all later versions of this package, without the
-    warning that a pickle of another version gives. Of estimators of scikit-learn, and
-    files of :func:`skops.io.dump`, it is given.
+    warning that a pickle of another version gives. Estimators of scikit-learn give it
+    all the same, and so do files of :func:`skops.io.dump`.
 
     Parameters
     ----------
     path : str or path-like
         Name of the file.
-    trusted : list of str, type or function, default=()
+    trusted : list of str, type or function, default=None
         What else may be made or used, by itself or by its name: for instance experts
         and steps of a pipeline from elsewhere, or a function that is the kernel. They
         can run any code of theirs.
@@ -166,7 +166,7 @@ def load(path, *, trusted=()):
     io = _skops("load")
     if isinstance(trusted, str):
         raise TypeError(f"trusted should be a list, got {trusted!r} instead.")
-    trusted = [one if isinstance(one, str) else _name(one) for one in trusted]
+    trusted = [one if isinstance(one, str) else _name(one) for one in trusted or ()]
     data = Path(path).read_bytes()
     with _any_version_of_estimators(_is_known_format(path, data)):
         return _unpacked(io, path, data, [*TRUSTED_TYPES, *trusted])
@@ -298,4 +298,5 @@ def _unpacked(io, path, data, trusted):
     except Warning:
         raise
     except Exception as error:  # so can a file that somebody made up
-        raise ValueError(f"{path} cannot be loaded: {error}") from error
+        what = f"{type(error).__name__}: {error}"
+        raise ValueError(f"{path} cannot be loaded: {what}") from error

@@ -286,15 +286,28 @@ class Malicious:
         return os._exit, (1,)
 
 
-def test_no_code_of_a_file_is_run(path):
+def write_type(path, module, name):
+    """A file of skops that has a type, or a function as if it was one."""
+    schema = {"__module__": module, "__class__": name, "__loader__": "TypeNode"}
     with zipfile.ZipFile(path, "w") as archive:
-        of_exit = {"__class__": "_exit", "__module__": "os", "__loader__": "TypeNode"}
-        archive.writestr("schema.json", json.dumps({**of_exit, "protocol": 2}))
+        archive.writestr("schema.json", json.dumps({**schema, "protocol": 2}))
+
+
+def test_no_code_of_a_file_is_run(path):
+    write_type(path, "os", "_exit")
     with pytest.raises(TypeError, match=r"\['os\._exit'\]"):
         load(path)
     path.write_bytes(pickle.dumps(Malicious()))
     with pytest.raises(ValueError, match="is a pickle, which can run any code"):
         load(path)
+
+
+def test_types_that_are_not_there(path):
+    write_type(path, "nowhere", "Thing")
+    with pytest.raises(
+        ValueError, match=r"cannot be loaded: .* module named 'nowhere'"
+    ):
+        load(path, trusted=["nowhere.Thing"])
 
 
 def test_learners_are_tuples():
