@@ -1,11 +1,12 @@
-"""Plot of a score over the rows of a stream."""
+"""Plots over the rows of a stream: of a score, and of the regret."""
 
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from .progressive import progressive_validation
+from .regret import regret_curve
 
-__all__ = ["ProgressiveValidationDisplay"]
+__all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 
 
 class ProgressiveValidationDisplay:
@@ -191,3 +192,164 @@ def _score_label(score_name, negate_score):
     negative = negate_score == (name == positive)
     label = f"negative {positive}" if negative else positive
     return label.replace("_", " ").capitalize()
+
+
+class RegretCurveDisplay:
+    """Regret of an estimator on a stream beside its bound, as curves over the rows.
+
+    Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
+    draw further ones on the `ax_` of the first.
+
+    Parameters
+    ----------
+    n_samples : ndarray of shape (n_points,)
+        Number of rows learned up to each point.
+    regret : ndarray of shape (n_points,)
+        Regret up to each point.
+    bound : ndarray of shape (n_points,)
+        Bound on it.
+    name : str, default=None
+        Name of the estimator, for the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure with the axes.
+    line_ : matplotlib Line2D
+        The curve of the regret.
+    bound_line_ : matplotlib Line2D
+        That of the bound, dashed in the same colour.
+
+    See Also
+    --------
+    regret_curve : What computes the curves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_scinol import ScInOLRegressor
+    >>> from sklearn_scinol.evaluation import RegretCurveDisplay
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> display = RegretCurveDisplay.from_estimator(
+    ...     ScInOLRegressor(center=False), [(X, y)]
+    ... )
+    >>> display.ax_.get_ylabel()
+    'Regret'
+    >>> bool((display.regret <= display.bound).all())
+    True
+    """
+
+    def __init__(self, *, n_samples, regret, bound, name=None):
+        self.n_samples = n_samples
+        self.regret = regret
+        self.bound = bound
+        self.name = name
+
+    @classmethod
+    def from_result(cls, result, *, name=None, ax=None, **kwargs):
+        """Draw the curves of a result of :func:`regret_curve`.
+
+        Parameters
+        ----------
+        result : RegretCurveResult
+            The result.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot` for the regret.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
+            The display, drawn.
+        """
+        display = cls(
+            n_samples=result.n_samples,
+            regret=result.regret,
+            bound=result.bound,
+            name=type(result.estimator).__name__ if name is None else name,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator,
+        stream,
+        *,
+        comparator=None,
+        classes=None,
+        target=None,
+        progress=True,
+        name=None,
+        ax=None,
+        **kwargs,
+    ):
+        """Run :func:`regret_curve` and draw what it returns.
+
+        Parameters
+        ----------
+        estimator, stream, comparator, classes, target, progress
+            As in :func:`regret_curve`.
+        name, ax, **kwargs
+            As in :meth:`from_result`.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
+            The display, drawn.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        result = regret_curve(
+            estimator,
+            stream,
+            comparator=comparator,
+            classes=classes,
+            target=target,
+            progress=progress,
+        )
+        return cls.from_result(result, name=name, ax=ax, **kwargs)
+
+    def plot(self, ax=None, *, name=None, **kwargs):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        name : str, default=None
+            Name for the legend. None stands for that of the display.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot` for the regret.
+
+        Returns
+        -------
+        display : RegretCurveDisplay
+            The display itself.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots()
+        name = self.name if name is None else name
+        label = "Regret" if name is None else f"{name}, regret"
+        (self.line_,) = ax.plot(
+            self.n_samples, self.regret, **{"label": label, **kwargs}
+        )
+        (self.bound_line_,) = ax.plot(
+            self.n_samples,
+            self.bound,
+            color=self.line_.get_color(),
+            linestyle="--",
+            label="Bound" if name is None else f"{name}, bound",
+        )
+        ax.set(xlabel="Rows", ylabel="Regret")
+        ax.legend()
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        return self

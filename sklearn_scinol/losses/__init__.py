@@ -8,6 +8,11 @@ A *joint* loss couples the outputs: `y` is then the index of a class, the last a
 `p` runs over the classes. It has `row_value`, the value of one row, and `row_gradient`,
 which puts the derivatives of one row into an array.
 
+`conjugate` is the convex conjugate :math:`\\sup_p a p - \\ell(p)`, infinite where no
+tangent has the slope `a`; of a joint loss `a` has an axis of classes. `curvature` is
+the second derivative, of losses of one output that are not `piecewise_linear`. They run
+on arrays only.
+
 `lipschitz` is the largest slope, infinity where there is none.
 
 Losses whose predictions are log odds have `log_probabilities`, the link.

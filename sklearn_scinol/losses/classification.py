@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, log_softmax, logsumexp
+from scipy.special import expit, log_expit, log_softmax, logsumexp, xlogy
 
 from .._portable import exp, log1p, log_sum_exp, smaller, softmax
 from .steps import (
@@ -29,6 +29,15 @@ class Logistic(NamedTuple):
 
     def gradient(self, y, p):
         return -y / (1.0 + np.exp(y * p))
+
+    def curvature(self, y, p):
+        return expit(p) * expit(-p)
+
+    def conjugate(self, y, a):
+        share = -y * a
+        with np.errstate(invalid="ignore"):
+            entropy = xlogy(share, share) + xlogy(1.0 - share, 1.0 - share)
+        return np.where((share >= 0.0) & (share <= 1.0), entropy, np.inf)
 
     def minimiser(self, y, p):
         return y * np.inf
@@ -85,6 +94,13 @@ class CrossEntropy(NamedTuple):
         softmax(p, g)
         g[y] -= 1.0
 
+    def conjugate(self, y, a):
+        share = a + (np.asarray(y)[..., np.newaxis] == np.arange(a.shape[-1]))
+        with np.errstate(invalid="ignore"):
+            entropy = xlogy(share, share).sum(axis=-1)
+        inside = (share >= 0.0).all(axis=-1) & (np.abs(a.sum(axis=-1)) <= 1e-12)
+        return np.where(inside, entropy, np.inf)
+
     def log_probabilities(self, p):
         """Of the classes, from predictions of shape (n, K)."""
         return log_softmax(p, axis=-1)
@@ -102,6 +118,10 @@ class Hinge(NamedTuple):
 
     def gradient(self, y, p):
         return -y * (y * p <= 1.0)
+
+    def conjugate(self, y, a):
+        share = -y * a
+        return np.where((share >= 0.0) & (share <= 1.0), -share, np.inf)
 
     def minimiser(self, y, p):
         return y if y * p < 1.0 else p
@@ -126,6 +146,13 @@ class SquaredHinge(NamedTuple):
 
     def gradient(self, y, p):
         return -y * np.maximum(1.0 - y * p, 0.0)
+
+    def curvature(self, y, p):
+        return 1.0 * (y * p < 1.0)
+
+    def conjugate(self, y, a):
+        share = -y * a
+        return np.where(share >= 0.0, 0.5 * share**2 - share, np.inf)
 
     def minimiser(self, y, p):
         return y if y * p < 1.0 else p
