@@ -3,16 +3,25 @@
 Of all comparators the hardest minimises its own loss plus the bound: if even that sum
 is no less than the learner's loss, no comparator violates the bound. It is looked for
 with scipy, starting from the best model in hindsight, itself found with scipy.
+
+Hostile streams, in units far apart and with labels against the predictions, are learned
+against the best comparator and random ones. HOSTILE_STREAMS says how many of them each
+learner gets.
 """
 
+import os
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from registry import CASES, LAYOUTS, Layout, in_numpy, thinned
+from registry import CASES, LAYOUTS, LOSS_PARAMETERS, Layout, in_numpy, thinned
 from scipy.optimize import approx_fprime, minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from sklearn_scinol.evaluation import best_comparator
 
 # Averaging changes what is predicted, not what the algorithm is charged for. Wild
 # streams take gradients of squares near the end of the range of numbers.
@@ -209,3 +218,164 @@ def test_bound_before_the_first_trial(case):
     X, y = case.data(5)
     case.partial_fit(estimator, X, y, sample_weight=np.zeros(5))
     assert estimator.regret_bound(np.zeros(estimator.coef_.shape), 0.5) == 0.0
+
+
+# Hostile streams.
+
+N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 25))
+N_RANDOM = 20  # comparators
+KERNELS = ["rbf", "poly", "laplacian"]
+
+
+class Hostile(NamedTuple):
+    """Rows as bad as they come, and targets that will contradict the predictions."""
+
+    X: np.ndarray
+    sizes: np.ndarray  # of targets
+    sample_weight: np.ndarray
+    is_sparse: bool
+    hyperparameter: float
+
+    @classmethod
+    def make(cls, rng, widest):
+        """Units, and growth from row to row, differ by 10 to the power of `widest`."""
+        n, d = rng.integers(2, 41), rng.integers(1, 5)
+        draw = [
+            rng.standard_normal,
+            rng.standard_cauchy,
+            lambda size: rng.choice([-1.0, 1.0], size=size),
+        ]
+        X = draw[rng.integers(3)]((n, d)).clip(-1e6, 1e6)
+        X[rng.random(X.shape) < rng.choice([0.0, 0.5, 0.9])] = 0.0
+        if rng.random() < 0.3:
+            X[:, rng.integers(d)] = X[:, 0] * rng.choice([-1.0, 1.0, 0.1])
+        if rng.random() < 0.3:
+            X[:, rng.integers(d)] = 1.0
+        if rng.random() < 0.5:
+            X *= 10.0 ** rng.uniform(-widest / 2, widest / 2, size=d)
+        rows = rng.integers(6)
+        if rows == 0:
+            X *= 10.0 ** rng.uniform(-widest / 2, widest / 2, size=(n, 1))
+        elif rows == 1:
+            X *= rng.choice([0.5, 1.5]) ** np.arange(n)[:, np.newaxis]
+        elif rows == 2:
+            X[0] *= 10.0 ** (-widest / 2)
+        elif rows == 3:
+            X[-1] *= 10.0 ** (widest / 2)
+        sizes = 10.0 ** rng.choice([-widest, -3, 0, 0, 0, 3, widest])
+        if rng.random() < 0.3:
+            sizes = sizes * 10.0 ** rng.uniform(-3, 3, size=n)
+        spread = rng.choice([0, 0, 3, widest / 2])
+        sample_weight = 10.0 ** rng.uniform(-spread, spread, size=n)
+        sample_weight[1:][rng.random(n - 1) < rng.choice([0.0, 0.2])] = 0.0
+        return cls(
+            X, np.full(n, sizes), sample_weight, rng.random() < 0.5, rng.choice(SIZES)
+        )
+
+    def attack(self, case, estimator, rng):
+        """Let it learn; the targets, which are against what it predicts."""
+        y = make_target(case, np.zeros((len(self.X), case.n_outputs)))
+        container = LAYOUTS[2].container if self.is_sparse else np.array
+        resolve = rng.choice([1.0, 0.8, 0.0])  # how often they are
+        starts = np.unique(rng.integers(1, len(y) + 1, size=rng.integers(2, 12)))
+        for rows in map(slice, [0, *starts], [*starts, len(y)]):
+            X = container(self.X[rows])
+            if X.shape[0] == 0:
+                continue
+            against = np.ones((X.shape[0], case.n_outputs))
+            if rows.start > 0:
+                against = np.where(case.decision(estimator, X) > 0, -1.0, 1.0)
+            by_chance = rng.choice([-1.0, 1.0], size=against.shape)
+            signs = np.where(rng.random(against.shape) < resolve, against, by_chance)
+            signs = signs * self.sizes[rows, np.newaxis]
+            if case.classifies and case.n_outputs > 1:
+                signs += rng.random(signs.shape) * 1e-3 * np.abs(signs)
+            y[rows] = make_target(case, signs)
+            case.partial_fit(
+                estimator, X, y[rows], sample_weight=self.sample_weight[rows]
+            )
+        return y
+
+
+class CombinedRows(Comparators):
+    """Models in the space of a kernel: combinations of the first rows."""
+
+    def __init__(self, case, estimator, X, y, sample_weight):
+        self.vectors = X[:8]
+        K = estimator._model.kernel(X, self.vectors)
+        super().__init__(case, estimator, K, y, sample_weight)
+
+    def bound(self, model):
+        u = model.reshape(self.shape) / self.units
+        return self.estimator.regret_bound(u[:, :-1], u[:, -1], vectors=self.vectors)
+
+
+def best_model(case, comparators, y, sample_weight):
+    """The best in hindsight, as :class:`Comparators` has models."""
+    X = comparators.Z[:, :-1] * comparators.units[:-1]
+    with warnings.catch_warnings():
+        # Rounding leaves a gap where units differ by more than numbers have digits.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        best = best_comparator(
+            X,
+            y,
+            loss=case.loss,
+            sample_weight=sample_weight,
+            multi_class="multinomial" if case.is_joint else "ovr",
+            radius=comparators.radius,
+            **{"classes": case.classes()["classes"]} if case.classifies else {},
+            **LOSS_PARAMETERS.get(case.loss, {}),
+        )
+    coef = np.column_stack([best.coef, best.intercept])
+    return (coef * comparators.units).ravel()
+
+
+def check_hostile(case, seed, kernel=None):
+    rng = np.random.default_rng(seed)
+    stream = Hostile.make(rng, widest=6 if kernel else 80)
+    if not case.classifies and case.loss.startswith("squared"):
+        stream = stream._replace(sizes=np.clip(stream.sizes, 1e-40, 1e40))
+    hyperparameters = dict.fromkeys(case.hyperparameters, stream.hyperparameter)
+    parameters = case.as_estimator_calls(hyperparameters)
+    model = Comparators
+    if kernel is not None:
+        parameters |= {"kernel": kernel, "gamma": 0.5, "degree": 2}
+        model = CombinedRows
+    estimator = case.make(**parameters)
+    y = stream.attack(case, estimator, rng)
+    comparators = model(case, estimator, stream.X, y, stream.sample_weight)
+    comparators.check(best_model(case, comparators, y, stream.sample_weight))
+    size = 1.0 if case.classifies else stream.sizes.max()
+    for _ in range(N_RANDOM):
+        u = rng.standard_normal(comparators.shape) * 10.0 ** rng.uniform(-3, 3)
+        if rng.random() < 0.5:  # small in their own units, not in those of the rows
+            u *= np.minimum(comparators.units, 1e80)
+        else:
+            u *= size
+        comparators.check(u.ravel())
+
+
+ATTACKED = {}
+for case in BOUNDED:
+    ATTACKED.setdefault(case.algorithm, []).append(case)
+
+
+@pytest.mark.parametrize("algorithm", ATTACKED)
+def test_bound_holds_on_hostile_streams(algorithm):
+    """Units and weights up to 80 powers of ten apart, labels against predictions."""
+    variants = ATTACKED[algorithm]
+    for seed in range(N_HOSTILE):
+        check_hostile(variants[seed % len(variants)], seed)
+
+
+@pytest.mark.parametrize(
+    "algorithm",
+    [name for name in ATTACKED if ATTACKED[name][0].traits.takes_kernels],
+)
+def test_bound_holds_on_hostile_streams_with_a_kernel(algorithm):
+    variants = [
+        case for case in ATTACKED[algorithm] if case.has("kernel") and not case.average
+    ]
+    for seed in range(N_HOSTILE if variants else 0):
+        kernel = KERNELS[seed % len(KERNELS)]
+        check_hostile(variants[seed // len(KERNELS) % len(variants)], seed, kernel)

@@ -32,6 +32,9 @@ STAGES = 10.0 ** np.arange(-1, -12, -1)
 # Steps of a method at most, of first and of second order.
 MAX_FIRST_ORDER, MAX_ITER = 1000, 200
 
+# The gap of a stage is this share of that before, but for so many stages at most.
+ENOUGH_LESS, MOST_IN_VAIN = 0.9, 3
+
 # How often slopes are changed so that their sums vanish, and what is left of these.
 MAX_PROJECTIONS, ROUNDING_OF_SUMS = 20, 1e-9
 
@@ -184,7 +187,8 @@ def kinks(loss, y):
 
 def end_slopes(loss, y):
     """Slopes of the loss far below and far above the targets."""
-    return tuple(loss.gradient(y, np.full(y.shape, end)) for end in (-1e300, 1e300))
+    with np.errstate(over="ignore"):
+        return tuple(loss.gradient(y, np.full(y.shape, end)) for end in (-1e300, 1e300))
 
 
 class Problem:
@@ -223,12 +227,15 @@ class Problem:
         best_value, best, bound = 1.0, np.zeros(self.shape), 0.0
         if self.unit == 0.0:
             return best, 0.0
+        n_in_vain = 0
         for v, slopes in self._candidates(tol):
+            gap = best_value - bound
             value = self._total(self.loss, self._predict(v))
             if value < best_value:
                 best_value, best = value, v
             bound = max(bound, self._lower_bound(v, slopes))
-            if best_value - bound <= tol:
+            n_in_vain += best_value - bound > ENOUGH_LESS * gap
+            if best_value - bound <= tol or n_in_vain == MOST_IN_VAIN:
                 break
         return best, bound * self.unit
 
@@ -324,14 +331,20 @@ class Problem:
             how = {"method": "trust-exact", "hess": self._hessian}
         else:
             how = {"method": "trust-ncg", "hessp": self._hessian_product}
-        found = minimize(
-            self._value_and_gradient,
-            v.ravel(),
-            jac=True,
-            callback=self._stop_near_zero(tol),
-            options={"gtol": 1e-3 * tol, "maxiter": MAX_ITER, "max_trust_radius": 1e8},
-            **how,
-        )
+        options = {"gtol": 1e-3 * tol, "maxiter": MAX_ITER, "max_trust_radius": 1e8}
+        try:
+            found = minimize(
+                self._value_and_gradient,
+                v.ravel(),
+                jac=True,
+                callback=self._stop_near_zero(tol),
+                options=options,
+                **how,
+            )
+        except (UnboundLocalError, ValueError, np.linalg.LinAlgError):
+            # SciPy gives up in these ways on second derivatives that are not finite, or
+            # that rounding keeps from being positive.
+            return v
         return found.x.reshape(self.shape)
 
     # The loss.
@@ -429,7 +442,7 @@ class Problem:
     def _bend_of_slopes(self, a):
         """Slopes next to the ends of their range are hardly to be changed."""
         if self.loss.joint:
-            return JointBend(self._shares_of_slopes(a))
+            return JointBend(np.maximum(self._shares_of_slopes(a), 0.0))
         low, high = end_slopes(self.loss, self.y)
         return Bend(np.minimum(np.minimum(a - low, high - a), np.abs(a).max()))
 
