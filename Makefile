@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format doc benchmark certify models mutants fuzz clean
+.PHONY: help demo test certify lint format doc benchmark models mutants fuzz clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -20,6 +20,10 @@ demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, 
 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
+	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
+	    tests/test_regret_bounds.py -k hostile $(ARGS)
 
 mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
 	@$(BIN)/python tests/mutations.py $(ARGS)

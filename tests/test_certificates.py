@@ -336,3 +336,103 @@ def test_leaves_input_alone():
     X.flags.writeable = False
     best_comparator(X, y, loss="absolute_error", sample_weight=np.ones(len(y)))
     assert_array_equal(X, before)
+
+
+# Regret along a stream.
+
+
+def regret(estimator, stream, **keywords):
+    return regret_curve(estimator, stream, progress=False, **keywords)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(center=False),
+        ScInOLClassifier("hinge", center=False, class_weight={0: 3.0, 1: 1.0, 2: 1.0}),
+        AdaImplicitClassifier(radius=1.0, center=False),
+        ScInOLRegressor(center=False, fit_intercept=False),
+        AdaFTRLRegressor("quantile", quantile=0.8, radius=2.0, center=False),
+    ],
+    ids=str,
+)
+def test_regret_curve(estimator):
+    """At each point what a new estimator has that learned the rows up to there."""
+    loss = "log_loss" if is_classifier(estimator) else "absolute_error"
+    X, y = noisy(loss, n_outputs=3 if is_classifier(estimator) else 1)
+    weight = np.arange(len(y)) % 3 + 0.5
+    classes = {"classes": [0, 1, 2]} if is_classifier(estimator) else {}
+    result = regret(estimator, [(X, y, weight)], **classes)
+    assert not hasattr(estimator, "coef_")
+    u = result.comparator.coef, result.comparator.intercept
+    assert result.n_samples[-1] == len(y)
+    assert_array_equal(result.n_samples[:20], np.arange(1, 21))
+    for point in 0, 10, -1:
+        n = result.n_samples[point]
+        alone = type(estimator)(**estimator.get_params())
+        alone.partial_fit(X[:n], y[:n], sample_weight=weight[:n], **classes)
+        assert_allclose(result.cumulative_loss[point], alone.cumulative_loss_)
+        assert_allclose(result.bound[point], alone.regret_bound(*u))
+    assert_allclose(result.comparator_loss[-1], result.comparator.total_loss)
+    assert (result.regret <= result.bound).all()
+    in_chunks = [(X[:7], y[:7], weight[:7]), (X[7:], y[7:], weight[7:])]
+    again = regret(estimator, in_chunks, **classes, comparator=result.comparator)
+    assert_allclose(again.regret, result.regret, rtol=1e-9)
+    given = regret(estimator, iter(in_chunks), **classes, comparator=u)
+    assert_allclose(given.bound, result.bound)
+    assert isinstance(given.comparator, Comparator)
+    if estimator.get_params().get("center") is False:
+        in_csr = [(sparse.csr_array(X), y, weight)]
+        assert_allclose(
+            regret(estimator, in_csr, **classes).regret[-1],
+            result.regret[-1],
+            rtol=1e-3,
+        )
+
+
+def test_what_has_no_regret_curve():
+    X, y = noisy("log_loss")
+    for estimator, message in (
+        (ScInOLClassifier(center=True), "pass `center=False`"),
+        (ScInOLClassifier(), "fit with `center=False`"),
+        (HedgeClassifier(), "no attribute 'regret_bound'"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            regret(estimator, [(X, y)], classes=[0, 1])
+    scinol = ScInOLClassifier(center=False)
+    with pytest.raises(ValueError, match="classes must be passed for a classifier"):
+        regret(scinol, [(X, y)])
+    with pytest.raises(ValueError, match="The stream is empty"):
+        regret(scinol, [], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"coef.shape == \(2,\), expected"):
+        regret(scinol, [(X, y)], classes=[0, 1], comparator=([1.0, 2.0], 0.0))
+    with pytest.raises(ValueError, match="comparator must be what best_comparator"):
+        regret(scinol, [(X, y)], classes=[0, 1], comparator=3)
+
+
+def test_regret_display():
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
+    pyplot.switch_backend("agg")
+    X, y = noisy("absolute_error")
+    display = RegretCurveDisplay.from_estimator(
+        ScInOLRegressor(center=False), [(X, y)], progress=False, color="red"
+    )
+    assert_array_equal(display.line_.get_ydata(), display.regret)
+    assert_array_equal(display.bound_line_.get_ydata(), display.bound)
+    assert display.bound_line_.get_color() == display.line_.get_color() == "red"
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["ScInOLRegressor, regret", "ScInOLRegressor, bound"]
+    assert display.figure_ is display.ax_.figure
+    pyplot.close("all")
+
+
+# The range of numbers.
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_range_of_the_bound(algorithm):
+    """Targets of 1e100 are reached before wealth is at its cap."""
+    X, y = np.ones((2000, 1)), np.full(2000, 1e100)
+    scinol = ScInOLRegressor(algorithm=algorithm, center=False).partial_fit(X, y)
+    assert scinol.cumulative_loss_ <= scinol.regret_bound([1e100]) * (1 + 1e-9)
+    assert scinol.cumulative_loss_ < 0.9 * len(y) * 1e100

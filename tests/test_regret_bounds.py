@@ -307,7 +307,10 @@ class CombinedRows(Comparators):
 
     def bound(self, model):
         u = model.reshape(self.shape) / self.units
-        return self.estimator.regret_bound(u[:, :-1], u[:, -1], vectors=self.vectors)
+        with np.errstate(over="ignore"):
+            return self.estimator.regret_bound(
+                u[:, :-1], u[:, -1], vectors=self.vectors
+            )
 
 
 def best_model(case, comparators, y, sample_weight):
@@ -370,12 +373,10 @@ def test_bound_holds_on_hostile_streams(algorithm):
 
 @pytest.mark.parametrize(
     "algorithm",
-    [name for name in ATTACKED if ATTACKED[name][0].traits.takes_kernels],
+    [name for name in ATTACKED if name in ("dfeg", "kernel_gd")],
 )
 def test_bound_holds_on_hostile_streams_with_a_kernel(algorithm):
-    variants = [
-        case for case in ATTACKED[algorithm] if case.has("kernel") and not case.average
-    ]
-    for seed in range(N_HOSTILE if variants else 0):
+    variants = ATTACKED[algorithm]
+    for seed in range(N_HOSTILE):
         kernel = KERNELS[seed % len(KERNELS)]
         check_hostile(variants[seed // len(KERNELS) % len(variants)], seed, kernel)

@@ -165,6 +165,10 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
+    The bound holds for values, targets and weights of rows up to 1e100 in magnitude, the
+    weights' product with the values included. Wealth is capped at 1e150: beyond, where
+    predictions would have to be larger than the cap lets them be, it does not.
+
     References
     ----------
     .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
@@ -380,6 +384,10 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     So that of "scinol2" grows with the logarithm of the ratio of a feature's largest to
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
+
+    The bound holds for values, targets and weights of rows up to 1e100 in magnitude, the
+    weights' product with the values included. Wealth is capped at 1e150: beyond, where
+    predictions would have to be larger than the cap lets them be, it does not.
 
     References
     ----------

@@ -468,6 +468,8 @@ class Problem:
             units[units == 0.0] = 1.0
             hessian /= units
             hessian /= units[:, np.newaxis]
+            if not (np.isfinite(hessian).all() and np.isfinite(sums).all()):
+                return np.zeros(self.shape)
             x = linalg.lstsq(hessian, sums.ravel() / units, cond=1e-14)[0] / units
         else:
 
