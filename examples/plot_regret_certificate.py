@@ -10,10 +10,10 @@ goes by, and so can the regret, once :func:`~sklearn_scinol.evaluation.best_comp
 has found the model to compare with.
 
 Here that is done on data that come with scikit-learn, with the model whose loss is the
-least, and with those that are the best in balls around 0. The figure
-shows :func:`~sklearn_scinol.evaluation.regret_curve` for ScInOL1 and ScInOL2 against
-the largest of these balls; the table has all of them, at the end of the stream. Large
-weights make a bound large: it says most of models whose weights are moderate.
+least, and with those that are the best in balls around 0. The figure shows
+:func:`~sklearn_scinol.evaluation.regret_curve` for ScInOL1 and ScInOL2 against the best
+in a ball of radius 1; the table has all of them, at the end of the stream. Large weights
+make a bound large: it says most of models whose weights are moderate.
 
 It does the same for all files of a folder::
 
@@ -38,6 +38,7 @@ from quality import add_data_options, chosen_readers, read_data_sets
 # Norms of the weights, in units of 1 over the standard deviations of the features; in
 # regression times the mean absolute target.
 RADII = 0.1, 1.0, 10.0
+SHOWN = 1.0
 
 # The row at the far end of the figure's scale that is linear about 0.
 LINEAR_UP_TO = 1.0
@@ -158,7 +159,7 @@ def draw(by_data_set):
     figure, axes = panels(len(by_data_set), 2, 5.5, 3.6)
     for ax, certificates in zip(axes, by_data_set, strict=True):
         for certificate in certificates:
-            if certificate.radius == RADII[-1]:
+            if certificate.radius == SHOWN:
                 RegretCurveDisplay.from_result(
                     certificate.result, name=certificate.learner, ax=ax
                 )

@@ -165,8 +165,8 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
-    The bound holds for values, targets and weights of rows up to 1e100 in magnitude, the
-    weights' product with the values included. Wealth is capped at 1e150: beyond, where
+    The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
+    products of weights and values included. Wealth is capped at 1e150: beyond, where
     predictions would have to be larger than the cap lets them be, it does not.
 
     References
@@ -385,8 +385,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
-    The bound holds for values, targets and weights of rows up to 1e100 in magnitude, the
-    weights' product with the values included. Wealth is capped at 1e150: beyond, where
+    The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
+    products of weights and values included. Wealth is capped at 1e150: beyond, where
     predictions would have to be larger than the cap lets them be, it does not.
 
     References
