@@ -12,8 +12,8 @@ has found the model to compare with.
 Here that is done on data that come with scikit-learn, with the model whose loss is the
 least, and with those that are the best in balls around 0. The figure shows
 :func:`~sklearn_scinol.evaluation.regret_curve` for ScInOL1 and ScInOL2 against the best
-in a ball of radius 1; the table has all of them, at the end of the stream. Large weights
-make a bound large: it says most of models whose weights are moderate.
+in a ball of radius 1; the table has all of them, at the end of the stream. Large
+weights make a bound large: it says most of models whose weights are moderate.
 
 It does the same for all files of a folder::
 

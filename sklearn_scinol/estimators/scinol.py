@@ -166,8 +166,9 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
     The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
-    products of weights and values included. Wealth is capped at 1e150: beyond, where
-    predictions would have to be larger than the cap lets them be, it does not.
+    products of weights and values included. What grows exponentially is capped at 1e150
+    (the wealth, or for "scinol1" its multiple of ε): where predictions would have to be
+    larger than that lets them be, it does not hold.
 
     References
     ----------
@@ -386,8 +387,9 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
     The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
-    products of weights and values included. Wealth is capped at 1e150: beyond, where
-    predictions would have to be larger than the cap lets them be, it does not.
+    products of weights and values included. What grows exponentially is capped at 1e150
+    (the wealth, or for "scinol1" its multiple of ε): where predictions would have to be
+    larger than that lets them be, it does not hold.
 
     References
     ----------
