@@ -102,15 +102,15 @@ ALGORITHMS = [
 # A target that drifts slowly
 # ---------------------------
 #
-# The loss of row :math:`t` is :math:`(w - y_t)^2 / 4`, half of that of
-# "squared_error", and :math:`w` is the weight of the only feature, which is always 1.
+# The loss of row :math:`t` is :math:`(w - y_t)^2 / 4`, where :math:`w` is the weight of
+# the only feature. That is "squared_error", :math:`(w x_t - z_t)^2 / 2`, of a feature
+# :math:`x_t` that is always :math:`1 / \sqrt 2` and of targets :math:`z_t = y_t x_t`.
 
 
 def cumulative_losses(n_rows=2000):
     """Cumulative loss at each row, by algorithm."""
-    X = np.ones((n_rows, 1))
+    X = np.full((n_rows, 1), np.sqrt(0.5))
     y = 100 * np.sin(np.pi * np.arange(1, n_rows + 1) / (10 * n_rows))
-    half = np.full(n_rows, 0.5)
     losses = {}
     for algorithm in ALGORITHMS:
         model = algorithm.estimator(
@@ -118,8 +118,8 @@ def cumulative_losses(n_rows=2000):
         )
         # Compiling takes longer than learning so few rows.
         with config_context(engine="numpy"):
-            predictions = model.partial_fit_predict(X, y, sample_weight=half)
-        losses[algorithm.name] = np.cumsum((predictions - y) ** 2 / 4)
+            predictions = model.partial_fit_predict(X, y * X[:, 0])
+        losses[algorithm.name] = np.cumsum((predictions - y * X[:, 0]) ** 2 / 2)
     return losses
 
 

@@ -26,8 +26,10 @@ from .models.kernel import Kernel, KernelModel
 from .models.linear import LinearModel
 from .models.meaning import Meaning
 from .models.mixture import MixtureModel
+from .models.weights import WeightScale
 from .transforms.features import FeatureTransform
 from .transforms.targets import TargetTransform
+from .transforms.units import FeatureUnits
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -60,12 +62,14 @@ _PARTS = [
     AdaHedge,
     Expert,
     FeatureTransform,
+    FeatureUnits,
     GrowingArray,
     GrowingSparseArray,
     Hedge,
     Kernel,
     Meaning,
     TargetTransform,
+    WeightScale,
 ]
 
 #: Names of the types of this package that models consist of. Making one runs no code

@@ -199,9 +199,10 @@ def test_extreme_features(algorithm, container, engine):
         try:
             predictions = charged(model, container(X[3:]), y[3:])
         except ValueError as refusal:
-            assert "Input X contains infinity or a value too large" in str(refusal)
+            assert "Input X contains a value that is too large" in str(refusal)
             assert pickle.dumps(vars(model)) == before
-            assert abs(value) > 1e200
+            assert abs(value) > 1e100
+            assert not model._model.traits.scale_invariant
         else:
             assert np.isfinite(predictions).all()
             assert np.isfinite(model.coef_).all()
@@ -210,12 +211,12 @@ def test_extreme_features(algorithm, container, engine):
 
 @adaptive
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize("size", [1e-100, 1.0, 1e100])
+@pytest.mark.parametrize("size", [1e-100, 1e-50, 1.0])
 def test_always_wrong(algorithm, container, size, engine):
     """In the same direction, so that wealth grows as fast as it can."""
     X = size * np.ones((1000, 2))
     model = BaselineRegressor(algorithm)
-    predictions = charged(model, container(X), np.full(1000, 1e200))
+    predictions = charged(model, container(X), np.full(1000, 1e100))
     assert np.isfinite(predictions).all()
     assert np.isfinite(model.coef_).all()
     assert (np.diff(predictions[:500]) >= 0).mean() > 0.9

@@ -436,24 +436,18 @@ def test_regret_display():
 # The range of numbers.
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "target", "initial_wealth", "holds"),
-    [
-        ("scinol1", 1e100, 1e97, True),
-        ("scinol2", 1e100, 1e97, True),
-        ("scinol2", 1e152, 1e149, False),
-    ],
-)
-def test_range_of_the_bound(algorithm, target, initial_wealth, holds):
-    """Wealth is capped at 1e150, which predictions of 1e152 would need more than."""
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_range_of_the_bound(algorithm):
+    """Wealth is capped at 1e150, far above what the largest targets need."""
+    target = 1e100
     X, y = np.ones((5000, 1)), np.full(5000, target)
     scinol = ScInOLRegressor(
         algorithm=algorithm,
-        initial_wealth=initial_wealth,
+        initial_wealth=1e97,
         center=False,
         fit_intercept=False,
     )
     with config_context(engine="numpy"):
         scinol.partial_fit(X, y)
-    assert (scinol.cumulative_loss_ <= scinol.regret_bound([target])) == holds
-    assert (abs(scinol.predict([[1.0]])[0] - target) < 0.5 * target) == holds
+    assert scinol.cumulative_loss_ <= scinol.regret_bound([target])
+    assert abs(scinol.predict([[1.0]])[0] - target) < 0.5 * target

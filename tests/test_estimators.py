@@ -775,3 +775,15 @@ def test_comparator_of_a_model_without_intercept(estimator):
     for wrong in (np.full(4, np.nan), np.full(4, np.inf)):
         with pytest.raises(ValueError, match=r"Input coef contains (NaN|infinity)"):
             fitted.regret_bound(wrong)
+
+
+@in_numpy
+def test_curve_of_losses_is_bounded():
+    model = ScInOLRegressor(max_iter=5)
+    for _ in range(1003):
+        model.partial_fit([[1.0]], [2.0])
+    assert model.n_samples_seen_ == 1003
+    assert len(model.loss_curve_) == 1000
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    model.set_params(max_iter=1002, tol=None).fit([[1.0]], [2.0])
+    assert len(model.loss_curve_) == model.n_iter_ == 1002

@@ -474,6 +474,19 @@ class Listening(RegressorMixin, BaseEstimator):
         return np.zeros(len(X))
 
 
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_large_experts_in_other_processes(backend, numpy_engine):
+    """They get arrays that they can change, which joblib's memory maps are not."""
+    X = sparse.random_array((50, 200_000), density=1e-4, format="csr", random_state=0)
+    y = np.arange(50) % 2
+    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier("log_loss"))]
+    mixture = HedgeClassifier(experts, n_jobs=2)
+    with joblib.parallel_config(backend=backend):
+        for _ in range(2):
+            mixture.partial_fit(X, y, classes=[0, 1])
+    assert mixture.n_samples_seen_ == 100
+
+
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_parallel_experts_have_the_configuration(backend):
     X = rows()

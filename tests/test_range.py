@@ -142,6 +142,8 @@ def test_features_that_outgrow_their_unit(case, layout, engine):
     case.partial_fit(alone, layout.container(X), y)
     decision = case.decision(model, layout.container(X))
     assert np.isfinite(decision).all()
+    if hasattr(model, "regret_bound"):
+        assert model.regret_bound(np.zeros(model.coef_.shape)) == np.inf
     if case.algorithm in ("nag", "freegrad"):
         return  # which also count how often a feature came up
     assert_close(decision, case.decision(alone, layout.container(X)), 1e-9)

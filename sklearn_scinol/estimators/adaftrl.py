@@ -140,7 +140,8 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -333,7 +334,8 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------

@@ -178,7 +178,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -447,7 +448,8 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------

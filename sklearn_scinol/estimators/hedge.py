@@ -328,7 +328,8 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -559,7 +560,8 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------

@@ -160,7 +160,8 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -376,7 +377,8 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import check_array
+from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..models.kernel import Kernel, KernelModel
@@ -87,7 +87,10 @@ class KernelMethods:
 
     def _validate(self, X, *arguments, **keywords):
         X, y, sample_weight = super()._validate(X, *arguments, **keywords)
-        if self.kernel == "precomputed" and sparse.issparse(X):
+        if self._has_kernel and not sparse.issparse(X):
+            name = type(self).__name__
+            assert_all_finite(X, estimator_name=name, input_name="X")
+        elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return X, y, sample_weight
 

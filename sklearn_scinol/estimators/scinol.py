@@ -134,7 +134,8 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -165,10 +166,9 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
-    The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
-    products of weights and values included. What grows exponentially is capped at 1e150
-    (the wealth, or for "scinol1" its multiple of ε): where predictions would have to be
-    larger than that lets them be, it does not hold.
+    What grows exponentially is capped at 1e150 (the wealth, or for "scinol1" its
+    multiple of ε), far above what predicting targets takes, which are refused beyond
+    1e100.
 
     References
     ----------
@@ -355,7 +355,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each call of :meth:`partial_fit`.
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
 
     See Also
     --------
@@ -386,10 +387,9 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     its first value. In the worst case, a first value that is tiny beside later ones,
     it is vacuous, as the paper says; that of "scinol1" has no such ratio.
 
-    The bound holds for values, targets and weights of rows up to 1e100 in magnitude,
-    products of weights and values included. What grows exponentially is capped at 1e150
-    (the wealth, or for "scinol1" its multiple of ε): where predictions would have to be
-    larger than that lets them be, it does not hold.
+    What grows exponentially is capped at 1e150 (the wealth, or for "scinol1" its
+    multiple of ε), far above what predicting targets takes, which are refused beyond
+    1e100.
 
     References
     ----------

@@ -84,7 +84,8 @@ class FreeGrad(NamedTuple):
         s.M_tau[i] = chosen(r, M, s.M_tau[i])
         s.B_tau[i] = chosen(r, s.B[i], s.B_tau[i])
         s.G[i] = chosen(r, 0.0, s.G[i]) + gx
-        s.V[i] = smaller(chosen(r, M * M, s.V[i]) + gx * gx, LARGEST_V)
+        V = larger(chosen(r, M * M, s.V[i]), TINY)
+        s.V[i] = smaller(V + gx * gx, LARGEST_V)
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""

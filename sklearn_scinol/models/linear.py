@@ -171,7 +171,8 @@ class LinearModel(OnlineModel):
         y = as_targets(y[rows], self.loss, self.n_outputs)
         given = given_weights(rows, len(y), sample_weight)
         weights = self.weight_scale.relative(given)
-        of_block, outgrown = self.features.enter(engine, self.rows(X, rows), weights)
+        of_block = self.rows(X, rows)
+        of_block, outgrown = self.features.enter(engine, of_block, weights)
         self.forget(outgrown)
         scale = None
         if self.target is not None:
@@ -179,8 +180,8 @@ class LinearModel(OnlineModel):
         return Block(of_block, self.features.state(), y, weights, scale)
 
     def forget(self, features):
-        """Take features as not seen."""
-        if features.size and not self.traits.by_vector:
+        """Take features as not seen, unless the learner does not see their unit."""
+        if features.size and not (self.features.scale or self.traits.by_vector):
             initial = np.zeros((len(self.fields), 1, 1))
             initial[: len(self.learner.State._fields), 0, 0] = (
                 self.learner.initial_state()
@@ -281,7 +282,8 @@ class LinearModel(OnlineModel):
         small = {name: deepcopy(vars(self)[name]) for name in names}
         units = self.features.units
         if units is not None:
-            of_units = units.seen[columns], units.exponents[columns], units.are_one
+            of_columns = units.seen[columns], units.exponents[columns]
+            of_all = units.are_one, units.some_outgrown
 
         def restore():
             vars(self).update(small)
@@ -289,7 +291,8 @@ class LinearModel(OnlineModel):
             self.features.moments[:, columns] = moments
             self.features.weight_sum = weight_sum
             if units is not None:
-                units.seen[columns], units.exponents[columns], units.are_one = of_units
+                units.seen[columns], units.exponents[columns] = of_columns
+                units.are_one, units.some_outgrown = of_all
 
         return restore
 
@@ -451,6 +454,8 @@ class LinearModel(OnlineModel):
         bound : float
         """
         if self.features.units is not None:
+            if self.features.units.some_outgrown:
+                return np.inf  # what was forgotten is no part of the bound
             coef = self.features.units.of_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)

@@ -277,7 +277,7 @@ class MixtureModel(Model):
             with ThreadPoolExecutor(n_jobs) as pool:
                 yield lambda calls: list(pool.map(lambda each: call(*each), calls))
         else:
-            with Parallel(n_jobs=self.n_jobs) as parallel:
+            with Parallel(n_jobs=self.n_jobs, max_nbytes=None) as parallel:
                 yield lambda calls: parallel(delayed(call)(*each) for each in calls)
 
 

@@ -34,12 +34,15 @@ class FeatureUnits:
         Those of the powers of two; 0 for ordinary values.
     are_one : bool
         Whether all units are 1.
+    some_outgrown : bool
+        Whether some feature has outgrown its unit.
     """
 
     def __init__(self, n_features):
         self.seen = np.zeros(n_features, dtype=bool)
         self.exponents = np.zeros(n_features, dtype=np.int16)
         self.are_one = True
+        self.some_outgrown = False
 
     def enter(self, engine, rows, weights):
         """Rows in units, which those to be learned fix for features that are new.
@@ -78,6 +81,7 @@ class FeatureUnits:
             if features.size == 0:
                 break
             self._fix(features, values)
+            self.some_outgrown = True
             outgrown.append(features)
         return in_units, np.concatenate(outgrown)
 

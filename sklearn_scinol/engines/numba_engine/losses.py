@@ -59,7 +59,9 @@ def _loop(loss):
 
 def norm(values):
     """Root of the sum of the squares: see the protocol."""
-    return _norm()(values.ravel())
+    values = values.ravel()
+    values.flags.writeable = False  # of one type, whether it was so or not
+    return _norm()(values)
 
 
 @cache

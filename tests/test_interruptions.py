@@ -1,0 +1,216 @@
+"""Interrupted at any moment, an estimator has learned a whole number of rows.
+
+Moments are lines of the package, so that each can be tried; and random times, since an
+interruption may come within a line. `INTERRUPTIONS=1000` tries so many of each.
+"""
+
+import copy
+import os
+import signal
+import sys
+import threading
+from itertools import count
+from time import perf_counter
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import SGDRegressor
+from test_invariances import assert_identical, learned
+
+import sklearn_scinol
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    DFEGRegressor,
+    HedgeRegressor,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.models import linear
+
+PACKAGE = os.path.dirname(sklearn_scinol.__file__)
+N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 6))
+
+EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
+KINDS = {
+    "one dense row": (ScInOLRegressor(), np.array, 1),
+    "dense rows": (ScInOLRegressor(center=False), np.array, 40),
+    "averages": (AdaImplicitRegressor(average=True, radius=1.0), np.array, 40),
+    "standardised": (
+        BaselineRegressor("adagrad", scale=True, standardize_target=True),
+        np.array,
+        40,
+    ),
+    "sparse rows": (ScInOLRegressor(), sparse.csr_array, 40),
+    "few sparse rows": (AdaFTRLRegressor(), sparse.csr_array, 2),
+    "scaled sparse rows": (
+        BaselineRegressor("adaogd", scale=True),
+        sparse.csr_array,
+        40,
+    ),
+    "squared error": (AdaImplicitRegressor("squared_error"), sparse.csr_array, 40),
+    "kernel": (DFEGRegressor(kernel="rbf", gamma=0.1, average=True), np.array, 40),
+    "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
+    "mixture": (HedgeRegressor(), np.array, 20),
+    "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
+    "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
+}
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def engine(request):
+    """The compiled engine as it is: one call of it is one moment."""
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
+    with config_context(engine=request.param):
+        yield request.param
+
+
+def prepared(kind, monkeypatch):
+    """An estimator that has learned rows, and others that it is about to learn."""
+    monkeypatch.setattr(linear, "BLOCK_ROWS", 16)
+    estimator, container, n_rows = KINDS[kind]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30 + n_rows, 6)), rng.normal(size=30 + n_rows)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    X, c = container(X), rng.choice([0.0, 0.5, 3.0], size=len(y))
+    c[-1] = 1.0
+    estimator = copy.deepcopy(estimator).partial_fit(X[:30], y[:30])
+    return estimator, (X[30:], y[30:], c[30:])
+
+
+def assert_whole(estimator, before, rows):
+    """It has learned some rows, in order, and nothing else; and can go on."""
+    X, y, c = rows
+    estimator._check_state()
+    n_learned = estimator.n_samples_seen_ - before.n_samples_seen_
+    if n_learned == 0:
+        assert_identical(vars(estimator), vars(before))
+    else:
+        end = np.searchsorted(np.cumsum(c > 0.0), n_learned) + 1
+        before = copy.deepcopy(before)
+        before.partial_fit(X[:end], y[:end], sample_weight=c[:end])
+        assert_identical(learned(estimator), learned(before))
+    for one in estimator, before:
+        one.partial_fit(X, y, sample_weight=c)
+    assert_identical(learned(estimator), learned(before))
+
+
+def interrupted_at(line, call):
+    """Whether a call was interrupted when the package came to that line."""
+    lines = count()
+
+    def on_line(frame, event, argument):
+        if event == "line" and next(lines) == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return on_line
+
+    def on_call(frame, event, argument):
+        return on_line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    trace = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(trace)
+    return False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_interrupted_at_a_line(kind, engine, monkeypatch):
+    estimator, rows = prepared(kind, monkeypatch)
+    X, y, c = rows
+    n_lines = 0
+
+    def run(line, one):
+        return interrupted_at(line, lambda: one.partial_fit(X, y, sample_weight=c))
+
+    run(-1, copy.deepcopy(estimator))  # compiles what is to be compiled
+    last = 1
+    while run(last, copy.deepcopy(estimator)):
+        last *= 2
+    moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
+    for line in moments:
+        one = copy.deepcopy(estimator)
+        if run(line, one):
+            n_lines += 1
+            assert_whole(one, estimator, rows)
+    assert n_lines >= N_MOMENTS / 2
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize("kind", KINDS)
+def test_interrupted_at_a_time(kind, engine, monkeypatch):
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals come to the main thread")
+    estimator, rows = prepared(kind, monkeypatch)
+    X, y, c = rows
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    start = perf_counter()
+    copy.deepcopy(estimator).partial_fit(X, y, sample_weight=c)
+    start = perf_counter()
+    copy.deepcopy(estimator).partial_fit(X, y, sample_weight=c)
+    duration = perf_counter() - start
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for delay in np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS):
+            one = copy.deepcopy(estimator)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                one.partial_fit(X, y, sample_weight=c)
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+            except KeyboardInterrupt:
+                assert_whole(one, estimator, rows)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+@pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture"])
+def test_memory_that_runs_out(kind, engine, monkeypatch):
+    estimator, (X, y, c) = prepared(kind, monkeypatch)
+    before = copy.deepcopy(estimator)
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    for place in "rows", "_answers":
+        with monkeypatch.context() as patch:
+            patch.setattr(linear.LinearModel, place, fail)
+            with pytest.raises(MemoryError):
+                estimator.partial_fit(X, y, sample_weight=c)
+        assert_identical(vars(estimator), vars(before))
+
+
+def test_predictions_while_another_thread_learns(engine):
+    """They are answers of some state on the way; nothing breaks."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 200)), rng.normal(size=600)
+    models = [
+        DFEGRegressor(kernel="rbf", gamma=1e-3).partial_fit(X[:10], y[:10]),
+        ScInOLRegressor().partial_fit(X[:10], y[:10]),
+    ]
+    for model in models:
+        answers, ends = [], threading.Event()
+
+        def predict(model=model, answers=answers, ends=ends):
+            while not ends.is_set():
+                answers.append(model.predict(X[:50]))
+
+        reader = threading.Thread(target=predict)
+        reader.start()
+        for start in range(10, 600, 5):
+            model.partial_fit(X[start : start + 5], y[start : start + 5])
+        ends.set()
+        reader.join()
+        assert all(np.isfinite(answer).all() for answer in answers)
+        assert len(answers) > 1
