@@ -877,12 +877,14 @@ class Model:
     @property
     def lambda_(self):
         """Of each output, the inverse of the step size; of implicit updates and OGD."""
-        return [float(lambda_k) for lambda_k in self.algorithm.lambda_]
+        unit = self.weights.unit
+        return [unit * float(lambda_k) for lambda_k in self.algorithm.lambda_]
 
     @property
     def delta_sum(self):
         """Of each output, the part of the regret bound that does not depend on u."""
-        return [float(delta_k) for delta_k in self.algorithm.delta_sum]
+        unit = self.weights.unit
+        return [unit * float(delta_k) for delta_k in self.algorithm.delta_sum]
 
     def comparator_loss(self, coef, intercept):
         """The loss over all trials of a fixed model, on the rows as centred."""

@@ -141,7 +141,7 @@ def test_coefficients_are_at_rest(estimator, engine):
 
 
 @tunings
-@pytest.mark.parametrize("power", [-300, -1, 10, 300])
+@pytest.mark.parametrize("power", [-150, -1, 10, 150])
 def test_scale_of_losses_does_not_matter(tuning, power, engine):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 4)), rng.standard_normal(60)

@@ -780,7 +780,7 @@ def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
 
 
 @of_each_kind
-@pytest.mark.parametrize("value", [np.nan, np.inf, 1e305])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite(problem, value, engine):
     model = problem.make()
     problem.charged(model, problem.X[:30], problem.y[:30])
@@ -797,7 +797,7 @@ def test_extreme_values(engine):
     rng = np.random.default_rng(0)
     sizes = 10.0 ** np.concatenate([np.linspace(-290, 290, 60), [0.0] * 20])
     X = rng.normal(size=(80, 3)) * sizes[:, np.newaxis]
-    y = rng.normal(size=80) * sizes
+    y = rng.normal(size=80) * sizes ** (1 / 3)
     for model, target in ((HedgeClassifier(), 1 * (y > 0)), (HedgeRegressor(), y)):
         classes = {"classes": [0, 1]} if is_classifier(model) else {}
         model.partial_fit(X, target, **classes)

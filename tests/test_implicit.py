@@ -42,7 +42,8 @@ def test_synthetic_experiment(estimator, algorithm, expected, engine):
     model = estimator(
         algorithm=algorithm, loss="squared_error", radius=75.0, fit_intercept=False
     )
-    model.partial_fit(np.ones((T, 1)), y, sample_weight=np.full(T, 0.5))
+    x = np.sqrt(0.5)
+    model.partial_fit(np.full((T, 1), x), y * x)
     assert model.cumulative_loss_ == pytest.approx(expected, rel=0.01)
 
 
@@ -165,12 +166,12 @@ def test_rows_of_zeros_are_not_learned(engine):
 
 def test_sample_weight_is_in_the_minimum(engine):
     """A weight is not a factor of the step: it only brings it nearer to the minimum."""
-    for weight, expected in ((1.0, 0.5), (3.0, 0.75), (1e12, 1.0)):
+    for weight in 1.0, 3.0, 1e12:
         model = AdaImplicitRegressor(
             "squared_error", algorithm="iomd", fit_intercept=False
         )
-        model.partial_fit([[1.0]], [1.0], sample_weight=[weight])
-        assert_allclose(model.coef_, expected)
+        model.partial_fit([[0.0], [1.0]], [0.0, 1.0], sample_weight=[1.0, weight])
+        assert_allclose(model.coef_, weight / (weight + np.sqrt(2.0)))
 
 
 # Extremes.
@@ -183,8 +184,8 @@ def test_sample_weight_is_in_the_minimum(engine):
 def test_extreme_values_stay_finite(case, fit_intercept, beta):
     rng = np.random.default_rng(0)
     X0, y0 = case.data()
-    for unit in 1e-150, 1.0, 1e150:
-        for scale in 1e-150, 1.0, 1e150:
+    for unit in 1e-150, 1.0, 1e95:
+        for scale in 1e-150, 1.0, 1e95:
             X = rng.standard_normal(X0.shape) * unit
             y = y0 if case.classifies else rng.standard_normal(y0.shape) * scale
             estimator = case.make(beta=beta, fit_intercept=fit_intercept)
@@ -209,10 +210,10 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
     X0, y0 = case.data()
     for beta in 2.0**-20, 1.0, 2.0**20:
         for _ in range(5):
-            units = 10.0 ** rng.choice([-150, -100, 0, 100, 150], size=(len(y0), 1))
+            units = 10.0 ** rng.choice([-150, -95, 0, 50, 95], size=(len(y0), 1))
             y = y0
             if not case.classifies:
-                scales = 10.0 ** rng.choice([-150, 0, 150], size=y0.shape)
+                scales = 10.0 ** rng.choice([-150, 0, 95], size=y0.shape)
                 y = rng.standard_normal(y0.shape) * scales
             estimator = case.make(beta=beta, fit_intercept=False)
             X = rng.standard_normal(X0.shape) * units
@@ -367,7 +368,7 @@ def test_bad_rows_change_nothing(estimator, radius, n_rows, engine):
 
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_divergence_is_an_error(container, engine):
-    X = container(np.full((50, 2), 1e150))
+    X = container(np.full((50, 2), 1e95))
     with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
         BaselineRegressor("ogd", loss="squared_error").partial_fit(X, np.ones(50))
 

@@ -116,13 +116,23 @@ def test_only_the_compiled_engine_imports_numba():
 
 
 #: What a module may import of the package, by the folder it is in or its own name.
+FORMULAS = "_portable", "_invariants"
 LAYERS = {
     "_portable": set(),
+    "_invariants": set(),
     "losses": {"_portable", "losses"},
-    "learners": {"_portable", "losses", "learners"},
-    "transforms": {"_portable", "transforms", "engines.protocol"},
+    "learners": {*FORMULAS, "losses", "learners"},
+    "transforms": {*FORMULAS, "transforms", "engines.protocol"},
     "engines": {"_portable", "losses", "learners", "transforms", "engines"},
-    "models": {"config", "losses", "learners", "transforms", "engines", "models"},
+    "models": {
+        "_invariants",
+        "config",
+        "losses",
+        "learners",
+        "transforms",
+        "engines",
+        "models",
+    },
 }
 
 

@@ -63,10 +63,11 @@ def make(case, layout, *, target=True, **parameters):
 
 
 def standardized_row(before, weights_before, x, c, center):
-    """A row as the learner is to see it; of weight 1 if of weight 0."""
+    """A row as the learner is to see it; of the smallest weight if of weight 0."""
     counts = weights_before > 0.0
+    c = c or min(weights_before[counts], default=1.0)
     X = np.vstack([before[counts], x])
-    weights_of_rows = np.append(weights_before[counts], c or 1.0)
+    weights_of_rows = np.append(weights_before[counts], c)
     total = weights_of_rows.sum()
     mean = weights_of_rows @ X / total
     variance = weights_of_rows @ (X - mean) ** 2 / total
@@ -94,7 +95,7 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
 
     plain = case.make()
     Z = layout.container(standardized(X, c, layout.center))
-    Z_new = [standardized_row(X, c, x, 1.0, layout.center) for x in new]
+    Z_new = [standardized_row(X, c, x, 0.0, layout.center) for x in new]
     with config_context(engine="numpy"):
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, layout.container(Z_new))
@@ -456,13 +457,19 @@ def test_moments(layout, engine, rows):
     mean, variance = exact_moments(values, c)
     # Subtracting the mean leaves a rounding error of its own size.
     largest = np.abs(values[c > 0.0]).max()
-    for of_model in model.features.mean_and_variance(), model.target.moments:
+    exponent = model.features.units.exponents[0]
+    of_features = [
+        np.ldexp(moment, power * exponent)
+        for power, moment in enumerate(model.features.mean_and_variance(), start=1)
+    ]
+    for of_model in of_features, model.target.moments:
         assert_allclose(np.ravel(of_model[0]), mean, rtol=1e-9, atol=1e-14 * largest)
         assert_allclose(
             np.ravel(of_model[1]), variance, rtol=1e-9, atol=(1e-10 * largest) ** 2
         )
     if layout.center:
         # The mean moves along; `M` is the largest row times its weight.
+        c = c / c[(c > 0.0).argmax()]
         before = np.cumsum(c) - c
         farthest = np.sqrt(c * before).max()
         assert model.state().M[0, 0] <= (1.0 + 1e-9) * farthest
@@ -485,7 +492,7 @@ def test_extremes(case, layout, engine):
     X[:, 6] *= 10.0 ** np.linspace(-size, size, n)
     y = case.data(n)[1]
     if has_target(case):
-        y = y * large
+        y = y * 1e90
     X, new = layout.container(X), layout.container(X[::-1] * 3.0)
     estimator = make(case, layout)
     charged = case.charged(estimator, X, y, sample_weight=weights(n))

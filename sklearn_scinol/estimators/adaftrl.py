@@ -25,7 +25,7 @@ class _AdaFTRL:
     @property
     def delta_sum_(self):
         """Sum of the mixability gaps so far, by output: shape (n_outputs,)."""
-        return self._fitted_model().shared_state().delta_sum.copy()
+        return self._fitted_model().in_units_of_loss("delta_sum")
 
 
 class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):

@@ -28,12 +28,12 @@ class _AdaImplicit:
     @property
     def lambda_(self):
         """Regularisation of the next step, by output: shape (n_outputs,)."""
-        return self._fitted_model().shared_state().lambda_.copy()
+        return self._fitted_model().in_units_of_loss("lambda_")
 
     @property
     def delta_sum_(self):
         """Sum of the paper's δ so far, by output: shape (n_outputs,)."""
-        return self._fitted_model().shared_state().delta_sum.copy()
+        return self._fitted_model().in_units_of_loss("delta_sum")
 
 
 class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):

@@ -145,6 +145,11 @@ class Model(metaclass=ABCMeta):
         )
         yield "smallest weight is positive", 0.0 < smallest <= 1.0
 
+    def _arrange(self):
+        """Make the state what engines take; joblib maps arrays, to be read only."""
+        self.numbers = np.require(self.numbers, requirements=["W", "E"])
+        self.weight_scale.arrange()
+
     def _suffer(self, engine, block, predictions):
         """Count what predictions cost; return the losses."""
         losses, self.cumulative_loss = engine.charge(
@@ -296,6 +301,10 @@ class OnlineModel(Model):
         """Named arrays of what the learner keeps for all coordinates of an output."""
         return self.learner.Shared(*self.shared) if self.traits.by_row else None
 
+    def in_units_of_loss(self, name):
+        """One of them that is a sum of losses, with weights as they were given."""
+        return getattr(self.shared_state(), name) * (self.weight_scale.unit or 1.0)
+
     def _state(self, fields=None, arrays=(), first=None):
         """What learning changes, for engines."""
         numbers = self.numbers, self.weight_scale.numbers
@@ -308,11 +317,9 @@ class OnlineModel(Model):
         return Answers(np.empty(shape), averaged, losses)
 
     def _arrange(self):
-        """Make the state what engines take; joblib maps large ones, to be read only."""
+        super()._arrange()
         self.shared = np.require(self.shared, requirements=["W", "E"])
         self.clock = np.require(self.clock, requirements=["W", "E"])
-        self.numbers = np.require(self.numbers, requirements=["W", "E"])
-        self.weight_scale.arrange()
 
     def _factor(self, q):
         """What the vectors are multiplied by, for rows of squared norm `q`."""

@@ -24,6 +24,8 @@ from .base import (
 
 __all__ = ["LinearModel"]
 
+LARGEST = np.finfo(np.float64).max
+
 #: Values up to this are far from the end of the range, with any loss.
 LARGEST_TAME = 1e30
 
@@ -439,7 +441,8 @@ class LinearModel(OnlineModel):
             if self.target is not None:
                 w = np.sqrt(self.target.moments[1])[:, np.newaxis] * w
                 b = self.target.to_raw(b)
-        return w, b
+        # Weights of tiny values may be beyond the largest number; then they are that.
+        return np.clip(w, -LARGEST, LARGEST), b
 
     def regret_bound(self, coef, intercept):
         """Bound on the regret against a comparator, on the rows so far.

@@ -85,6 +85,7 @@ class MixtureModel(Model):
     def learn(self, X, y, sample_weight=None, order=None, again=False):
         engine = get_engine(get_config()["engine"])
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        self._arrange()
         if not self.has_begun:
             for expert in self.experts:
                 expert.begin(X, labels)

@@ -10,8 +10,6 @@ __all__ = ["FeatureUnits"]
 #: A feature outgrows its unit by values above this, times the weights of their rows.
 LARGEST_IN_UNITS = 2.0**400
 
-LARGEST = np.finfo(np.float64).max
-
 #: Where the first value is between 2^-200 and 2^200, the unit is 1.
 ORDINARY_EXPONENT = 200
 
@@ -95,14 +93,8 @@ class FeatureUnits:
         return u if self.are_one else np.ldexp(u, self.exponents)
 
     def to_raw(self, w):
-        """Weights for raw values, from those for values in units.
-
-        Those of tiny values may be beyond the largest number; then they are that.
-        """
-        if self.are_one:
-            return w
-        with np.errstate(over="ignore"):
-            return np.clip(np.ldexp(w, -self.exponents), -LARGEST, LARGEST)
+        """Weights for raw values, from those for values in units; perhaps infinite."""
+        return w if self.are_one else np.ldexp(w, -self.exponents)
 
     def forget(self, features):
         """Take features as not seen."""
