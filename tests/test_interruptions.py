@@ -31,7 +31,7 @@ from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.models import linear
 
 PACKAGE = os.path.dirname(sklearn_scinol.__file__)
-N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 6))
+N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
 
 EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
 KINDS = {

@@ -31,8 +31,8 @@ class Declarations(Protocol):
     bounded_gradients : bool
         Whether it needs ``|g| <= 1``, and so a loss with a Lipschitz constant.
     stays_finite : bool
-        Whether predictions stay finite as long as values, weights of rows and
-        parameters are at most 1e100, whatever the rows and the loss.
+        Whether the state stays finite on all rows, targets and weights that are let
+        in, for a loss with a Lipschitz constant; for others on values up to 1e30.
     keeps_first : bool
         Whether `regret_bound` needs the first non-zero ``|x|`` of each coordinate. The
         first array of `State` must then be 0 until that value has come.

@@ -18,6 +18,9 @@ class GrowingArray:
         # Together, for threads that read while one appends.
         self._buffer_and_size = np.empty((0, *shape), dtype), 0
 
+    def __getstate__(self):
+        return {"_buffer_and_size": (self.rows, len(self.rows))}
+
     @property
     def rows(self):
         """The rows so far, a view."""

@@ -65,7 +65,7 @@ class FeatureUnits:
         """
         is_learned = weights.given > 0.0
         new = _first_dense if isinstance(rows, DenseRows) else _first_sparse
-        self._fix(*new(rows, ~self.seen, is_learned), ORDINARY_EXPONENT)
+        self._fix(*new(rows, self.seen, is_learned), ORDINARY_EXPONENT)
         outgrown = [np.empty(0, np.intp)]
         while True:
             in_units = self._rows_in_units(rows)
@@ -134,9 +134,9 @@ class FeatureUnits:
         yield "units are one if it is said so", self.are_one != self.exponents.any()
 
 
-def _first_dense(rows, is_new, is_learned):
-    """First values other than 0 of features that are new, in rows to be learned."""
-    new = np.flatnonzero(is_new)
+def _first_dense(rows, seen, is_learned):
+    """First values other than 0 of features not seen yet, in rows to be learned."""
+    new = np.flatnonzero(~seen)
     if new.size == 0 or not is_learned.any():
         return new[:0], new[:0]
     first = rows.X[is_learned.argmax(), new]
@@ -151,8 +151,8 @@ def _first_dense(rows, is_new, is_learned):
     return found, first
 
 
-def _first_sparse(rows, is_new, is_learned):
-    nonzero = is_new[rows.indices]
+def _first_sparse(rows, seen, is_learned):
+    nonzero = ~seen[rows.indices]
     if nonzero.any():
         nonzero &= (rows.data != 0.0) & _of_values(rows, is_learned)
     return _first(rows, nonzero)
