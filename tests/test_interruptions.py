@@ -28,7 +28,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.models import linear
+from sklearn_scinol.models import expert, linear, mixture
 
 PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
@@ -56,6 +56,11 @@ KINDS = {
     "mixture": (HedgeRegressor(), np.array, 20),
     "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
     "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
+    "mixture of others on sparse rows": (
+        HedgeRegressor(EXPERTS),
+        sparse.csr_array,
+        20,
+    ),
 }
 
 
@@ -175,6 +180,35 @@ def test_interrupted_at_a_time(kind, engine, monkeypatch):
         signal.signal(signal.SIGALRM, handler)
 
 
+class Failing(SGDRegressor):
+    """An expert that fails at its third call."""
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        if self.n_calls == 3:
+            raise RuntimeError("no more")
+        return super().partial_fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_expert_that_fails(container, engine, monkeypatch):
+    """No expert has learned, not even those that cannot diverge."""
+    monkeypatch.setattr(expert, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(mixture, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 8 * 6)
+    monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", 8 * 6)
+    rng = np.random.default_rng(0)
+    X, y = container(rng.normal(size=(40, 6))), rng.normal(size=40)
+    kinds = [ScInOLRegressor(), BaselineRegressor("adagrad"), HedgeRegressor()]
+    ours = [(str(i), kind) for i, kind in enumerate(kinds)]
+    estimator = HedgeRegressor([*ours, ("theirs", Failing(random_state=0))])
+    estimator.partial_fit(X[:8], y[:8])
+    before = copy.deepcopy(estimator)
+    with pytest.raises(RuntimeError, match="no more"):
+        estimator.partial_fit(X[8:], y[8:])
+    assert_identical(vars(estimator), vars(before))
+
+
 @pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture"])
 def test_memory_that_runs_out(kind, engine, monkeypatch):
     estimator, (X, y, c) = prepared(kind, monkeypatch)
@@ -195,21 +229,25 @@ def test_predictions_while_another_thread_learns(engine):
     """They are answers of some state on the way; nothing breaks."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(600, 200)), rng.normal(size=600)
+    kernel_model = DFEGRegressor(kernel="rbf", gamma=1e-3)
     models = [
-        DFEGRegressor(kernel="rbf", gamma=1e-3).partial_fit(X[:10], y[:10]),
-        ScInOLRegressor().partial_fit(X[:10], y[:10]),
+        (kernel_model, np.array),
+        (copy.deepcopy(kernel_model), sparse.csr_array),
+        (ScInOLRegressor(), np.array),
     ]
-    for model in models:
+    for model, container in models:
+        rows = container(X)
+        model.partial_fit(rows[:10], y[:10])
         answers, ends = [], threading.Event()
 
-        def predict(model=model, answers=answers, ends=ends):
+        def predict(model=model, rows=rows[:50], answers=answers, ends=ends):
             while not ends.is_set():
-                answers.append(model.predict(X[:50]))
+                answers.append(model.predict(rows))
 
         reader = threading.Thread(target=predict)
         reader.start()
         for start in range(10, 600, 5):
-            model.partial_fit(X[start : start + 5], y[start : start + 5])
+            model.partial_fit(rows[start : start + 5], y[start : start + 5])
         ends.set()
         reader.join()
         assert all(np.isfinite(answer).all() for answer in answers)

@@ -114,8 +114,10 @@ class Answers(NamedTuple):
 
     @property
     def all_finite(self):
-        """Whether what the learner is charged for is finite."""
-        return bool(np.isfinite(self.predictions).all())
+        """Whether all predictions are finite."""
+        return bool(
+            np.isfinite(self.predictions).all() and np.isfinite(self.said).all()
+        )
 
 
 class Combination(NamedTuple):

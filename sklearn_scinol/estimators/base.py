@@ -140,7 +140,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                ways_back.append(self._model.way_back(X, y, sample_weight))
+                ways_back.append(self._model.way_to_whole_rows(X, y, sample_weight))
             else:
                 self._start(X)
             converged = self._run_epochs(X, y, sample_weight, given)
@@ -200,7 +200,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             is_first = not self.__sklearn_is_fitted__()
             X, y, sample_weight = self._prepare(X, y, sample_weight, classes)
             if not is_first:
-                ways_back.append(self._model.way_back(X, y, sample_weight))
+                ways_back.append(self._model.way_to_whole_rows(X, y, sample_weight))
             return self._learn_in_order(X, y, sample_weight, method)
 
     def _prepare(self, X, y, sample_weight, classes=None):
@@ -247,7 +247,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             for rows, predictions, all_finite in model.learn(
                 X, y, sample_weight, order, again
             ):
-                if not (all_finite and np.isfinite(predictions).all()):
+                if not all_finite:
                     raise ValueError(OVERFLOW)
                 yield rows, predictions
         except OutOfRange:

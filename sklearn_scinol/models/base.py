@@ -30,7 +30,7 @@ class Learned(NamedTuple):
 
     rows: slice | np.ndarray  # which rows of the chunk
     predictions: np.ndarray  # (n, n_outputs), each made before its row was learned
-    all_finite: bool  # whether those that the learner is charged for are
+    all_finite: bool  # whether they are, and those that the learner is charged for
 
 
 class Model(metaclass=ABCMeta):
@@ -115,8 +115,21 @@ class Model(metaclass=ABCMeta):
         """Whether the state is, after rows were learned and predictions were."""
 
     @abstractmethod
-    def way_back(self, X, y, sample_weight):
-        """How to undo what learning the rows will do.
+    def way_back(self, X):
+        """How to undo what learning the rows `X` will do.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+
+        Returns
+        -------
+        restore : callable
+            Takes the model back to what it is now.
+        """
+
+    def way_to_whole_rows(self, X, y, sample_weight):
+        """How to leave a whole number of rows learned, where that costs less.
 
         Parameters
         ----------
@@ -127,9 +140,10 @@ class Model(metaclass=ABCMeta):
         Returns
         -------
         restore : callable
-            Takes the model back to what it is now; or, where that would cost too much
-            and no row can make it diverge, to a whole number of rows.
+            As :meth:`way_back`; or, where no row can make the model diverge, takes it
+            to the rows that it has learned.
         """
+        return self.way_back(X)
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""

@@ -75,11 +75,11 @@ class Expert:
             y = as_targets(_codes(y), self.meaning.loss, self.meaning.n_outputs)
         return answer, self._losses(answer, block._replace(targets=y))
 
-    def way_back(self, X, labels, sample_weight):
-        """How to undo what learning the rows will do."""
+    def way_back(self, X):
+        """How to undo what learning the rows `X` will do."""
         parts = [snapshot(self)]
         if self.is_ours:
-            model = self.estimator._model.way_back(X, labels, sample_weight)
+            model = self.estimator._model.way_back(X)
             before = vars(self.estimator).copy()
             parts += [lambda: vars(self.estimator).update(before), model]
         else:

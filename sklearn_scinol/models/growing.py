@@ -61,13 +61,16 @@ class GrowingSparseArray:
     def rows(self):
         """The rows so far; not to be kept while others are appended."""
         indptr = np.append(0, self._ends.rows)
-        shape = self._ends.rows.size, self._n_columns
-        return sparse.csr_array((self._data.rows, self._indices.rows, indptr), shape)
+        shape, n = (indptr.size - 1, self._n_columns), indptr[-1]
+        entries = self._data.rows[:n], self._indices.rows[:n]
+        return sparse.csr_array((*entries, indptr), shape)
 
     def append(self, rows):
-        self._ends.append(self._data.rows.size + rows.indptr[1:])
+        end = self._data.rows.size
         self._data.append(rows.data)
         self._indices.append(rows.indices)
+        # Last, for threads that read while one appends: entries are there by then.
+        self._ends.append(end + rows.indptr[1:])
 
     def checkpoint(self):
         other = copy(self)

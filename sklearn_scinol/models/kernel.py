@@ -147,7 +147,7 @@ class KernelModel(OnlineModel):
         arrays = self.numbers, self.shared, self.coef.rows, self.coef_sums.rows
         return all(np.isfinite(array).all() for array in arrays)
 
-    def way_back(self, X, y, sample_weight):
+    def way_back(self, X):
         numbers = snapshot(self, self.weight_scale)
         # What is appended is so in the same memory. Coefficients may change as well.
         only_appends = self.max_support is None and self.kernel is not None

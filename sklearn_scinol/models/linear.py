@@ -76,16 +76,18 @@ class LinearModel(OnlineModel):
         super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
         self.features = FeatureTransform(n_features) if features is None else features
         self.target = target
-        self.arrays, initial = (), []
+        self.arrays = ()
         if self.traits.by_vector:
             self.arrays = tuple(learner.initial_arrays(n_outputs, self.n_coordinates))
-        else:
-            initial = [*learner.initial_state()]
-        if average:
-            initial += [0.0, 0.0]
+        initial = self._initial_fields()
         self.fields = np.empty((len(initial), n_outputs, self.n_coordinates))
-        self.fields[:] = np.reshape(initial, (-1, 1, 1))
+        self.fields[:] = initial
         self.first = np.zeros(self.n_coordinates)
+
+    def _initial_fields(self):
+        """What `fields` have of coordinates that were not seen: (n_fields, 1, 1)."""
+        values = () if self.traits.by_vector else self.learner.initial_state()
+        return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
 
     @property
     def n_coordinates(self):
@@ -184,11 +186,7 @@ class LinearModel(OnlineModel):
     def forget(self, features):
         """Take features as not seen, unless the learner does not see their unit."""
         if features.size and not (self.features.scale or self.traits.by_vector):
-            initial = np.zeros((len(self.fields), 1, 1))
-            initial[: len(self.learner.State._fields), 0, 0] = (
-                self.learner.initial_state()
-            )
-            self.fields[:, :, features] = initial
+            self.fields[:, :, features] = self._initial_fields()
             self.first[features] = 0.0
 
     def learn_block(self, engine, block):
@@ -266,42 +264,29 @@ class LinearModel(OnlineModel):
         """Coordinates of sparse rows; some of them more than once."""
         return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
-    def way_back(self, X, y, sample_weight):
-        if not self.learns_sparse(X):
-            return self.snapshot()
-        if self._learns_whole_rows(X, y, sample_weight):
-            return partial(self._forget_units, X.indices)
-        if X.nnz >= self.n_features:
-            return self.snapshot()
+    def way_back(self, X):
+        if not self.learns_sparse(X) or X.nnz >= self.n_features:
+            units, target = self.features.units, self.target
+            parts = self, self.features, units, self.weight_scale, target
+            return snapshot(*(part for part in parts if part is not None))
         # Of a few sparse rows, only the columns that they touch are kept.
-        coordinates, columns = self._touched(X), X.indices
-        fields, first = self.fields[:, :, coordinates], self.first[coordinates]
-        moments, weight_sum = (
-            self.features.moments[:, columns],
-            self.features.weight_sum,
-        )
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
-        units = self.features.units
-        if units is not None:
-            of_columns = units.seen[columns], units.exponents[columns]
-            of_all = units.are_one, units.some_outgrown
+        coordinates = self._touched(X)
+        fields, first = self.fields[:, :, coordinates], self.first[coordinates]
+        features = self.features.way_back(X.indices)
 
         def restore():
             vars(self).update(small)
             self.fields[:, :, coordinates], self.first[coordinates] = fields, first
-            self.features.moments[:, columns] = moments
-            self.features.weight_sum = weight_sum
-            if units is not None:
-                units.seen[columns], units.exponents[columns] = of_columns
-                units.are_one, units.some_outgrown = of_all
+            features()
 
         return restore
 
-    def snapshot(self):
-        """How to take the whole state back to what it is."""
-        parts = self, self.features, self.features.units, self.weight_scale, self.target
-        return snapshot(*(part for part in parts if part is not None))
+    def way_to_whole_rows(self, X, y, sample_weight):
+        if self._learns_whole_rows(X, y, sample_weight):
+            return partial(self._forget_units, X.indices)
+        return self.way_back(X)
 
     def _learns_whole_rows(self, X, y, sample_weight):
         """Whether interruptions leave a whole number of sparse rows, and all is finite.
@@ -309,7 +294,9 @@ class LinearModel(OnlineModel):
         That is where one call of the engine changes all of the state.
         """
         engine = get_engine(get_config()["engine"])
-        if not (engine.LEARNS_AT_ONCE and self.features.is_identity):
+        if not (self.learns_sparse(X) and engine.LEARNS_AT_ONCE):
+            return False
+        if not self.features.is_identity:
             return False
         if self.target is not None or self.n_coordinates == 1:
             return False
@@ -325,10 +312,8 @@ class LinearModel(OnlineModel):
     def _forget_units(self, columns):
         """Take features as not seen from which nothing was learned."""
         if self.features.units is not None:
-            initial = np.reshape(self.learner.initial_state(), (-1, 1, 1))
-            fields = self.fields[: len(initial), :, columns]
-            unlearned = (fields == initial).all(axis=(0, 1))
-            self.features.units.forget(columns[unlearned])
+            unlearned = self.fields[:, :, columns] == self._initial_fields()
+            self.features.units.forget(columns[unlearned.all(axis=(0, 1))])
 
     # Predictions.
 

@@ -251,8 +251,8 @@ class MixtureModel(Model):
             if expert.is_ours
         )
 
-    def way_back(self, X, y, sample_weight):
-        restores = [expert.way_back(X, y, sample_weight) for expert in self.experts]
+    def way_back(self, X):
+        restores = [expert.way_back(X) for expert in self.experts]
         restores.append(snapshot(self, self.weight_scale))
         hedges = deepcopy(self.hedges)
 

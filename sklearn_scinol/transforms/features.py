@@ -31,6 +31,7 @@ class FeatureTransform:
     Attributes
     ----------
     units : FeatureUnits or None
+        In which values are taken.
     moments : ndarray of shape (0 or 1 or 3, n_features)
         With centring or scaling the weighted mean of the rows so far; with scaling
         their variance, and the sum of the weights of the rows that both are of: sparse
@@ -78,6 +79,18 @@ class FeatureTransform:
         if self.units is not None:
             self.units.arrange()
 
+    def way_back(self, columns):
+        """How to undo what rows with values in these columns only will do."""
+        moments, weight_sum = self.moments[:, columns], self.weight_sum
+        units = None if self.units is None else self.units.way_back(columns)
+
+        def restore():
+            self.moments[:, columns], self.weight_sum = moments, weight_sum
+            if units is not None:
+                units()
+
+        return restore
+
     def state(self):
         """What engines take to learn rows and to transform them, or None."""
         if self.is_identity:
@@ -87,22 +100,8 @@ class FeatureTransform:
     def enter(self, engine, rows, weights):
         """Rows in units of their features, which come first of all.
 
-        Parameters
-        ----------
-        engine : Engine
-        rows : DenseRows or CSRRows
-        weights : RowWeights
-
-        Returns
-        -------
-        rows : DenseRows or CSRRows
-        outgrown : ndarray of int
-            Features whose unit has changed, and that are to be learned anew.
-
-        Raises
-        ------
-        OutOfRange
-            If a value is not finite, or too large.
+        See :meth:`FeatureUnits.enter`. Without units, all values that are too large
+        raise :exc:`OutOfRange`.
         """
         if self.units is None:
             refuse_large(engine, rows, weights)

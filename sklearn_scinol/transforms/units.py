@@ -102,6 +102,17 @@ class FeatureUnits:
         self.exponents[features] = 0
         self.are_one = not self.exponents.any()
 
+    def way_back(self, columns):
+        """How to undo what rows with values in these columns only will do."""
+        seen, exponents = self.seen[columns], self.exponents[columns]
+        of_all = self.are_one, self.some_outgrown
+
+        def restore():
+            self.seen[columns], self.exponents[columns] = seen, exponents
+            self.are_one, self.some_outgrown = of_all
+
+        return restore
+
     def arrange(self):
         """Make the state what can be changed; joblib maps arrays to be read only."""
         self.seen = np.require(self.seen, requirements=["W", "E"])
