@@ -307,10 +307,7 @@ class CombinedRows(Comparators):
 
     def bound(self, model):
         u = model.reshape(self.shape) / self.units
-        with np.errstate(over="ignore"):
-            return self.estimator.regret_bound(
-                u[:, :-1], u[:, -1], vectors=self.vectors
-            )
+        return self.estimator.regret_bound(u[:, :-1], u[:, -1], vectors=self.vectors)
 
 
 def best_model(case, comparators, y, sample_weight):

@@ -202,7 +202,9 @@ class KernelMethods:
             raise ValueError(f"vectors.shape == {vectors.shape}, expected {expected}!")
         coef, intercept = self._check_comparator(coef, intercept, n)
         squares = np.zeros(model.n_outputs)
-        if n > 0:
-            k = vectors if model.kernel is None else model.kernel(vectors)
-            squares = ((coef @ k) * coef).sum(axis=1)
-        return model.regret_bound(np.hypot(np.sqrt(np.maximum(squares, 0)), intercept))
+        with np.errstate(all="ignore"):  # the norm of a large model may be infinite
+            if n > 0:
+                k = vectors if model.kernel is None else model.kernel(vectors)
+                squares = ((coef @ k) * coef).sum(axis=1)
+            norms = np.hypot(np.sqrt(np.maximum(squares, 0)), intercept)
+        return model.regret_bound(norms)
