@@ -7,6 +7,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from ._plotting import axes_for
 from .models.adahedge import AdaHedge
 
 __all__ = ["AdaHedge", "ExpertWeightsDisplay"]
@@ -119,11 +120,7 @@ class ExpertWeightsDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots()
+        ax = axes_for(self, ax)
         # Row n is predicted with the weights after n - 1 rows.
         rows = np.asarray(self.n_samples) + 1
         kwargs = {"labels": self.names, "step": "post"} | kwargs
@@ -131,5 +128,4 @@ class ExpertWeightsDisplay:
         ax.set(xscale="log", xlabel="row", ylabel="weight", ylim=(0, 1))
         ax.set_xlim(1, max(rows[-1], 2))
         ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
-        self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from .._plotting import axes_for
 from .progressive import progressive_validation
 from .regret import regret_curve
 
@@ -167,11 +168,7 @@ class ProgressiveValidationDisplay:
         display : ProgressiveValidationDisplay
             The display itself.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots()
+        ax = axes_for(self, ax)
         name = self.name if name is None else name
         if name is not None:
             kwargs = {"label": name, **kwargs}
@@ -180,8 +177,6 @@ class ProgressiveValidationDisplay:
         ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
         if self.line_.get_label() and not self.line_.get_label().startswith("_"):
             ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self
 
 
@@ -331,11 +326,7 @@ class RegretCurveDisplay:
         display : RegretCurveDisplay
             The display itself.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
-        if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots()
+        ax = axes_for(self, ax)
         name = self.name if name is None else name
         label = "Regret" if name is None else f"{name}, regret"
         (self.line_,) = ax.plot(
@@ -350,6 +341,4 @@ class RegretCurveDisplay:
         )
         ax.set(xlabel="Rows", ylabel="Regret")
         ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
         return self

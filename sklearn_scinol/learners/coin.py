@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, SMALLEST_SCALE, larger, smaller
+from .bases.scale_invariant import largest_values
 
 __all__ = ["Coin"]
 
@@ -70,8 +71,7 @@ class Coin(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
+        yield from largest_values(s)
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t M", ROUNDING * t * s.M >= s.A
         yield "wealth is not negative", self.alpha + s.wealth >= 0.0

@@ -15,6 +15,7 @@ from .._portable import (
     portable,
     smaller,
 )
+from .bases.scale_invariant import largest_values
 
 __all__ = ["FreeGrad"]
 
@@ -93,8 +94,7 @@ class FreeGrad(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
+        yield from largest_values(s)
         yield "0 <= B <= t", (s.B >= 0.0) & (t >= s.B)
         yield "0 <= M_tau <= M", (s.M_tau >= 0.0) & (s.M_tau <= s.M)
         yield "0 < B_tau <= B", (s.B_tau > 0.0) & (s.B_tau <= larger(s.B, TINY))

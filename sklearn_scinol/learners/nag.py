@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import TINY, larger
+from .bases.scale_invariant import largest_values
 
 __all__ = ["NAG"]
 
@@ -96,8 +97,7 @@ class NAG(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
+        yield from largest_values(s)
         yield "G is positive", s.G >= TINY
         largest = ROUNDING * t * s.M.shape[1]  # for |x| <= M
         yield "0 <= N <= t d", (shared.N >= 0.0) & (largest >= shared.N)

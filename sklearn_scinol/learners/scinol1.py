@@ -15,6 +15,7 @@ from .._portable import (
     smaller,
     squared_scale,
 )
+from .bases.scale_invariant import largest_values, sums_of_gradients
 
 __all__ = ["ScInOL1"]
 
@@ -94,12 +95,8 @@ class ScInOL1(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
-        yield "S2 is positive", s.S2 >= TINY
-        largest_sum = ROUNDING * np.sqrt(t) * s.M  # for |g x| <= M
-        yield "S2 <= t M^2", np.sqrt(s.S2) <= largest_sum + np.sqrt(TINY)
-        yield "G^2 <= t S2", np.abs(s.G) <= ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
+        yield from largest_values(s)
+        yield from sums_of_gradients(s, t)
         yield "beta does not grow", s.beta <= self.initial_wealth
         smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
         yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._invariants import ROUNDING
 from .._portable import (
     LARGEST_WEALTH,
     TINY,
@@ -12,6 +11,7 @@ from .._portable import (
     smaller,
     squared_scale,
 )
+from .bases.scale_invariant import largest_values, sums_of_gradients
 
 __all__ = ["ScInOL2"]
 
@@ -86,12 +86,8 @@ class ScInOL2(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
-        yield "S2 is positive", s.S2 >= TINY
-        largest_sum = ROUNDING * np.sqrt(t) * s.M  # for |g x| <= M
-        yield "S2 <= t M^2", np.sqrt(s.S2) <= largest_sum + np.sqrt(TINY)
-        yield "G^2 <= t S2", np.abs(s.G) <= ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
+        yield from largest_values(s)
+        yield from sums_of_gradients(s, t)
         yield "wealth is not negative", s.eta >= 0.0
         largest = max(LARGEST_WEALTH, self.initial_wealth)
         yield "wealth is in its range", s.eta <= largest

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import SMALLEST_SCALE, larger
+from .bases.scale_invariant import largest_values
 
 __all__ = ["SFMD"]
 
@@ -70,8 +71,7 @@ class SFMD(NamedTuple):
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
-        yield "M >= 0", s.M >= 0.0
-        yield "M is the same for all outputs", s.M[0] == s.M
+        yield from largest_values(s)
         yield "S2 >= 1", s.S2 >= 1.0
         ratio = np.abs(s.theta) / larger(s.M, SMALLEST_SCALE)
         yield "theta^2 <= t S2 M^2", ratio <= ROUNDING * np.sqrt(t * s.S2)
