@@ -27,6 +27,7 @@ from .models.linear import LinearModel
 from .models.meaning import Meaning
 from .models.mixture import MixtureModel
 from .models.weights import WeightScale
+from .transforms.clipping import FeatureLimits
 from .transforms.features import FeatureTransform
 from .transforms.targets import TargetTransform
 from .transforms.units import FeatureUnits
@@ -62,6 +63,7 @@ _PARTS = [
     AdaHedge,
     Expert,
     FeatureTransform,
+    FeatureLimits,
     FeatureUnits,
     GrowingArray,
     GrowingSparseArray,

@@ -956,3 +956,17 @@ def log1p(a):
         return math.log1p(a)
     # In the sum next to nothing would be left of so small a number.
     return a - a**2 / 2 + a**3 / 3 if a < Decimal("1e-17") else (1 + a).ln()
+
+
+def clipped_rows(X, weights, ratio):
+    """Rows with values of at most `ratio` times the largest of their feature before."""
+    largest, rows = [0.0] * len(X[0]), []
+    for x, weight in zip(X, weights, strict=True):
+        row = list(x)
+        for i, value in enumerate(x):
+            if 0.0 < ratio * largest[i] < abs(value):
+                row[i] = ratio * largest[i] * (1.0 if value > 0.0 else -1.0)
+            if weight > 0.0:
+                largest[i] = max(largest[i], abs(row[i]))
+        rows.append(row)
+    return rows

@@ -91,6 +91,7 @@ KINDS = {
         ScInOLRegressor("huber", scale=True, standardize_target=True),
         container=sparse.csr_array,
     ),
+    "scinol2-clipped": Kind(ScInOLRegressor(clip_ratio=1.5)),
     "adaimplicit": Kind(AdaImplicitRegressor("squared_error", radius=2.0), 2),
     "iomd": Kind(AdaImplicitClassifier("squared_hinge", algorithm="iomd", average=3)),
     "adaftrl-koolen": Kind(AdaFTRLRegressor("epsilon_insensitive")),

@@ -44,7 +44,9 @@ KINDS = {
         40,
     ),
     "sparse rows": (ScInOLRegressor(), sparse.csr_array, 40),
-    "few sparse rows": (AdaFTRLRegressor(), sparse.csr_array, 2),
+    "clipped dense rows": (ScInOLRegressor(clip_ratio=1.5), np.array, 40),
+    "clipped sparse rows": (ScInOLRegressor(clip_ratio=1.5), sparse.csr_array, 40),
+    "few sparse rows": (AdaFTRLRegressor(clip_ratio=1.5), sparse.csr_array, 2),
     "scaled sparse rows": (
         BaselineRegressor("adaogd", scale=True),
         sparse.csr_array,

@@ -21,6 +21,7 @@ __all__ = [
     "State",
     "TargetScale",
     "Task",
+    "of_values",
 ]
 
 
@@ -36,6 +37,13 @@ class CSRRows(NamedTuple):
     data: np.ndarray  # float64
     indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
     indptr: np.ndarray  # int32
+
+
+def of_values(rows, of_rows):
+    """What is so of rows, in the shape of their values or of one that fits it."""
+    if isinstance(rows, DenseRows):
+        return of_rows[:, np.newaxis]
+    return np.repeat(of_rows, np.diff(rows.indptr))
 
 
 class RowWeights(NamedTuple):
@@ -166,6 +174,23 @@ class Engine(Protocol):
         Parameters
         ----------
         values : ndarray
+        """
+
+    def clip_rows(self, largest, rows, weights, ratio):
+        """Clip values at a multiple of the largest of their feature before the row.
+
+        Parameters
+        ----------
+        largest : ndarray of shape (n_features,)
+            Absolute values. Changed.
+        rows : DenseRows or CSRRows
+        weights : RowWeights
+        ratio : float
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+            A copy.
         """
 
     def transform_rows(self, moments, rows, weights):

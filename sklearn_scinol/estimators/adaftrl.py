@@ -68,6 +68,13 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         near the mean, since others take part in their deviation. False is the
         published algorithm.
 
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -193,6 +200,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         tuning="koolen",
         center=False,
         scale=False,
+        clip_ratio=None,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -209,6 +217,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         self.tuning = tuning
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -261,6 +270,13 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
         near the mean, since others take part in their deviation. False is the
         published algorithm.
+
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -386,6 +402,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         tuning="koolen",
         center=False,
         scale=False,
+        clip_ratio=None,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -403,6 +420,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         self.tuning = tuning
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

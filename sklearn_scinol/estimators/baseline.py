@@ -154,6 +154,13 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         near the mean, since others take part in their deviation. False is the
         published algorithm.
 
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -311,6 +318,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         max_support=None,
         center=False,
         scale=False,
+        clip_ratio=None,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -335,6 +343,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.max_support = max_support
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -442,6 +451,13 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
         near the mean, since others take part in their deviation. False is the
         published algorithm.
+
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
 
     standardize_target : bool, default=False
         Whether a prediction is the running mean of the target plus its running standard
@@ -603,6 +619,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         max_support=None,
         center=False,
         scale=False,
+        clip_ratio=None,
         standardize_target=False,
         epsilon=0.1,
         quantile=0.5,
@@ -629,6 +646,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.max_support = max_support
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

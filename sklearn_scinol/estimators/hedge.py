@@ -13,6 +13,7 @@ from ..models.mixture import MixtureModel
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from .baseline import BaselineClassifier, BaselineRegressor
 from .classifier import OnlineClassifier
+from .linear import ABOVE_ONE
 from .regressor import OnlineRegressor
 from .scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -34,6 +35,7 @@ class _Hedge(_BaseComposition):
 
     _own_constraints = {
         "estimators": [list, None],
+        "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [Integral, None],
     }
 
@@ -247,6 +249,11 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         than two classes they are one versus rest. With "squared_hinge" there is no
         ScInOL among the default experts, for its slope is not bounded.
 
+    clip_ratio : float, default=None
+        For the default experts: if given, a number above 1. Values of a feature are
+        clipped at so many times the largest absolute value that it has had. See
+        :class:`ScInOLClassifier`.
+
     max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
 
@@ -414,13 +421,14 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         **OnlineClassifier._parameter_constraints,
         **_Hedge._own_constraints,
     }
-    _family = ScInOLClassifier, BaselineClassifier, ("loss",)
+    _family = ScInOLClassifier, BaselineClassifier, ("loss", "clip_ratio")
 
     def __init__(
         self,
         estimators=None,
         *,
         loss="log_loss",
+        clip_ratio=None,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
         n_iter_no_change=1,
@@ -433,6 +441,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     ):
         self.estimators = estimators
         self.loss = loss
+        self.clip_ratio = clip_ratio
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change
@@ -484,6 +493,11 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
+
+    clip_ratio : float, default=None
+        For the default experts: if given, a number above 1. Values of a feature are
+        clipped at so many times the largest absolute value that it has had. See
+        :class:`ScInOLRegressor`.
 
     max_iter : int, default=1000
         Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
@@ -627,7 +641,8 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         **OnlineRegressor._parameter_constraints,
         **_Hedge._own_constraints,
     }
-    _family = ScInOLRegressor, BaselineRegressor, ("loss", "epsilon", "quantile")
+    _parameters = "loss", "epsilon", "quantile", "clip_ratio"
+    _family = ScInOLRegressor, BaselineRegressor, _parameters
 
     def __init__(
         self,
@@ -636,6 +651,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         loss="absolute_error",
         epsilon=0.1,
         quantile=0.5,
+        clip_ratio=None,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
         n_iter_no_change=1,
@@ -649,6 +665,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile
+        self.clip_ratio = clip_ratio
         self.max_iter = max_iter
         self.tol = tol
         self.n_iter_no_change = n_iter_no_change

@@ -50,6 +50,10 @@ class KernelMethods:
                 raise ValueError(
                     f"{parameter} must be False with a kernel other than 'linear'."
                 )
+        if self.clip_ratio is not None:
+            raise ValueError(
+                "clip_ratio must be None with a kernel other than 'linear'."
+            )
         if self.kernel == "precomputed" and self.max_support is not None:
             raise ValueError(
                 "max_support must be None with kernel='precomputed', of which all of "

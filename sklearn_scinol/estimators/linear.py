@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from functools import update_wrapper
-from numbers import Integral
+from numbers import Integral, Real
 from types import MethodType
 
 import numpy as np
@@ -16,6 +16,8 @@ from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .classifier import OnlineClassifier
 from .regressor import OnlineRegressor
+
+ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
 __all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret"]
 
@@ -89,6 +91,7 @@ class _Linear:
     _linear_constraints = {
         "center": ["boolean", StrOptions({"auto"})],
         "scale": ["boolean"],
+        "clip_ratio": [ABOVE_ONE, None],
         "fit_intercept": ["boolean"],
         "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
     }
@@ -121,6 +124,7 @@ class _Linear:
             center=bool(center),
             scale=bool(self.scale),
             in_units=self.scale or traits(type(learner)).scale_invariant,
+            clip_ratio=self.clip_ratio,
         )
         target = None
         if getattr(self, "standardize_target", False):
@@ -164,7 +168,8 @@ class _Linear:
         There is no such method where features were centred or scaled, or the target
         standardised: no bound is known then against a fixed model of the rows as they
         are, for each row is changed by a mean and a deviation of its own. Pass
-        ``center=False``, which with sparse rows is what "auto" means.
+        ``center=False``, which with sparse rows is what "auto" means. Once values have
+        been clipped, the bound is infinite.
 
         With `average` the bound is the same. It holds for the algorithm's own
         predictions, which `cumulative_loss_` counts, and not for those of averaged

@@ -67,6 +67,13 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         near the mean, since others take part in their deviation. False is the
         paper's algorithm, which is scale-invariant without that.
 
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -212,6 +219,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         initial_wealth=1.0,
         center="auto",
         scale=False,
+        clip_ratio=None,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -228,6 +236,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.initial_wealth = initial_wealth
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -281,6 +290,13 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
         near the mean, since others take part in their deviation. False is the
         paper's algorithm, which is scale-invariant without that.
+
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does. The limit follows a feature that grows, by that factor at
+        each row. With None a value a thousand times too large weakens its feature for
+        very long.
 
     standardize_target : bool, default=False
         Whether a prediction is the running mean of the target plus its running standard
@@ -425,6 +441,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         initial_wealth=1.0,
         center="auto",
         scale=False,
+        clip_ratio=None,
         standardize_target=False,
         epsilon=0.1,
         quantile=0.5,
@@ -443,6 +460,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.initial_wealth = initial_wealth
         self.center = center
         self.scale = scale
+        self.clip_ratio = clip_ratio
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

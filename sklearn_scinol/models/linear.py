@@ -266,9 +266,8 @@ class LinearModel(OnlineModel):
 
     def way_back(self, X):
         if not self.learns_sparse(X) or X.nnz >= self.n_features:
-            units, target = self.features.units, self.target
-            parts = self, self.features, units, self.weight_scale, target
-            return snapshot(*(part for part in parts if part is not None))
+            targets = [] if self.target is None else [self.target]
+            return snapshot(self, self.weight_scale, *self.features.parts, *targets)
         # Of a few sparse rows, only the columns that they touch are kept.
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
@@ -296,7 +295,7 @@ class LinearModel(OnlineModel):
         engine = get_engine(get_config()["engine"])
         if not (self.learns_sparse(X) and engine.LEARNS_AT_ONCE):
             return False
-        if not self.features.is_identity:
+        if self.features.has_moments or self.features.limits is not None:
             return False
         if self.target is not None or self.n_coordinates == 1:
             return False
@@ -441,9 +440,9 @@ class LinearModel(OnlineModel):
         -------
         bound : float
         """
+        if self.features.some_changed:
+            return np.inf
         if self.features.units is not None:
-            if self.features.units.some_outgrown:
-                return np.inf  # what was forgotten is no part of the bound
             coef = self.features.units.of_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)

@@ -6,6 +6,7 @@ from scipy import sparse
 from .._invariants import floats
 from ..engines.protocol import Moments
 from . import moments
+from .clipping import FeatureLimits
 from .ranges import refuse_large
 from .units import FeatureUnits
 
@@ -27,9 +28,13 @@ class FeatureTransform:
         Whether they are divided by their running standard deviation.
     in_units : bool
         Whether values are taken in units of their features before that.
+    clip_ratio : float or None
+        What multiple of a feature's largest value so far is its limit, before all that.
 
     Attributes
     ----------
+    limits : FeatureLimits or None
+        At which values are clipped.
     units : FeatureUnits or None
         In which values are taken.
     moments : ndarray of shape (0 or 1 or 3, n_features)
@@ -42,23 +47,40 @@ class FeatureTransform:
         that count less as time goes by are those of a smaller sum.
     """
 
-    def __init__(self, n_features, *, center=False, scale=False, in_units=False):
+    def __init__(
+        self, n_features, *, center=False, scale=False, in_units=False, clip_ratio=None
+    ):
         self.n_features = n_features
         self.center = center
         self.scale = scale
         self.moments = np.zeros((3 if scale else int(center), n_features))
         self._weight_sum = np.zeros(1)
+        self.limits = None
+        if clip_ratio is not None:
+            self.limits = FeatureLimits(n_features, clip_ratio)
         self.units = FeatureUnits(n_features) if in_units else None
 
     @property
     def kind(self):
         """What is done: equal for transforms that do the same."""
-        return self.center, self.scale, self.units is not None
+        ratio = None if self.limits is None else self.limits.ratio
+        return self.center, self.scale, self.units is not None, ratio
 
     @property
-    def is_identity(self):
-        """Whether rows stay as they are."""
-        return not (self.center or self.scale)
+    def has_moments(self):
+        """Whether rows are centred or scaled."""
+        return self.center or self.scale
+
+    @property
+    def parts(self):
+        """The objects that the state is in."""
+        return [p for p in (self, self.limits, self.units) if p is not None]
+
+    @property
+    def some_changed(self):
+        """Whether it has learned values other than those given, but for a unit."""
+        outgrown = self.units is not None and self.units.some_outgrown
+        return outgrown or (self.limits is not None and self.limits.some_clipped)
 
     @property
     def weight_sum(self):
@@ -76,33 +98,35 @@ class FeatureTransform:
         order = "F" if is_sparse else "C"
         self.moments = np.require(self.moments, requirements=[order, "W", "E"])
         self._weight_sum = np.require(self._weight_sum, requirements=["W", "E"])
-        if self.units is not None:
-            self.units.arrange()
+        for part in self.parts[1:]:
+            part.arrange()
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
         moments, weight_sum = self.moments[:, columns], self.weight_sum
-        units = None if self.units is None else self.units.way_back(columns)
+        parts = [part.way_back(columns) for part in self.parts[1:]]
 
         def restore():
             self.moments[:, columns], self.weight_sum = moments, weight_sum
-            if units is not None:
-                units()
+            for part in parts:
+                part()
 
         return restore
 
     def state(self):
         """What engines take to learn rows and to transform them, or None."""
-        if self.is_identity:
+        if not self.has_moments:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center))
 
     def enter(self, engine, rows, weights):
-        """Rows in units of their features, which come first of all.
+        """Rows, clipped and in units of their features, which comes first of all.
 
         See :meth:`FeatureUnits.enter`. Without units, all values that are too large
         raise :exc:`OutOfRange`.
         """
+        if self.limits is not None:
+            rows = self.limits.enter(engine, rows, weights)
         if self.units is None:
             refuse_large(engine, rows, weights)
             return rows, np.empty(0, np.intp)
@@ -124,7 +148,7 @@ class FeatureTransform:
         -------
         rows : DenseRows or CSRRows
         """
-        if self.is_identity:
+        if not self.has_moments:
             return rows
         return engine.transform_rows(self.state(), rows, weights)
 
@@ -141,7 +165,7 @@ class FeatureTransform:
         -------
         Z : ndarray or CSR array of shape (n, n_features)
         """
-        X = self._in_units(X)
+        X = self._in_units(X if self.limits is None else self.limits.clip(X))
         if sparse.issparse(X):
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
@@ -195,7 +219,7 @@ class FeatureTransform:
             Of the same kind; stays as it is.
         """
         total = self.weight_sum + other.weight_sum
-        if total == 0.0 or self.is_identity:
+        if total == 0.0 or not self.has_moments:
             return
         share, past = other.weight_sum / total, self.weight_sum / total
         if self.scale:
@@ -243,5 +267,5 @@ class FeatureTransform:
             yield "variance >= 0", variance >= 0.0
             yield "recorded >= 0", recorded >= 0.0
             yield "recorded <= weight_sum", recorded <= self.weight_sum
-        if self.units is not None:
-            yield from self.units.invariants()
+        for part in self.parts[1:]:
+            yield from part.invariants()

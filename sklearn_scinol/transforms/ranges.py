@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engines.protocol import DenseRows
+from ..engines.protocol import of_values
 
 __all__ = ["LARGEST_VALUE", "OutOfRange", "refuse_large", "too_large"]
 
@@ -42,11 +42,9 @@ def too_large(engine, rows, weights, largest):
     mask : ndarray of bool or None
         Of the shape of the values; None if there are none such.
     """
-    dense = isinstance(rows, DenseRows)
-    values, c = rows.X if dense else rows.data, np.maximum(weights.relative, 1.0)
+    values, c = rows[0], np.maximum(weights.relative, 1.0)
     if engine.norm(values) <= largest / c.max(initial=1.0):  # false of NaN
         return None
-    of_value = c[:, np.newaxis] if dense else np.repeat(c, np.diff(rows.indptr))
     with np.errstate(over="ignore", invalid="ignore"):
-        mask = ~(np.abs(values) * of_value <= largest)
+        mask = ~(np.abs(values) * of_values(rows, c) <= largest)
     return mask if mask.any() else None

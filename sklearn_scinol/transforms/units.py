@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engines.protocol import DenseRows
+from ..engines.protocol import DenseRows, of_values
 from .ranges import OutOfRange, too_large
 
 __all__ = ["FeatureUnits"]
@@ -75,7 +75,7 @@ class FeatureUnits:
             values = rows.X if isinstance(rows, DenseRows) else rows.data
             if not np.isfinite(values[mask]).all():
                 raise OutOfRange("Input X contains NaN or infinity.")
-            features, values = _first(rows, mask & _of_values(rows, is_learned))
+            features, values = _first(rows, mask & of_values(rows, is_learned))
             if features.size == 0:
                 break
             self._fix(features, values)
@@ -165,7 +165,7 @@ def _first_dense(rows, seen, is_learned):
 def _first_sparse(rows, seen, is_learned):
     nonzero = ~seen[rows.indices]
     if nonzero.any():
-        nonzero &= (rows.data != 0.0) & _of_values(rows, is_learned)
+        nonzero &= (rows.data != 0.0) & of_values(rows, is_learned)
     return _first(rows, nonzero)
 
 
@@ -177,10 +177,3 @@ def _first(rows, mask):
     places = np.flatnonzero(mask)
     features, first = np.unique(rows.indices[places], return_index=True)
     return features, rows.data[places[first]]
-
-
-def _of_values(rows, of_rows):
-    """What is so of rows, for each of their values."""
-    if isinstance(rows, DenseRows):
-        return of_rows[:, np.newaxis]
-    return np.repeat(of_rows, np.diff(rows.indptr))

@@ -44,8 +44,9 @@ STRICT = {"error_model": "numpy", "fastmath": False}
 
 # What is called for every row becomes part of the loop. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
-INLINE = {**OPTIONS, "forceinline": True}
-INLINE_STRICTLY = {**STRICT, "forceinline": True}
+INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+INLINE = {**OPTIONS, **INNER, "forceinline": True}
+INLINE_STRICTLY = {**STRICT, **INNER, "forceinline": True}
 
 # In series a product and a sum may be one operation, which is only more exact.
 INLINE_SERIES = {**INLINE_STRICTLY, "fastmath": {"contract"}}

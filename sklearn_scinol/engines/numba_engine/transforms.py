@@ -1,9 +1,11 @@
-"""Running moments of features and targets."""
+"""Limits and running moments of features, running moments of targets."""
 
 from functools import cache
 
 import numpy as np
 
+from ..._portable import larger
+from ...transforms.clipping import clipped
 from ...transforms.moments import (
     enter,
     inverse_deviation,
@@ -15,7 +17,7 @@ from ..protocol import CSRRows, DenseRows, TargetScale
 from .borrowing import borrowed
 from .compiling import compiled, inlined, source_digest
 
-__all__ = ["transform_rows", "transform_targets", "transformed"]
+__all__ = ["clip_rows", "transform_rows", "transform_targets", "transformed"]
 
 
 @inlined
@@ -32,6 +34,51 @@ def transformed(moments, j, x, share, past, learns, center, scale):
         moments[1, j] = moved if learns else variance
         z *= inverse_deviation(moved)
     return z
+
+
+def clip_rows(largest, rows, weights, ratio):
+    """Clip values at a multiple of the largest before: see the protocol."""
+    values, is_dense = np.empty_like(rows[0]), isinstance(rows, DenseRows)
+    loop = _dense_clipping if is_dense else _sparse_clipping
+    loop()(largest, rows, weights.given, ratio, values)
+    return type(rows)(values, *rows[1:])
+
+
+@inlined
+def limited(largest, i, x, learns, ratio):
+    """A value as it is clipped, which the limit of its feature learns."""
+    z = clipped(x, largest[i], ratio)
+    if learns:
+        largest[i] = larger(largest[i], np.abs(z))
+    return z
+
+
+@cache
+def _dense_clipping():
+    digest = source_digest()
+
+    def clip_dense(largest, rows, given, ratio, values):
+        digest  # noqa: B018 - see source_digest
+        for r in range(given.size):
+            for i in range(largest.size):
+                values[r, i] = limited(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
+
+    return compiled(clip_dense)
+
+
+@cache
+def _sparse_clipping():
+    digest = source_digest()
+
+    def clip_sparse(largest, rows, given, ratio, values):
+        digest  # noqa: B018 - see source_digest
+        for r in range(given.size):
+            for j in range(rows.indptr[r], rows.indptr[r + 1]):
+                values[j] = limited(
+                    largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
+                )
+
+    return compiled(clip_sparse)
 
 
 def transform_rows(moments, rows, weights):

@@ -4,11 +4,12 @@ from .combination import learn_combination
 from .learning import learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
-from .transforms import transform_rows, transform_targets
+from .transforms import clip_rows, transform_rows, transform_targets
 
 __all__ = [
     "LEARNS_AT_ONCE",
     "charge",
+    "clip_rows",
     "learn_combination",
     "learn_rounds",
     "learn_rows",

@@ -1,7 +1,9 @@
-"""Running moments of features and targets."""
+"""Limits and running moments of features, running moments of targets."""
 
 import numpy as np
 
+from ..._portable import larger
+from ...transforms.clipping import clipped
 from ...transforms.moments import (
     enter,
     inverse_deviation,
@@ -11,7 +13,21 @@ from ...transforms.moments import (
 )
 from ..protocol import CSRRows, DenseRows, TargetScale
 
-__all__ = ["transform_rows", "transform_targets"]
+__all__ = ["clip_rows", "transform_rows", "transform_targets"]
+
+
+def clip_rows(largest, rows, weights, ratio):
+    values = np.empty_like(rows[0])
+    with np.errstate(all="ignore"):
+        for r, learns in enumerate(weights.given > 0.0):
+            row, features = r, ...
+            if isinstance(rows, CSRRows):
+                row = slice(rows.indptr[r], rows.indptr[r + 1])
+                features = rows.indices[row]
+            values[row] = clipped(rows[0][row], largest[features], ratio)
+            if learns:
+                largest[features] = larger(largest[features], np.abs(values[row]))
+    return type(rows)(values, *rows[1:])
 
 
 def transform_rows(moments, rows, weights):
