@@ -617,6 +617,7 @@ SCALES = [0.5, 1e-3, 1e3, 1e-30, 1e30, 1e-100, 1e100, 1e-300, 1e300]
 PARAMETERS = {
     "center": ["auto", True, False],
     "scale": [True, False],
+    "clip_ratio": [None, None, 2.0, 1.5, 1e3],
     "standardize_target": [True, False],
     "fit_intercept": [True, False],
     "average": [True, 2, 10],

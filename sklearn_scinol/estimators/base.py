@@ -302,9 +302,10 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """Check `y`, and multiply weights by those that it brings."""
         y, target_weight = self._validate_target(y, reset, classes)
         if target_weight is not None:
-            sample_weight = target_weight * (
-                1 if sample_weight is None else sample_weight
-            )
+            if sample_weight is None:
+                sample_weight = 1.0
+            with np.errstate(all="ignore"):  # see models/weights.py
+                sample_weight = target_weight * sample_weight
         return y, sample_weight
 
     def _decision(self, X):

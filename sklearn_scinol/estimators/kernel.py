@@ -87,7 +87,8 @@ class KernelMethods:
                 variance = X.multiply(X).mean() - X.mean() ** 2
             else:
                 variance = X.var()
-        return 1.0 / (X.shape[1] * variance) if variance != 0 else 1.0
+            scale = 1.0 / np.float64(X.shape[1] * variance)
+        return scale if np.isfinite(scale) else 1.0  # as where all values are the same
 
     def _validate(self, X, *arguments, **keywords):
         X, y, sample_weight = super()._validate(X, *arguments, **keywords)

@@ -102,7 +102,8 @@ class FreeGrad(NamedTuple):
         yield "M has not outgrown the restart", largest >= s.M
         yield "V is positive", s.V > 0.0
         yield "V is in its range", s.V <= LARGEST_V
-        yield "M_tau^2 <= V", s.M_tau <= ROUNDING * np.sqrt(s.V)
+        square_root = ROUNDING * np.sqrt(s.V)
+        yield "M_tau^2 <= V", smaller(s.M_tau, np.sqrt(LARGEST_V)) <= square_root
 
 
 @exact

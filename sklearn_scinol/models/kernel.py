@@ -296,6 +296,8 @@ class KernelModel(OnlineModel):
 
     def _keep_subspace(self):
         k = self._with_support(self.vectors.rows)
+        if not np.isfinite(k).all():
+            raise ValueError("The kernel of stored rows contains NaN or infinity.")
         values, directions = linalg.eigh(k, overwrite_a=True)
         cutoff = values.size * np.finfo(np.float64).eps * values[-1]
         kept = values > cutoff

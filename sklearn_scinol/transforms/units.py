@@ -89,8 +89,9 @@ class FeatureUnits:
             return np.ldexp(values, -self.exponents[features])
 
     def of_raw(self, u):
-        """Weights for values in units, from those for raw ones."""
-        return u if self.are_one else np.ldexp(u, self.exponents)
+        """Weights for values in units, from those for raw ones; perhaps infinite."""
+        with np.errstate(over="ignore"):
+            return u if self.are_one else np.ldexp(u, self.exponents)
 
     def to_raw(self, w):
         """Weights for raw values, from those for values in units; perhaps infinite."""
