@@ -337,10 +337,10 @@ SCALED_LAYOUTS = [
 def thinned(cases, **of_test):
     """Run a test with some of all combinations of cases and of values of its factors.
 
-    Each algorithm meets each combination of the factors, and each case is there. Which
-    case of an algorithm (a kind of estimator, a number of outputs, averaging, a ball)
-    meets which combination is another for each test. If the test takes an engine, that
-    is another factor.
+    Each algorithm meets each value of each factor, and each case is there. Which values
+    and which case (a kind of estimator, a number of outputs, averaging, a ball) come
+    together is another for each algorithm and each test, so that of all algorithms some
+    meets each combination. If the test takes an engine, that is another factor.
     """
     of_algorithm = {}
     for case in cases:
@@ -349,13 +349,17 @@ def thinned(cases, **of_test):
     def mark(test):
         takes_engine = "engine" in signature(test).parameters
         factors = of_test | ({"engine": ENGINES} if takes_engine else {})
-        values = [*product(*factors.values())]
-        shift = crc32(test.__name__.encode())
-        chosen = [
-            (variants[i % len(variants)], *values[(i + shift) % len(values)])
-            for variants in of_algorithm.values()
-            for i in range(max(len(variants), len(values)))
-        ]
+        combinations = [*product(*map(range, map(len, factors.values())))]
+        number = crc32(test.__name__.encode())
+        chosen = []
+        for n, variants in enumerate(of_algorithm.values(), start=number):
+            first = combinations[n % len(combinations)]
+            for i in range(max(len(variants), *map(len, factors.values()))):
+                values = [
+                    levels[(start + i) % len(levels)]
+                    for start, levels in zip(first, factors.values(), strict=True)
+                ]
+                chosen.append((variants[(n + i) % len(variants)], *values))
         ids = ["-".join(map(name_of, run)) for run in chosen]
         return pytest.mark.parametrize(
             ("case", *factors), chosen, ids=ids, indirect=["engine"] * takes_engine
@@ -396,10 +400,14 @@ class Run(NamedTuple):
             ("ball", case.radius is not None),
             ("target", self.standardize_target),
         ]
-        pairs = [*combinations([kind, loss, layout.name, *rest], 2)]
-        # Pairs of an algorithm and a loss, or a layout, are too many to compile.
-        is_sparse = layout.container is not np.array
-        return [*pairs, *product([case.algorithm], [("sparse", is_sparse), *rest])]
+        # Pairs of an algorithm or a loss and a layout are too many to compile.
+        of_layout = "sparse", layout.container is not np.array
+        return [
+            *combinations([kind, of_layout, *rest], 2),
+            *product([layout.name], rest),
+            *product([case.algorithm, loss], [of_layout]),
+            (has.implicit, loss),
+        ]
 
     def __str__(self):
         name = f"{self.case}-{self.layout}"

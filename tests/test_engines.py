@@ -84,19 +84,16 @@ def memory_mapped(array, path):
     return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
 
 
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize(
-    ("estimator", "n_outputs"),
+    ("estimator", "n_outputs", "container"),
     [
-        (ScInOLClassifier(), 3),
-        (ScInOLRegressor(loss="huber", algorithm="scinol1"), 1),
-        (AdaImplicitRegressor(loss="huber", radius=1.0), 1),
-        (BaselineClassifier(), 3),
-        (DFEGClassifier(), 3),
-        (AdaFTRLRegressor(), 1),
-        (DFEGClassifier(kernel="rbf"), 3),
-        (DFEGRegressor(kernel="rbf", average=True), 1),
-        (DFEGRegressor(kernel="poly", max_support=4), 3),
+        (ScInOLClassifier(), 3, np.array),
+        (AdaImplicitRegressor(loss="huber", radius=1.0), 1, np.array),
+        (BaselineClassifier(), 3, sparse.csr_array),
+        (AdaFTRLRegressor(), 1, sparse.csr_array),
+        (DFEGClassifier(kernel="rbf"), 3, np.array),
+        (DFEGRegressor(kernel="rbf", average=True), 1, sparse.csr_array),
+        (DFEGRegressor(kernel="poly", max_support=4), 3, np.array),
     ],
     ids=str,
 )

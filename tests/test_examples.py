@@ -15,7 +15,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 @pytest.fixture
 def example(load):
-    return load("plot_no_tuning")
+    """The example, with no wait for a compiler."""
+    with config_context(engine="numpy"):
+        yield load("plot_no_tuning")
 
 
 @pytest.fixture

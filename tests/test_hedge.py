@@ -428,8 +428,15 @@ def test_copies_go_on(problem, engine, tmp_path):
         assert_array_equal(revived.expert_losses_, original.expert_losses_)
 
 
-@of_each_kind
-@containers
+@pytest.mark.parametrize(
+    ("problem", "container"),
+    [
+        (PROBLEMS[0], sparse.csr_array),
+        (PROBLEMS[1], np.array),
+        (Problem("absolute_error", 2), sparse.csr_array),
+    ],
+    ids=str,
+)
 def test_engines(problem, container):
     pytest.importorskip("numba", reason="numba is not installed")
     X, c = container(problem.X), weights(len(problem.y))
