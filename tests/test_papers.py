@@ -1,6 +1,7 @@
 """The experiments of the ScInOL paper: what they learn from, compute, keep and draw."""
 
 import csv
+import hashlib
 import importlib
 import io
 import json
@@ -419,20 +420,25 @@ def test_downloads(figure2, monkeypatch):
             return frame, pd.Series(y.astype(str))
         return X, y.astype(str).astype(object)
 
+    bank = '"age";"job";"y"\n50;"none";"no"\n40;"maid";"yes"\n30;"none";"no"\n'
+
     def urlopen(url, timeout):
         asked.append(url)
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr(
-                "bank-additional/bank-additional-full.csv",
-                '"age";"job";"y"\n50;"none";"no"\n40;"maid";"yes"\n30;"none";"no"\n',
-            )
+            archive.writestr(figure2.BANK_FILE, bank)
         buffer.seek(0)
         return buffer
 
     monkeypatch.setattr(figure2, "fetch_openml", fetch_openml)
     monkeypatch.setattr(figure2, "fetch_covtype", lambda **options: (X, y + 1))
     monkeypatch.setattr(figure2, "urlopen", urlopen)
+    with pytest.raises(figure2.InputError, match="than was published"):
+        figure2.published_data_sets()["bank"]()
+    asked.clear()
+    monkeypatch.setattr(
+        figure2, "BANK_SHA256", hashlib.sha256(bank.encode()).hexdigest()
+    )
     sets = {name: read() for name, read in figure2.published_data_sets().items()}
     assert list(sets) == list(figure2.EPOCHS)
     assert asked == [figure2.BANK, 4535, 1485, 554, 40685]

@@ -39,6 +39,7 @@ so that the experiment may be interrupted. The defaults are those of the paper;
 """
 
 import argparse
+import hashlib
 import io
 import sys
 import zipfile
@@ -256,10 +257,15 @@ BANK = (
     "https://archive.ics.uci.edu/ml/machine-learning-databases/00222/"
     "bank-additional.zip"
 )
+BANK_FILE = "bank-additional/bank-additional-full.csv"
+BANK_SHA256 = "74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8"
 
 
 def published_data_sets():
-    """Functions to download them, by name; scikit-learn keeps all but Bank."""
+    """Functions to download them, by name.
+
+    scikit-learn keeps all but Bank, and checks that they are what was published.
+    """
     return {
         "bank": downloaded(fetch_bank),
         "census": downloaded(fetch_census),
@@ -276,7 +282,7 @@ def downloaded(fetch):
     def read():
         try:
             return fetch()
-        except (OSError, zipfile.BadZipFile) as error:
+        except (OSError, KeyError, zipfile.BadZipFile) as error:
             reason = str(getattr(error, "reason", error)).rstrip(".")
             raise InputError(f"it cannot be downloaded: {reason}.") from None
         except ImportError:
@@ -290,8 +296,10 @@ def fetch_bank():
 
     with urlopen(BANK, timeout=60) as response:
         archive = zipfile.ZipFile(io.BytesIO(response.read()))
-    with archive.open("bank-additional/bank-additional-full.csv") as file:
-        frame = pd.read_csv(file, sep=";", keep_default_na=False)
+    file = archive.read(BANK_FILE)
+    if hashlib.sha256(file).hexdigest() != BANK_SHA256:
+        raise InputError(f"{BANK} has another {BANK_FILE} than was published.")
+    frame = pd.read_csv(io.BytesIO(file), sep=";", keep_default_na=False)
     y = frame.pop("y")
     return data_set(encode(frame), y)
 
