@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test certify lint format doc benchmark models mutants fuzz clean
+.PHONY: help demo test certify lint format doc benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests mu
 
 fuzz: $(VENV)/dev.stamp ## let all estimators learn hostile streams: nothing may give way
 	@$(BIN)/python tests/fuzz.py $(ARGS)
+
+long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
+	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py $(ARGS)
 
 lint: $(VENV)/dev.stamp ## check style and formatting
 	@$(BIN)/ruff check .

@@ -780,7 +780,7 @@ def draw_case(chance, estimator):
 
 
 def _draw_case(chance, estimator):
-    engine = chance.pick(["numpy"] * 17 + ["uncompiled"] * 2 + ["compiled"])
+    engine = chance.pick(["numpy"] * 88 + ["uncompiled"] * 10 + ["compiled"] * 2)
     parameters = draw_parameters(chance, estimator, engine == "compiled")
     stream = Stream(
         estimator,
