@@ -119,6 +119,27 @@ MUTATIONS = [
     ),
     # Transforms.
     Mutation(
+        "a value counts for its limit before it is clipped",
+        "engines/numpy_engine/transforms.py",
+        "larger(largest[features], np.abs(values[row]))",
+        "larger(largest[features], np.abs(rows[0][row]))",
+        "clipping",
+    ),
+    Mutation(
+        "rows of weight 0 move a limit",
+        "engines/numba_engine/transforms.py",
+        "    if learns:\n        largest[i] =",
+        "    if True:\n        largest[i] =",
+        "clipping",
+    ),
+    Mutation(
+        "experts are left where an interruption found them",
+        "models/expert.py",
+        "parts += [lambda: vars(self.estimator).update(before), model]",
+        "parts += [lambda: vars(self.estimator).update(before)]",
+        "interruptions expert_that_fails",
+    ),
+    Mutation(
         "NumPy leaves a row out of its own mean",
         "engines/numpy_engine/transforms.py",
         "Z[r] = past * deviation if",
@@ -347,16 +368,16 @@ MUTATIONS = [
     ),
     Mutation(
         "moments of sparse rows are not taken back",
-        "models/linear.py",
-        "            self.features.moments[:, columns] = moments\n",
-        "",
+        "transforms/features.py",
+        "self.moments[:, columns], self.weight_sum = moments, weight_sum",
+        "self.weight_sum = weight_sum",
         "failures",
     ),
     Mutation(
         "the sum of weights is not taken back",
-        "models/linear.py",
-        "            self.features.weight_sum = weight_sum\n",
-        "",
+        "transforms/features.py",
+        "self.moments[:, columns], self.weight_sum = moments, weight_sum",
+        "self.moments[:, columns] = moments",
         "failures",
     ),
     Mutation(
