@@ -46,6 +46,16 @@ def checked_states(monkeypatch):
         monkeypatch.setattr(OnlineEstimator, name, checked(learn))
 
 
+@pytest.fixture(autouse=True)
+def numpy_engine(request):
+    """Tests are in no need of a compiler, but for those that ask for an engine."""
+    if request.module.__name__ in {"test_config", "test_engines"}:
+        yield
+        return
+    with config_context(engine="numpy"):
+        yield
+
+
 @pytest.fixture(params=ENGINES)
 def engine(request, monkeypatch):
     """The name of an engine, which is in use while the test runs.
@@ -60,13 +70,6 @@ def engine(request, monkeypatch):
         name = "numba"
     with config_context(engine=name):
         yield request.param
-
-
-@pytest.fixture
-def numpy_engine():
-    """What has nothing to do with engines needs no compiler."""
-    with config_context(engine="numpy"):
-        yield
 
 
 @pytest.fixture

@@ -33,8 +33,8 @@ from sklearn_scinol.learners import interface
 #: See the fixture `engine`.
 ENGINES = ("numpy", "uncompiled")
 
-#: For what has nothing to do with engines, or takes too long on two of them.
-in_numpy = pytest.mark.usefixtures("numpy_engine")
+#: For what learns many rows, or is about what is compiled.
+compiled = pytest.mark.parametrize("engine", ["numba"], indirect=True)
 
 PUBLIC_ESTIMATORS = [
     public
@@ -390,7 +390,7 @@ class Run(NamedTuple):
 
     @property
     def pairs(self):
-        """What the kernel puts together, each as a pair of levels."""
+        """What the kernel puts together: pairs of levels, and its algorithm."""
         case, has, layout = self.case, self.case.traits, self.layout
         kind = has.by_row, has.implicit, has.folds, has.reaches, has.touches_all
         loss = case.loss, case.is_joint
@@ -405,8 +405,8 @@ class Run(NamedTuple):
         return [
             *combinations([kind, of_layout, *rest], 2),
             *product([layout.name], rest),
-            *product([case.algorithm, loss], [of_layout]),
-            (has.implicit, loss),
+            *product([loss], [of_layout, has.implicit]),
+            case.algorithm,
         ]
 
     def __str__(self):
@@ -428,7 +428,7 @@ def possible_runs():
 
 @cache
 def compiled_runs():
-    """A covering design: each pair of `Run.pairs` that is possible is in some run.
+    """A covering design: each of `Run.pairs` that is possible is in some run.
 
     Greedily, the run that covers most pairs that no run has covered yet comes next.
     """

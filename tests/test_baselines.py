@@ -7,7 +7,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import in_numpy
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_iris
@@ -234,7 +233,6 @@ def test_rows_of_zeros_first(algorithm, engine):
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", *ADAPTIVE])
-@in_numpy
 def test_learns(algorithm):
     """Better than no features on rows that it passes a few times over."""
     X, y = load_diabetes(return_X_y=True)

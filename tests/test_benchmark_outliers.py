@@ -12,7 +12,7 @@ def outliers(monkeypatch):
     return import_module("outliers")
 
 
-def test_table(outliers, capsys, monkeypatch, numpy_engine):
+def test_table(outliers, capsys, monkeypatch):
     wine = {"wine": outliers.DATA_SETS["wine"]}
     monkeypatch.setattr(outliers, "DATA_SETS", wine)
     outliers.main()

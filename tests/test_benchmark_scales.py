@@ -12,7 +12,7 @@ def scales(monkeypatch):
     return import_module("scales")
 
 
-def test_table(scales, capsys, numpy_engine):
+def test_table(scales, capsys):
     scales.main()
     head, _, *rows = capsys.readouterr().out.splitlines()
     names = [cell.strip() for cell in head.strip("|").split("|")]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive import clipped_rows
 from numpy.testing import assert_array_equal
-from registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, in_numpy, thinned
+from registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, thinned
 from scipy import sparse
 from sklearn.metrics import log_loss
 from test_invariances import assert_identical, learned, weights
@@ -115,7 +115,6 @@ def test_an_outlier_does_no_damage(learner):
         assert damage(lambda: learner(clip_ratio=2.0), X, y, at, columns) < 1.02
 
 
-@in_numpy
 def test_a_feature_may_grow():
     """The limit follows it in as many rows as the logarithm of its growth."""
     X = np.ones((60, 1))
@@ -143,7 +142,6 @@ def test_values_that_are_not_finite_are_refused(value, container, engine):
     assert_identical(learned(estimator), before)
 
 
-@in_numpy
 @pytest.mark.parametrize("container", CONTAINERS)
 def test_bound_until_a_value_is_clipped(container):
     rng = np.random.default_rng(0)
@@ -160,7 +158,6 @@ def test_bound_until_a_value_is_clipped(container):
     assert estimator.regret_bound(coef) == np.inf
 
 
-@in_numpy
 @pytest.mark.parametrize("learner", [HedgeClassifier, HedgeRegressor])
 def test_default_experts_of_a_mixture_share_the_limits(learner):
     rng = np.random.default_rng(0)
@@ -172,7 +169,6 @@ def test_default_experts_of_a_mixture_share_the_limits(learner):
     assert len(limits) == 2  # of rows that are scaled, and of others
 
 
-@in_numpy
 @pytest.mark.parametrize("ratio", [1.0, 0.5, -2.0, np.inf, np.nan, "2"])
 @pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
 def test_ratio_is_above_one(learner, ratio):
@@ -180,7 +176,6 @@ def test_ratio_is_above_one(learner, ratio):
         learner(clip_ratio=ratio).fit([[1.0], [2.0]], [0, 1])
 
 
-@in_numpy
 def test_no_clipping_in_the_space_of_a_kernel():
     model = DFEGClassifier(kernel="rbf", clip_ratio=2.0)
     with pytest.raises(ValueError, match="clip_ratio must be None with a kernel"):

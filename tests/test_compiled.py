@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from registry import Case, compiled_runs
+from registry import Case, compiled, compiled_runs
 from scipy import sparse
 from sklearn.base import clone
 from test_invariances import (
@@ -40,7 +40,6 @@ pytest.importorskip("numba", reason="numba is not installed")
 
 RUNS = compiled_runs()
 runs = pytest.mark.parametrize("run", RUNS, ids=str, scope="module")
-compiled = pytest.mark.parametrize("engine", ["numba"], indirect=True)
 
 
 def stream(run):

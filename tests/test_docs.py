@@ -7,7 +7,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from registry import in_numpy
 
 from sklearn_scinol.learners import ScInOL2
 
@@ -16,7 +15,6 @@ BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("page", ["README.md", "doc/guide.md"])
-@in_numpy
 def test_python_blocks(page, tmp_path, monkeypatch):
     """They run one after the other: a later one may use an earlier one."""
     monkeypatch.chdir(tmp_path)

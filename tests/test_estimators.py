@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import ESTIMATORS, PUBLIC_ESTIMATORS, algorithms, choice, in_numpy
+from registry import ESTIMATORS, PUBLIC_ESTIMATORS, algorithms, choice
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
@@ -88,7 +88,6 @@ def with_checks(*estimators):
     ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
     ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
 )
-@in_numpy
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -228,7 +227,6 @@ def test_attributes(estimator, engine):
 
 
 @all_estimators
-@in_numpy
 def test_feature_names(estimator):
     pandas = pytest.importorskip("pandas")
     X, y = data(estimator)
@@ -322,7 +320,6 @@ def test_epochs(estimator, engine):
 
 
 @all_estimators
-@in_numpy
 def test_tol(estimator):
     """Fit ends at the first epoch that is not better by `tol`, on the same path."""
     X, y = data(estimator)
@@ -477,7 +474,6 @@ def test_probabilities(classifier, n_classes, engine):
 
 @classifiers
 @pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
-@in_numpy
 def test_no_probabilities_with_hinge(classifier, method):
     assert hasattr(classifier(), method)
     X = rows()
@@ -590,7 +586,6 @@ def test_labels_of_any_type(classifier, names, engine):
 
 
 @classifiers
-@in_numpy
 def test_many_classes(classifier):
     """More than a byte counts."""
     X = rows(280)
@@ -660,7 +655,6 @@ def test_loss_parameters(regressor, parameters, loss, engine):
 
 @regressors
 @pytest.mark.parametrize("quantile", [0.9])
-@in_numpy
 def test_quantiles(regressor, quantile):
     y = np.random.default_rng(0).exponential(size=1000)
     X = np.zeros((1000, 1))
@@ -731,7 +725,6 @@ def test_ways_to_ask_for_averaging(estimator, engine):
 
 
 @classifiers
-@in_numpy
 def test_shapes_of_comparators_of_classifiers(classifier):
     X = rows()
     two = classifier(center=False).fit(X, labels(X))
@@ -753,7 +746,6 @@ def test_shapes_of_comparators_of_classifiers(classifier):
 
 
 @regressors
-@in_numpy
 def test_shapes_of_comparators_of_regressors(regressor):
     X = rows()
     one = regressor(center=False).fit(X, targets(X))
@@ -768,7 +760,6 @@ def test_shapes_of_comparators_of_regressors(regressor):
 
 
 @all_estimators
-@in_numpy
 def test_comparator_of_a_model_without_intercept(estimator):
     X, y = data(estimator)
     fitted = estimator(fit_intercept=False, center=False).fit(X, y)
@@ -780,7 +771,6 @@ def test_comparator_of_a_model_without_intercept(estimator):
             fitted.regret_bound(wrong)
 
 
-@in_numpy
 def test_curve_of_losses_is_bounded():
     model = ScInOLRegressor(max_iter=5)
     for _ in range(1003):

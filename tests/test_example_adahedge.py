@@ -5,18 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from sklearn_scinol import config_context
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
 def example(load, monkeypatch):
-    """The example with three rates, and no wait for a compiler."""
+    """The example with three rates."""
     module = load("plot_adahedge")
     monkeypatch.setattr(module, "RATES", 2.0 ** np.array([-8, 1, 4]))
-    with config_context(engine="numpy"):
-        yield module
+    return module
 
 
 @pytest.fixture

@@ -7,15 +7,14 @@ import pytest
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
-from sklearn_scinol import ScInOLClassifier, config_context
+from sklearn_scinol import ScInOLClassifier
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
 def example(load):
-    with config_context(engine="numpy"):
-        yield load("plot_comparison_with_sgd")
+    return load("plot_comparison_with_sgd")
 
 
 @pytest.fixture

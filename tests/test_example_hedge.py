@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
+from sklearn_scinol import HedgeClassifier, HedgeRegressor
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 #: Those that SGD* tries.
@@ -24,9 +24,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 @pytest.fixture
 def example(load):
-    """The example, with no wait for a compiler."""
-    with config_context(engine="numpy"):
-        yield load("plot_hedge")
+    return load("plot_hedge")
 
 
 @pytest.fixture

@@ -39,8 +39,7 @@ def example(load, monkeypatch):
         "find_spec",
         lambda name: None if name in ("vowpalwabbit", "river") else installed(name),
     )
-    with config_context(engine="numpy"):
-        yield module
+    return module
 
 
 @pytest.fixture

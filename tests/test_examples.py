@@ -8,16 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
-from sklearn_scinol import config_context
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
 def example(load):
-    """The example, with no wait for a compiler."""
-    with config_context(engine="numpy"):
-        yield load("plot_no_tuning")
+    return load("plot_no_tuning")
 
 
 @pytest.fixture
@@ -256,11 +252,10 @@ def test_bad_options(example, options, capsys):
 
 @pytest.fixture
 def implicit(load, monkeypatch):
-    """The example with five values of beta, and no wait for a compiler."""
+    """The example with five values of beta."""
     module = load("plot_implicit_updates")
     monkeypatch.setattr(module, "BETAS", 2.0 ** np.array([-20, -10, 0, 10, 20]))
-    with config_context(engine="numpy"):
-        yield module
+    return module
 
 
 @pytest.fixture

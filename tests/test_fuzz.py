@@ -12,7 +12,7 @@ import pytest
 from fuzz import Failed, Finding, Worker, judge
 from hostile import Call, Case, cases, seeded_case
 from hypothesis import HealthCheck, given, settings
-from registry import PUBLIC_ESTIMATORS, REPRESENTATIVES, in_numpy
+from registry import PUBLIC_ESTIMATORS, REPRESENTATIVES
 from scipy import sparse
 
 from sklearn_scinol import (
@@ -127,7 +127,6 @@ class Weary(ScInOLRegressor):
         return super().partial_fit(X, y)
 
 
-@in_numpy
 @pytest.mark.parametrize(
     ("estimator", "verdict", "cause"),
     [
@@ -155,14 +154,12 @@ def test_judge(estimator, verdict, cause):
     assert failure.value.cause.startswith(cause)
 
 
-@in_numpy
 def test_scikit_learns_words_are_documented():
     """Whatever they are: these are NumPy's."""
     y = np.array(["a", None, 1], dtype=object)
     judge(Case(ScInOLClassifier(), "numpy", [Call("fit", {"X": np.eye(3), "y": y})]))
 
 
-@in_numpy
 def test_cases_repeat_themselves():
     for estimator in PUBLIC_ESTIMATORS:
         one, other = seeded_case(estimator, 3), seeded_case(estimator, 3)
@@ -236,7 +233,6 @@ def arrays(model):
     return found
 
 
-@in_numpy
 @pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 def test_every_array_is_checked(case):
     model = (estimator := made(case))._model
@@ -250,7 +246,6 @@ def test_every_array_is_checked(case):
     estimator._check_state()
 
 
-@in_numpy
 @pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 def test_every_statement_can_be_broken(case):
     """By numbers of another sign or size."""
@@ -278,7 +273,6 @@ def states(model):
     return model.state(), model.shared_state()
 
 
-@in_numpy
 @pytest.mark.parametrize(
     ("breaking", "words"),
     [
@@ -303,7 +297,6 @@ def test_linear_models(breaking, words):
         model._check_state()
 
 
-@in_numpy
 @pytest.mark.parametrize(
     ("breaking", "words"),
     [
@@ -329,7 +322,6 @@ def test_mixtures(breaking, words):
         model._check_state()
 
 
-@in_numpy
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize(
     ("breaking", "words"),

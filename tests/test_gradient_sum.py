@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES
+from registry import CASES, compiled
 from sklearn.base import clone, is_classifier
 
 from sklearn_scinol import (
@@ -65,8 +65,8 @@ def test_extremes(case, size, of_targets, engine):
     ids=str,
 )
 @pytest.mark.parametrize("alternating", [False, True], ids=["equal", "alternating"])
-def test_a_million_rows(model, alternating):
-    pytest.importorskip("numba", reason="numba is not installed")
+@compiled
+def test_a_million_rows(model, alternating, engine):
     model, n = clone(model), 1_000_000
     X = np.broadcast_to([3.0, -1.0, 2.0], (n, 3))
     y = np.ones(n)

@@ -482,7 +482,7 @@ class Listening(RegressorMixin, BaseEstimator):
 
 
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
-def test_large_experts_in_other_processes(backend, numpy_engine):
+def test_large_experts_in_other_processes(backend):
     """They get arrays that they can change, which joblib's memory maps are not."""
     X = sparse.random_array((50, 200_000), density=1e-4, format="csr", random_state=0)
     y = np.arange(50) % 2

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, in_numpy
+from registry import CASES, compiled
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import InvalidParameterError
@@ -57,7 +57,6 @@ def loss_of(case, estimator, x, y):
     return case.reference_loss().value(target, p[0].tolist())
 
 
-@in_numpy
 @cases
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
@@ -177,7 +176,6 @@ def test_sample_weight_is_in_the_minimum(engine):
 # Extremes.
 
 
-@in_numpy
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @cases
@@ -227,9 +225,9 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
 @pytest.mark.parametrize("radius", [None, 1.0])
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize("algorithm", ["adaimplicit", "iomd"])
-def test_very_many_repeated_rows(algorithm, beta, radius):
+@compiled
+def test_very_many_repeated_rows(algorithm, beta, radius, engine):
     """The loss of the row ends at its minimum over the ball, and stays there."""
-    pytest.importorskip("numba")
     X = np.broadcast_to([3.0, -1.0, 2.0], (100_000, 3))
     y = np.ones(100_000, dtype=int)
     for loss in ("log_loss", "squared_hinge"):

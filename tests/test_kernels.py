@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_kernels import KERNELS, KernelModel
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, ENGINES, REPRESENTATIVES, Case, in_numpy
+from registry import CASES, ENGINES, REPRESENTATIVES, Case
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -697,7 +697,6 @@ class Comparators:
 
 
 @with_kernels([case for case in REPRESENTATIVES if not case.average])
-@in_numpy
 @settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_bound_holds(case, data):

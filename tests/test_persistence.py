@@ -22,7 +22,6 @@ from registry import (
     LAYOUTS,
     PUBLIC_ESTIMATORS,
     REPRESENTATIVES,
-    in_numpy,
     thinned,
 )
 from save_models import ANSWERS, FOLDER, KINDS, save_models
@@ -79,7 +78,6 @@ def dot(x, y):
 # What comes back.
 
 
-@in_numpy
 @thinned(REPRESENTATIVES, layout=LAYOUTS, through=THROUGH_SKOPS)
 def test_copies_go_on(case, layout, through, path):
     X, y = case.data()
@@ -96,7 +94,6 @@ def test_copies_go_on(case, layout, through, path):
     assert_identical(vars(revived), vars(original))
 
 
-@in_numpy
 @kinds
 @pytest.mark.parametrize("through", THROUGH_SKOPS)
 def test_other_kinds_of_models_go_on(kind, through, path):
@@ -110,7 +107,6 @@ def test_other_kinds_of_models_go_on(kind, through, path):
     assert_identical(vars(revived), vars(original))
 
 
-@in_numpy
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_default_experts_go_on(estimator, container, path):
@@ -132,7 +128,6 @@ def test_default_experts_go_on(estimator, container, path):
     assert_identical(vars(revived), vars(original))
 
 
-@in_numpy
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 def test_estimators_that_have_not_learned(estimator, path):
     revived = saved(estimator(), path)
@@ -140,7 +135,6 @@ def test_estimators_that_have_not_learned(estimator, path):
     assert vars(revived) == vars(estimator())
 
 
-@in_numpy
 def test_fit_goes_on(path):
     """The state of a random generator is saved as well."""
     X, y = data()
@@ -153,7 +147,6 @@ def test_fit_goes_on(path):
     assert revived.loss_curve_ == original.loss_curve_
 
 
-@in_numpy
 def test_labels_and_names(path):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     X, y = data()
@@ -171,7 +164,6 @@ def test_labels_and_names(path):
         revived.predict(frame[["b", "a", "c"]])
 
 
-@in_numpy
 @pytest.mark.parametrize(
     "steps",
     [
@@ -187,7 +179,6 @@ def test_pipelines(steps, path):
     assert_array_equal(revived.decision_function(X), original.decision_function(X))
 
 
-@in_numpy
 def test_text(path):
     texts = ["a good day", "a bad day", "good", "bad"]
     original = make_pipeline(
@@ -198,7 +189,6 @@ def test_text(path):
     assert path.stat().st_size < 100_000  # of the 8 MB that are nearly all 0
 
 
-@in_numpy
 def test_weights_of_experts(path):
     losses = np.random.default_rng(0).random((40, 3))
     original = AdaHedge(3)
@@ -207,7 +197,6 @@ def test_weights_of_experts(path):
     assert_array_equal(revived.update(losses[20:]), original.update(losses[20:]))
 
 
-@in_numpy
 def test_a_model_that_is_mapped_from_a_file(path):
     X, _ = data()
     joblib.dump(fitted(), path)
@@ -221,7 +210,6 @@ def test_a_model_that_is_mapped_from_a_file(path):
 # What is trusted.
 
 
-@in_numpy
 def test_trusted_types_are_those_of_models():
     """All that models have, and nothing else."""
     models = [kind.learn(clone(kind.estimator), 0) for kind in KINDS.values()]
@@ -236,7 +224,6 @@ def test_trusted_types_are_those_of_models():
     assert all(name.startswith("sklearn_scinol.") for name in TRUSTED_TYPES)
 
 
-@in_numpy
 def test_experts_of_scikit_learn(path):
     X, y = data()
     sgd = SGDClassifier(loss="log_loss", random_state=0)
@@ -249,7 +236,6 @@ def test_experts_of_scikit_learn(path):
     assert_array_equal(revived.predict_proba(X), original.predict_proba(X))
 
 
-@in_numpy
 def test_types_from_elsewhere(path):
     X, y = data()
     experts = [("net", MLPClassifier(3)), ("ours", ScInOLClassifier())]
@@ -267,7 +253,6 @@ def test_types_from_elsewhere(path):
     assert_array_equal(revived.predict_proba(X), original.predict_proba(X))
 
 
-@in_numpy
 def test_functions_as_kernels(path):
     X, y = data()
     original = DFEGClassifier(kernel=dot).partial_fit(X, y, classes=[0, 1])
@@ -320,7 +305,6 @@ def test_learners_are_tuples():
 # What cannot be saved.
 
 
-@in_numpy
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -353,7 +337,6 @@ def test_what_cannot_be_saved(make, words, path):
 # All of a file, or nothing.
 
 
-@in_numpy
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 @pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
 def test_a_save_that_fails(function, error, path, monkeypatch):
@@ -381,7 +364,6 @@ with config_context(engine="numpy"):
 """
 
 
-@in_numpy
 def test_a_process_that_is_killed(path):
     save(fitted(), path)
     before = path.read_bytes()
@@ -391,7 +373,6 @@ def test_a_process_that_is_killed(path):
     assert load(path).n_samples_seen_ == 30
 
 
-@in_numpy
 def test_a_folder_that_is_missing(tmp_path):
     path = tmp_path / "missing" / "model.skops"
     with pytest.raises(FileNotFoundError) as caught:
@@ -401,7 +382,6 @@ def test_a_folder_that_is_missing(tmp_path):
         load(path)
 
 
-@in_numpy
 @pytest.mark.skipif(os.name != "posix", reason="needs modes and links of files")
 def test_modes_and_links(path):
     path.write_bytes(b"")
@@ -431,7 +411,6 @@ def refused(path):
     return message
 
 
-@in_numpy
 def test_damaged_files(path):
     """A byte that is changed is noticed, or does not matter."""
     original = fitted()
@@ -452,7 +431,6 @@ def test_damaged_files(path):
     assert n_noticed > len(whole) / 13 / 2
 
 
-@in_numpy
 def test_truncated_files(path):
     save(fitted(), path)
     whole = path.read_bytes()
@@ -461,14 +439,12 @@ def test_truncated_files(path):
         assert "is damaged, or no file that `save` wrote" in refused(path)
 
 
-@in_numpy
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_pickles(protocol, path):
     path.write_bytes(pickle.dumps(fitted(), protocol))
     assert "is a pickle, which can run any code" in refused(path)
 
 
-@in_numpy
 def test_files_of_joblib(path):
     joblib.dump(fitted(), path)
     assert "is a pickle, which can run any code" in refused(path)
@@ -482,7 +458,6 @@ def test_archives_of_something_else(path):
     assert "is damaged, or no file that `save` wrote" in refused(path)
 
 
-@in_numpy
 def test_files_of_skops_alone(path):
     original = fitted()
     skops.dump(original, path)
@@ -492,7 +467,6 @@ def test_files_of_skops_alone(path):
     assert "cannot be loaded: " in refused(path)
 
 
-@in_numpy
 def test_files_are_those_of_skops(path):
     original = fitted()
     save(original, path)
@@ -510,7 +484,6 @@ def with_header(path, header):
             archive.writestr(name, content)
 
 
-@in_numpy
 def test_another_format(path):
     save(fitted(), path)
     header = {"format_version": FORMAT_VERSION + 1, "version": "99.0.0"}
@@ -544,7 +517,6 @@ def of_another_version(monkeypatch, write):
         return write(fitted())
 
 
-@in_numpy
 @pytest.mark.parametrize(
     ("write", "read"),
     [
@@ -561,14 +533,12 @@ def test_pickles_of_another_version(write, read, monkeypatch):
     read(pickle.dumps(revived) if read is pickle.loads else skops.dumps(revived))
 
 
-@in_numpy
 def test_files_of_joblib_of_another_version(monkeypatch, path):
     of_another_version(monkeypatch, lambda model: joblib.dump(model, path))
     with pytest.warns(InconsistentVersionWarning, match=MESSAGE):
         joblib.load(path)
 
 
-@in_numpy
 def test_files_of_another_version(monkeypatch, path):
     """Their format says that they can be read."""
     of_another_version(monkeypatch, lambda model: save(model, path))
@@ -582,7 +552,6 @@ def test_files_of_another_version(monkeypatch, path):
             load(path)
 
 
-@in_numpy
 def test_steps_of_another_version_of_scikit_learn(monkeypatch, path):
     X, y = data()
     model = make_pipeline(StandardScaler(), ScInOLClassifier()).fit(X, y)
@@ -597,7 +566,6 @@ def test_steps_of_another_version_of_scikit_learn(monkeypatch, path):
     }
 
 
-@in_numpy
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, clone])
 def test_copies_have_no_version(copied):
     """Only what is stored has one."""
@@ -605,7 +573,6 @@ def test_copies_have_no_version(copied):
     assert vars(copied(original)).keys() <= vars(original).keys()
 
 
-@in_numpy
 def test_pickles_without_a_version():
     """Those that were written before there was one have the learner itself."""
     original = fitted()
@@ -629,7 +596,6 @@ def test_there_are_models_of_this_version():
     assert files == KINDS.keys()
 
 
-@in_numpy
 @pytest.mark.parametrize("version", VERSIONS)
 def test_models_of_earlier_versions(version):
     answers = json.loads((FOLDER / version / ANSWERS).read_text(encoding="utf-8"))
@@ -642,7 +608,6 @@ def test_models_of_earlier_versions(version):
         assert_close(np.array(kind.answers(kind.learn(model, 1))), at_end, 1e-9)
 
 
-@in_numpy
 def test_saving_models_again_gives_the_same(tmp_path):
     """Otherwise run `save_models.py`, as long as this version is not released."""
     save_models(tmp_path)

@@ -16,7 +16,6 @@ from sklearn_scinol import (
     DFEGRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
@@ -28,12 +27,6 @@ EXACT = [
     DFEGRegressor(),
     BaselineRegressor("ogd"),
 ]
-
-
-@pytest.fixture(autouse=True)
-def numpy_engine():
-    with config_context(engine="numpy"):
-        yield
 
 
 def rows(n=60, d=3, seed=0):

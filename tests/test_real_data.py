@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from registry import compiled
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
@@ -70,7 +71,8 @@ def test_small_sets(load, center, expected, engine):
         ("census_income_kdd_test", 0.1371, 0.1318),
     ],
 )
-def test_classification(name, as_in_the_paper, centred):
+@compiled
+def test_classification(name, as_in_the_paper, centred, engine):
     X, y = read(name)
     order = np.random.default_rng(0).permutation(len(y))
     loss = mean_loss(ScInOLClassifier(center=False), X, y, order)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from registry import CASES, LAYOUTS, LOSS_PARAMETERS, Layout, in_numpy, thinned
+from registry import CASES, LAYOUTS, LOSS_PARAMETERS, Layout, thinned
 from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,9 +33,6 @@ BOUNDED = [
     and (case.traits.implicit or not case.loss.startswith("squared"))
 ]
 cases = pytest.mark.parametrize("case", BOUNDED, ids=str)
-
-# That engines agree is tested elsewhere; finding comparators takes the time.
-pytestmark = in_numpy
 
 #: Where rows are learned as they are: of others no bound is known.
 UNCHANGED = [layout for layout in LAYOUTS if not layout.center]

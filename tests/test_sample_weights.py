@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import LAYOUTS, REPRESENTATIVES, in_numpy, thinned
+from registry import LAYOUTS, REPRESENTATIVES, thinned
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingRegressor
@@ -140,7 +140,6 @@ def accuracy(estimator, X, y, **keywords):
     return estimator.fit(X, y, **keywords).score(X, y)
 
 
-@in_numpy
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("load", [load_wine, partial(load_digits, n_class=4)])
 def test_weights_that_sum_to_one(load, center):
@@ -150,7 +149,6 @@ def test_weights_that_sum_to_one(load, center):
     assert accuracy(make(), X, y, sample_weight=normalised) == accuracy(make(), X, y)
 
 
-@in_numpy
 @pytest.mark.parametrize("algorithm", ["nag", "sfmd", "k17", "freegrad", "coin"])
 def test_weights_that_sum_to_one_for_baselines(algorithm):
     X, y = load_wine(return_X_y=True)
@@ -162,7 +160,6 @@ def test_weights_that_sum_to_one_for_baselines(algorithm):
     assert_array_equal(other.predict(X), one.predict(X))
 
 
-@in_numpy
 def test_regression():
     X, y = load_diabetes(return_X_y=True)
     make = partial(ScInOLRegressor, random_state=0)
@@ -172,7 +169,6 @@ def test_regression():
     assert_allclose(of_small, score, rtol=1e-9)
 
 
-@in_numpy
 @pytest.mark.parametrize("center", [False, True])
 def test_boosting(center):
     X, y = load_wine(return_X_y=True)
@@ -181,14 +177,12 @@ def test_boosting(center):
     assert accuracy(boosted, X, y) > 0.94
 
 
-@in_numpy
 def test_bagging():
     X, y = load_diabetes(return_X_y=True)
     bagged = BaggingRegressor(ScInOLRegressor(random_state=0), 5, random_state=0)
     assert accuracy(bagged, X, y, sample_weight=np.full(442, 1e-3)) > 0.45
 
 
-@in_numpy
 @pytest.mark.parametrize("factor", [1e-4, 1e4])
 def test_class_weights(factor):
     """A class that counts for next to all is the one that is predicted; or hardly."""

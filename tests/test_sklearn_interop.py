@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import in_numpy
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
@@ -226,7 +225,6 @@ def test_grid_search_in_processes(estimator):
 
 
 @all_estimators
-@in_numpy
 def test_cross_validation(estimator):
     X, y = data(estimator)
     least = 0.9 if is_classifier(estimator()) else 0.3

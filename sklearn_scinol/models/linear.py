@@ -292,8 +292,9 @@ class LinearModel(OnlineModel):
 
         That is where one call of the engine changes all of the state.
         """
-        engine = get_engine(get_config()["engine"])
-        if not (self.learns_sparse(X) and engine.LEARNS_AT_ONCE):
+        if not self.learns_sparse(X):
+            return False
+        if not get_engine(get_config()["engine"]).LEARNS_AT_ONCE:
             return False
         if self.features.has_moments or self.features.limits is not None:
             return False
