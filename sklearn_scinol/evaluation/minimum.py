@@ -124,7 +124,7 @@ class Coordinates:
             self.units[largest == 0.0] = min(size, radius)
         # A weight of 1 in units of the radius.
         self.share = self.units / radius
-        self.Z = X @ sparse.diags(self.units)
+        self.Z = X @ sparse.diags_array(self.units)
         if sparse.issparse(self.Z):
             self.Z = self.Z.tocsr()
 
@@ -271,7 +271,7 @@ class Problem:
         has_left, has_right = (low < 0.0)[:, 0], (high > 0.0)[:, 0]
         Z = sparse.csr_array(self.Z) / self.size
         rows = sparse.vstack([-Z[has_left], Z[has_right]])
-        slack = sparse.eye(rows.shape[0])
+        slack = sparse.eye_array(rows.shape[0])
         costs = np.concatenate([(-self.c * low)[has_left], (self.c * high)[has_right]])
         found = linprog(
             n * np.concatenate([np.zeros(m), self.size * costs[:, 0]]),
@@ -519,7 +519,7 @@ class JointBend:
 
 def _gram(Z, weights, other):
     if sparse.issparse(Z):
-        return (Z.T @ sparse.diags(weights[:, 0]) @ other).toarray()
+        return (Z.T @ sparse.diags_array(weights[:, 0]) @ other).toarray()
     return Z.T @ (weights * other)
 
 
