@@ -488,7 +488,7 @@ def test_large_experts_in_other_processes(backend):
     y = np.arange(50) % 2
     experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier("log_loss"))]
     mixture = HedgeClassifier(experts, n_jobs=2)
-    with joblib.parallel_config(backend=backend):
+    with joblib.parallel_backend(backend):
         for _ in range(2):
             mixture.partial_fit(X, y, classes=[0, 1])
     assert mixture.n_samples_seen_ == 100
