@@ -369,15 +369,15 @@ MUTATIONS = [
     Mutation(
         "moments of sparse rows are not taken back",
         "transforms/features.py",
-        "self.moments[:, columns], self.weight_sum = moments, weight_sum",
+        "self.moments.T[columns], self.weight_sum = moments, weight_sum",
         "self.weight_sum = weight_sum",
         "failures",
     ),
     Mutation(
         "the sum of weights is not taken back",
         "transforms/features.py",
-        "self.moments[:, columns], self.weight_sum = moments, weight_sum",
-        "self.moments[:, columns] = moments",
+        "self.moments.T[columns], self.weight_sum = moments, weight_sum",
+        "self.moments.T[columns] = moments",
         "failures",
     ),
     Mutation(

@@ -484,7 +484,7 @@ class Listening(RegressorMixin, BaseEstimator):
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_large_experts_in_other_processes(backend):
     """They get arrays that they can change, which joblib's memory maps are not."""
-    X = sparse.random_array((50, 200_000), density=1e-4, format="csr", random_state=0)
+    X = sparse.random(50, 200_000, density=1e-4, format="csr", random_state=0)
     y = np.arange(50) % 2
     experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier("log_loss"))]
     mixture = HedgeClassifier(experts, n_jobs=2)

@@ -272,12 +272,14 @@ class LinearModel(OnlineModel):
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
         coordinates = self._touched(X)
-        fields, first = self.fields[:, :, coordinates], self.first[coordinates]
+        # One record a coordinate, which is how they are in memory.
+        fields = self.fields.T.take(coordinates, axis=0)
+        first = self.first.take(coordinates)
         features = self.features.way_back(X.indices)
 
         def restore():
             vars(self).update(small)
-            self.fields[:, :, coordinates], self.first[coordinates] = fields, first
+            self.fields.T[coordinates], self.first[coordinates] = fields, first
             features()
 
         return restore

@@ -71,7 +71,7 @@ class FeatureLimits:
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
-        largest, some_clipped = self.largest[columns], self.some_clipped
+        largest, some_clipped = self.largest.take(columns), self.some_clipped
 
         def restore():
             self.largest[columns], self.some_clipped = largest, some_clipped

@@ -103,11 +103,12 @@ class FeatureTransform:
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
-        moments, weight_sum = self.moments[:, columns], self.weight_sum
+        moments = self.moments.T.take(columns, axis=0)
+        weight_sum = self.weight_sum
         parts = [part.way_back(columns) for part in self.parts[1:]]
 
         def restore():
-            self.moments[:, columns], self.weight_sum = moments, weight_sum
+            self.moments.T[columns], self.weight_sum = moments, weight_sum
             for part in parts:
                 part()
 

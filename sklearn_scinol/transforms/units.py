@@ -105,7 +105,7 @@ class FeatureUnits:
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
-        seen, exponents = self.seen[columns], self.exponents[columns]
+        seen, exponents = self.seen.take(columns), self.exponents.take(columns)
         of_all = self.are_one, self.some_outgrown
 
         def restore():
