@@ -182,6 +182,21 @@ def test_interrupted_at_a_time(kind, engine, monkeypatch):
         signal.signal(signal.SIGALRM, handler)
 
 
+def test_interrupted_between_scaling_and_learning(monkeypatch):
+    """The compiled engine takes moments back itself, of values that come again, too."""
+    learning = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning")
+    estimator, (X, y, c) = prepared("scaled sparse rows", monkeypatch)
+    before = copy.deepcopy(estimator)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learning, "_loop", interrupted)
+    with config_context(engine="numba"), pytest.raises(KeyboardInterrupt):
+        estimator.partial_fit(X, y, sample_weight=c)
+    assert_identical(learned(estimator), learned(before))
+
+
 class Failing(SGDRegressor):
     """An expert that fails at its third call."""
 

@@ -163,7 +163,8 @@ class Engine(Protocol):
     Attributes
     ----------
     LEARNS_AT_ONCE : bool
-        Whether nothing interrupts `learn_rows` while it changes the state.
+        Whether `learn_rows` has learned all rows or none where it is interrupted, and
+        has changed the moments if it has learned them.
     """
 
     LEARNS_AT_ONCE: bool

@@ -292,15 +292,15 @@ class LinearModel(OnlineModel):
     def _learns_whole_rows(self, X, y, sample_weight):
         """Whether interruptions leave a whole number of sparse rows, and all is finite.
 
-        That is where one call of the engine changes all of the state.
+        That is where one call of an engine changes all of the state.
         """
         if not self.learns_sparse(X):
             return False
         if not get_engine(get_config()["engine"]).LEARNS_AT_ONCE:
             return False
-        if self.features.has_moments or self.features.limits is not None:
+        if self.features.limits is not None or self.target is not None:
             return False
-        if self.target is not None or self.n_coordinates == 1:
+        if self.n_coordinates == 1:
             return False
         units, largest = self.features.units, _largest(X, y)
         if not (largest <= LARGEST_TAME and (units is None or units.are_one)):

@@ -17,7 +17,7 @@ from .borrowing import borrowed
 from .compiling import compiled, source_digest
 from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, registers, store
-from .transforms import transform_rows, transformed
+from .transforms import scale_sparse_rows, transformed
 
 __all__ = ["learn_rows", "learn_team"]
 
@@ -84,13 +84,32 @@ def _side_by_side(fields):
     return np.concatenate([each.T for each in fields], axis=1).T
 
 
+def _learn_scaled(learner, task, state, block, answers):
+    """Scale sparse rows and learn them: both, or neither if that is interrupted."""
+    moments, rows = block.moments, block.rows
+    n_learned, weight_sum = state.numbers[0], moments.weight_sum[0]
+    records = np.empty((max(rows.data.size, 1), 3))
+    records[-1] = np.nan
+    try:
+        scaled = scale_sparse_rows(moments, rows, block.weights, records)
+        scaled_block = block._replace(rows=scaled, moments=None)
+        _learn(learner, task, state, scaled_block, answers)
+    except BaseException:
+        if state.numbers[0] == n_learned:
+            moments.weight_sum[0] = weight_sum
+            if not np.isnan(records[-1, 0]):
+                # The first of several records of a feature comes last, and stays.
+                moments.values.T[rows.indices[::-1]] = records[::-1]
+        raise
+
+
 def _learn(learner, task, state, block, answers, n_own=None):
     has, names = traits(learner), learner.State._fields
     dense = isinstance(block.rows, DenseRows)
     moments = block.moments
     if not dense and moments is not None:
-        rows = transform_rows(moments, block.rows, block.weights)
-        block, moments = block._replace(rows=rows), None
+        _learn_scaled(learner, task, state, block, answers)
+        return
     fields, m = state.fields, state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept

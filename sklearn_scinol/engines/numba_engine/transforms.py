@@ -17,7 +17,13 @@ from ..protocol import CSRRows, DenseRows, TargetScale
 from .borrowing import borrowed
 from .compiling import compiled, inlined, source_digest
 
-__all__ = ["clip_rows", "transform_rows", "transform_targets", "transformed"]
+__all__ = [
+    "clip_rows",
+    "scale_sparse_rows",
+    "transform_rows",
+    "transform_targets",
+    "transformed",
+]
 
 
 @inlined
@@ -84,14 +90,19 @@ def _sparse_clipping():
 def transform_rows(moments, rows, weights):
     """Centre and scale rows: see the protocol."""
     if isinstance(rows, CSRRows):
-        data = np.empty_like(rows.data)
-        moments = moments._replace(values=moments.values.T)
-        room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
-        _sparse_loop()(moments, rows, weights, data, tuple(room))
-        return CSRRows(data, rows.indices, rows.indptr)
+        return scale_sparse_rows(moments, rows, weights, np.empty((0, 3)))
     Z = np.empty_like(rows.X)
     _dense_loop(moments.center, len(moments.values) > 1)(moments, rows.X, weights, Z)
     return DenseRows(Z)
+
+
+def scale_sparse_rows(moments, rows, weights, records):
+    """Scale rows; keep what the moments were before each value, if there is room."""
+    data = np.empty_like(rows.data)
+    moments = moments._replace(values=moments.values.T)
+    room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
+    _sparse_loop()(moments, rows, weights, data, tuple(room), records)
+    return CSRRows(data, rows.indices, rows.indptr)
 
 
 @cache
@@ -119,7 +130,7 @@ def _dense_loop(center, scale):
 def _sparse_loop():
     digest = source_digest()
 
-    def scale_sparse(moments, rows, weights, data, room):
+    def scale_sparse(moments, rows, weights, data, room, records):
         digest  # noqa: B018 - see source_digest
         moments, rows, room = borrowed(moments), borrowed(rows), borrowed(room)
         weights = borrowed(weights)
@@ -137,6 +148,9 @@ def _sparse_loop():
                 i = indices[start + j]
                 mean[j], variance[j] = values[i, 0], values[i, 1]
                 recorded[j] = values[i, 2]
+                if records.size > 0:
+                    records[start + j, 0], records[start + j, 1] = mean[j], variance[j]
+                    records[start + j, 2] = recorded[j]
             for j in range(nnz):
                 waiting = shares_of_waiting(waited_until, recorded[j])
                 waited = moved_mean(mean[j], waiting[0], -mean[j])
