@@ -164,7 +164,7 @@ def _first_dense(rows, seen, is_learned):
 
 
 def _first_sparse(rows, seen, is_learned):
-    nonzero = ~seen[rows.indices]
+    nonzero = ~seen.take(rows.indices)
     if nonzero.any():
         nonzero &= (rows.data != 0.0) & of_values(rows, is_learned)
     return _first(rows, nonzero)
