@@ -19,7 +19,7 @@ class _ScInOL:
 
     _own_constraints = {
         "algorithm": [StrOptions(set(_NAMES))],
-        "initial_wealth": [Interval(Real, 0, None, closed="neither")],
+        "initial_wealth": [Interval(Real, 0, 1e100, closed="right")],
     }
 
     def _make_learner(self, loss):
@@ -49,8 +49,8 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         feature values (see the notes).
 
     initial_wealth : float, default=1.0
-        The paper's ε, in units of the prediction. Nothing to tune: bounds depend on its
-        logarithm.
+        The paper's ε, in units of the prediction, up to 1e100. Nothing to tune: bounds
+        depend on its logarithm.
 
     center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included),
@@ -273,8 +273,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         values (see the notes).
 
     initial_wealth : float, default=1.0
-        The paper's ε, in units of the target. Nothing to tune: bounds depend on its
-        logarithm.
+        The paper's ε, in units of the target, up to 1e100. Nothing to tune: bounds
+        depend on its logarithm.
 
     center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included),

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from .._portable import norm
-from .bases.mirror_descent import MirrorDescent, descend
+from .._portable import norm, smaller
+from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, descend
 
 __all__ = ["OGD", "SGD", "AdaOGD"]
 
@@ -40,7 +40,8 @@ class AdaOGD(MirrorDescent):
 
     def row_step(self, shared, k, g, dot, q, t):
         """Step size and projection of output `k`, at row `t`."""
-        shared.lambda_[k] = norm(shared.lambda_[k], np.abs(g) * np.sqrt(q) / self.beta)
+        length = np.abs(g) * np.sqrt(q) / self.beta
+        shared.lambda_[k] = smaller(norm(shared.lambda_[k], length), LARGEST_LAMBDA)
         if shared.lambda_[k] == 0.0:
             return 0.0
         return descend(self, shared, k, g, dot, q)

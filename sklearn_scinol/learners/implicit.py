@@ -5,12 +5,9 @@ import numpy as np
 from .._portable import portable, smaller
 from ..losses import methods
 from ..losses.proximal import proximal_step
-from .bases.mirror_descent import MirrorDescent, move
+from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, move
 
 __all__ = ["IOMD", "AdaImplicit"]
-
-#: So large that no step is left, and its products with small numbers are not NaN.
-LARGEST_LAMBDA = 1e300
 
 
 class IOMD(MirrorDescent):

@@ -9,6 +9,9 @@ from ..._portable import larger, portable, smaller
 
 __all__ = ["MirrorDescent"]
 
+#: So large that no step is left, and its products with small numbers are not NaN.
+LARGEST_LAMBDA = 1e300
+
 #: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
 SMALLEST_SHRINK = 1e-20
 
