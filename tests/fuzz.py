@@ -300,7 +300,7 @@ def could_learn(estimator, call):
 
 
 def may_diverge(estimator, error):
-    """Whether an algorithm or a kernel has led to infinity that does not promise not to."""
+    """Whether an algorithm or a kernel that may has led to infinity, and says so."""
     model = getattr(estimator, "_model", None)
     experts = [expert.estimator for expert in getattr(model, "experts", [])]
     models = [getattr(one, "_model", None) for one in experts or [estimator]]
