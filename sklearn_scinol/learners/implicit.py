@@ -52,7 +52,8 @@ class AdaImplicit(MirrorDescent):
         p = shared.scale[k] * dot
         unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
-            shared.lambda_[k] = c * methods.value(loss, y, p) / self.beta / self.beta
+            first = c * methods.value(loss, y, p) / self.beta / self.beta
+            shared.lambda_[k] = smaller(first, LARGEST_LAMBDA)
         g, decrease = move_implicitly(self, shared, k, loss, y, c, p, q)
         shared.lambda_[k] = smaller(
             shared.lambda_[k] + decrease / self.beta / self.beta, LARGEST_LAMBDA
