@@ -46,14 +46,25 @@ def checked_states(monkeypatch):
         monkeypatch.setattr(OnlineEstimator, name, checked(learn))
 
 
-@pytest.fixture(autouse=True)
-def numpy_engine(request):
-    """Tests are in no need of a compiler, but for those that ask for an engine."""
-    if request.module.__name__ in {"test_config", "test_engines"}:
-        yield
-        return
-    with config_context(engine="numpy"):
-        yield
+class NumPyEngine:
+    """A plugin, whose fixture is there for doctests as well.
+
+    A file of fixtures at the root would put the sources before an installed package.
+    """
+
+    @pytest.fixture(autouse=True)
+    def numpy_engine(self, request):
+        """Tests are in no need of a compiler, but for those that ask for an engine."""
+        about_engines = "test_config.py", "test_engines.py", "config.py"
+        if request.node.path.name in about_engines:
+            yield
+            return
+        with config_context(engine="numpy"):
+            yield
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(NumPyEngine())
 
 
 @pytest.fixture(params=ENGINES)

@@ -21,7 +21,7 @@ from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 
 
 def simulated():
-    """A linear model whose labels are right 5 times in 6."""
+    """Labels drawn from a logistic model."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 20))
     noise = 3.0 * rng.logistic(size=5000)
