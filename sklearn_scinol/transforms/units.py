@@ -72,8 +72,7 @@ class FeatureUnits:
             mask = too_large(engine, in_units, weights, LARGEST_IN_UNITS)
             if mask is None:
                 break
-            values = rows.X if isinstance(rows, DenseRows) else rows.data
-            if not np.isfinite(values[mask]).all():
+            if not np.isfinite(rows[0][mask]).all():
                 raise OutOfRange("Input X contains NaN or infinity.")
             features, values = _first(rows, mask & of_values(rows, is_learned))
             if features.size == 0:
