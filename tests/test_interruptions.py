@@ -255,17 +255,20 @@ def test_predictions_while_another_thread_learns(engine):
     for model, container in models:
         rows = container(X)
         model.partial_fit(rows[:10], y[:10])
-        answers, ends = [], threading.Event()
+        answers, begins, ends = [], threading.Event(), threading.Event()
 
-        def predict(model=model, rows=rows[:50], answers=answers, ends=ends):
+        def predict(
+            model=model, rows=rows[:50], answers=answers, begins=begins, ends=ends
+        ):
             while not ends.is_set():
                 answers.append(model.predict(rows))
+                begins.set()
 
         reader = threading.Thread(target=predict)
         reader.start()
+        assert begins.wait(timeout=60)
         for start in range(10, 600, 5):
             model.partial_fit(rows[start : start + 5], y[start : start + 5])
         ends.set()
         reader.join()
         assert all(np.isfinite(answer).all() for answer in answers)
-        assert len(answers) > 1
