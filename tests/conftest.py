@@ -15,6 +15,7 @@ from scripts import EXAMPLES
 import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.estimators.base import OnlineEstimator
+from sklearn_scinol.models import linear
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
@@ -44,6 +45,13 @@ def checked_states(monkeypatch):
     for name in ("_run_epochs", "_learn_in_order"):
         learn = getattr(OnlineEstimator, name)
         monkeypatch.setattr(OnlineEstimator, name, checked(learn))
+
+
+@pytest.fixture(autouse=True)
+def two_rows_are_many(monkeypatch):
+    """Let chunks go the way of large ones, which are looked at as they are learned."""
+    monkeypatch.setattr(linear, "MANY_ROWS", 2)
+    monkeypatch.setattr(linear, "MANY_ENTRIES", 1)
 
 
 class NumPyEngine:

@@ -11,6 +11,7 @@ from registry import LEARNERS
 
 from sklearn_scinol.learners.interface import configured, traits
 from sklearn_scinol.losses import SquaredError
+from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
 
 # What papers say of the algorithms; the registry goes by what the learners say.
@@ -206,7 +207,7 @@ def test_learner_of_vectors(n_outputs, engine, monkeypatch, tmp_path):
     before = []
     for rows in np.split(np.arange(40), [1, 2, 30]):
         before.append(model.decision(X[rows[:1]])[0])
-        ((_, said, all_finite),) = model.learn(X[rows], Y[rows])
+        ((_, said, all_finite),) = model.learn(Chunk(X[rows], Y[rows]))
         assert all_finite
         assert_allclose(said[0], before[-1], rtol=1e-12, atol=1e-15)
         # The loss is (y - p)^2 / 2, or the step would be twice as long.

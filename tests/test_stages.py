@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import softmax
 
+from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.engines.protocol import (
     Answers,
@@ -21,6 +22,7 @@ from sklearn_scinol.engines.protocol import (
 )
 from sklearn_scinol.learners import AdaOGD, ScInOL2
 from sklearn_scinol.losses import CrossEntropy, Huber
+from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.transforms.features import FeatureTransform
 from sklearn_scinol.transforms.targets import TargetTransform
@@ -263,7 +265,7 @@ def test_a_team_learns_what_each_would_alone(learner, n_outputs, container, loop
         states.append(State(*map(model_part(model), State._fields)))
         predictions = np.empty((30, n_outputs))
         answers.append(Answers(predictions, None, np.empty((30, n_outputs))))
-    block = team[0].block(loops, X, y, c, slice(0, 30))
+    block = team[0].block(loops, Chunk(X, y, c), slice(0, 30))
     tasks = [model.task for model in team]
     loops.learn_team(tasks, states[:3], block, answers[:3])
     for e in range(3):
@@ -276,6 +278,53 @@ def test_a_team_learns_what_each_would_alone(learner, n_outputs, container, loop
             if isinstance(other, np.ndarray):
                 assert_allclose(array, other, rtol=1e-12, atol=1e-15)
     assert not np.allclose(answers[0].predictions, answers[1].predictions)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_values_are_looked_at_as_they_are_learned(n_outputs, center, loops):
+    """Rows of weight 0 may have larger ones, if these are finite."""
+
+    def in_range(value, weight=1.0):
+        X, c = np.ones((6, 2)), np.ones(6)
+        X[4, 1], c[4] = value, weight
+        model = (
+            ScInOLRegressor(center=center)
+            .partial_fit(np.eye(2), np.ones((2, n_outputs)))
+            ._model
+        )
+        model.arrange(X)
+        chunk = Chunk(X, np.ones((6, n_outputs)), c)
+        block = model.block(loops, chunk, slice(0, 6), checks=False)
+        block = block._replace(largest=1e100)
+        answers = model._answers(6)
+        return loops.learn_rows(model.task, model._own_state(), block, answers)
+
+    assert in_range(-9e99) and in_range(1e10, weight=9e49) and in_range(9e99, 0.1)
+    assert not in_range(1.1e100)
+    assert not in_range(-1e300)
+    assert not in_range(1.1e60, weight=1e40)
+    assert not in_range(np.nan)
+    assert not in_range(np.inf, weight=0.0)
+
+
+def test_first_values_of_sparse_rows(loops):
+    X, c = stream()
+    c[:4] = 0.0
+    X[:, 2] = 0.0
+    seen = np.array([False, True, False, False])
+    features, values = loops.first_values(
+        seen, as_rows(sparse.csr_array(X)), of_rows(c)
+    )
+    learned = X[c > 0.0]
+    found = dict(zip(features.tolist(), values.tolist(), strict=True))
+    first = (learned != 0.0).argmax(axis=0)
+    assert found == {i: learned[first[i], i] for i in (0, 3)}
+    assert_array_equal(seen, [True, True, False, True])
+    features, values = loops.first_values(
+        seen, as_rows(sparse.csr_array(X)), of_rows(c)
+    )
+    assert features.size == values.size == 0
 
 
 def model_part(model):

@@ -106,6 +106,7 @@ class Block(NamedTuple):
     targets: np.ndarray  # (n, K), or (n,) indices of classes for a joint loss
     weights: tuple  # RowWeights
     target_scale: tuple | None  # TargetScale, if the target is standardised
+    largest: float = np.inf  # value to be learned, times the weight if that is above 1
 
 
 class Answers(NamedTuple):
@@ -194,6 +195,22 @@ class Engine(Protocol):
             A copy.
         """
 
+    def first_values(self, seen, rows, weights):
+        """First values other than 0 of features, in rows that are to be learned.
+
+        Parameters
+        ----------
+        seen : ndarray of bool of shape (n_features,)
+            Features that are left out. Changed: those that are found will be, too.
+        rows : CSRRows
+        weights : RowWeights
+
+        Returns
+        -------
+        features : ndarray of int
+        values : ndarray of float64
+        """
+
     def transform_rows(self, moments, rows, weights):
         """Centre and scale rows by the running moments, which learn each row first.
 
@@ -227,7 +244,14 @@ class Engine(Protocol):
         """
 
     def learn_rows(self, task, state, block, answers):
-        """Learn from the rows of a block."""
+        """Learn from the rows of a block.
+
+        Returns
+        -------
+        in_range : bool
+            False if dense rows may have values above `block.largest`, or some that are
+            not finite. What the state and the moments are then is of no use.
+        """
 
     def learn_team(self, tasks, states, block, answers):
         """The same for several learners that see the same rows.

@@ -22,6 +22,7 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
+from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 
@@ -134,16 +135,16 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with _unchanged_on_error(self) as ways_back:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
-            X, y, sample_weight = self._validate(X, y, sample_weight, reset=not go_on)
-            if sample_weight is not None and not sample_weight.any():
+            chunk = self._validate(X, y, sample_weight, reset=not go_on)
+            if chunk.sample_weight is not None and not chunk.sample_weight.any():
                 raise ValueError(
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                ways_back.append(self._model.way_to_whole_rows(X, y, sample_weight))
+                ways_back.append(self._model.way_to_whole_rows(chunk))
             else:
-                self._start(X)
-            converged = self._run_epochs(X, y, sample_weight, given)
+                self._start(chunk.X)
+            converged = self._run_epochs(chunk, given)
         if self.tol is not None and not converged:
             warn(
                 "Maximum number of iteration reached before convergence. Consider "
@@ -154,9 +155,8 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     @with_callbacks
-    def _run_epochs(self, X, y, sample_weight, given):
+    def _run_epochs(self, chunk, given):
         """Learn epoch after epoch; return whether that ended before `max_iter`."""
-        n = X.shape[0]
         random_state = check_random_state(self.random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         tell = {"estimator": self, **given}
@@ -168,9 +168,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
             epoch = context.subcontext(task_name="epoch")
             epoch.call_on_fit_task_begin(**tell)
-            order = random_state.permutation(n) if self.shuffle else None
+            order = random_state.permutation(len(chunk)) if self.shuffle else None
             again = bool(self.loss_curve_)
-            for _ in self._learn(X, y, sample_weight, order, again):
+            for _ in self._learn(chunk, order, again):
                 pass
             loss = self.loss_curve_[-1]
             self.n_iter_ = len(self.loss_curve_)
@@ -198,36 +198,36 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """Learn from rows in order; return what `method` says before each, if given."""
         with _unchanged_on_error(self) as ways_back:
             is_first = not self.__sklearn_is_fitted__()
-            X, y, sample_weight = self._prepare(X, y, sample_weight, classes)
+            chunk = self._prepare(X, y, sample_weight, classes)
             if not is_first:
-                ways_back.append(self._model.way_to_whole_rows(X, y, sample_weight))
-            return self._learn_in_order(X, y, sample_weight, method)
+                ways_back.append(self._model.way_to_whole_rows(chunk))
+            return self._learn_in_order(chunk, method)
 
     def _prepare(self, X, y, sample_weight, classes=None):
         """Check rows; make the model before the first ones."""
         is_first = not self.__sklearn_is_fitted__()
         self._check_first_call(is_first, classes)
-        checked = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
+        chunk = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
         if is_first:
-            self._start(checked[0])
+            self._start(chunk.X)
             self.loss_curve_ = []
-        return checked
+        return chunk
 
     def _learn_validated(self, X, y, sample_weight, method):
         """What `partial_fit_predict` does with rows that need no check any more."""
         y, sample_weight = self._with_target_weight(y, sample_weight)
-        return self._learn_in_order(X, y, sample_weight, method)
+        return self._learn_in_order(Chunk(X, y, sample_weight), method)
 
     def _answer_validated(self, X, method):
         """What a method answers to rows that need no check any more."""
         return self._respond(self._model.decision(X), method)
 
-    def _learn_in_order(self, X, y, sample_weight, method):
+    def _learn_in_order(self, chunk, method):
         self.n_iter_ = 1
         decision = None
         if method is not None:
-            decision = np.empty((X.shape[0], self._model.n_outputs))
-        for rows, predictions in self._learn(X, y, sample_weight):
+            decision = np.empty((len(chunk), self._model.n_outputs))
+        for rows, predictions in self._learn(chunk):
             if method is not None:
                 decision[rows] = predictions
         return None if method is None else self._respond(decision, method)
@@ -240,29 +240,25 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _check_first_call(self, first_call, classes):
         """Check that `partial_fit` has what it needs; nothing in regression."""
 
-    def _learn(self, X, y, sample_weight, order=None, again=False):
+    def _learn(self, chunk, order=None, again=False):
         """Learn once from each row; the mean loss goes to the curve at the end."""
         model, loss_before = self._model, self._model.cumulative_loss
         try:
-            for rows, predictions, all_finite in model.learn(
-                X, y, sample_weight, order, again
-            ):
+            for rows, predictions, all_finite in model.learn(chunk, order, again):
                 if not all_finite:
                     raise ValueError(OVERFLOW)
                 yield rows, predictions
         except OutOfRange:
-            values = X.data if sparse.issparse(X) else X
+            values = chunk.X.data if sparse.issparse(chunk.X) else chunk.X
             with np.errstate(all="ignore"):
                 assert_all_finite(
                     values, estimator_name=type(self).__name__, input_name="X"
                 )
             raise
-        if not model.is_finite(X, y):
+        if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
-        n = X.shape[0]
-        self._record_call(
-            loss_before, n if sample_weight is None else sample_weight.sum()
-        )
+        c = chunk.sample_weight
+        self._record_call(loss_before, len(chunk) if c is None else c.sum())
 
     def _record_call(self, loss_before, weight):
         """Add the mean loss of rows with that weight in all to the curve."""
@@ -295,8 +291,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 ensure_non_negative=True,
                 **_ALLOW_ZERO_WEIGHTS,
             )
-        y, sample_weight = self._with_target_weight(y, sample_weight, reset, classes)
-        return X, y, sample_weight
+        return Chunk(X, *self._with_target_weight(y, sample_weight, reset, classes))
 
     def _with_target_weight(self, y, sample_weight, reset=False, classes=None):
         """Check `y`, and multiply weights by those that it brings."""

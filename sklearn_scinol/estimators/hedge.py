@@ -97,9 +97,9 @@ class _Hedge(_BaseComposition):
                 )
         return experts
 
-    def _learn(self, X, y, sample_weight, order=None, again=False):
+    def _learn(self, chunk, order=None, again=False):
         self._model.n_jobs = self.n_jobs
-        return super()._learn(X, y, sample_weight, order, again)
+        return super()._learn(chunk, order, again)
 
     def _decision(self, X):
         self._fitted_model().n_jobs = self.n_jobs

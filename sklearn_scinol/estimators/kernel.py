@@ -91,13 +91,13 @@ class KernelMethods:
         return scale if np.isfinite(scale) else 1.0  # as where all values are the same
 
     def _validate(self, X, *arguments, **keywords):
-        X, y, sample_weight = super()._validate(X, *arguments, **keywords)
-        if self._has_kernel and not sparse.issparse(X):
+        chunk = super()._validate(X, *arguments, **keywords)
+        if self._has_kernel and not sparse.issparse(chunk.X):
             name = type(self).__name__
-            assert_all_finite(X, estimator_name=name, input_name="X")
+            assert_all_finite(chunk.X, estimator_name=name, input_name="X")
         elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
-        return X, y, sample_weight
+        return chunk
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -142,13 +142,13 @@ class _Linear:
         )
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
-        X, y, sample_weight = super()._validate(X, y, sample_weight, reset, classes)
-        if sparse.issparse(X) and self.center not in ("auto", False):
+        chunk = super()._validate(X, y, sample_weight, reset, classes)
+        if sparse.issparse(chunk.X) and self.center not in ("auto", False):
             raise ValueError(
                 "Cannot center sparse matrices: pass `center=False` or "
                 "`center='auto'` instead."
             )
-        return X, y, sample_weight
+        return chunk
 
     @property
     def intercept_(self):

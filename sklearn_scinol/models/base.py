@@ -1,28 +1,69 @@
 """What all models have: learning block by block, and counting what it cost."""
 
 from abc import ABCMeta, abstractmethod
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._invariants import floats
+from ..config import get_config
+from ..engines import get_engine
 from ..engines.protocol import Answers, State, Task
 from ..learners.interface import traits
 from .weights import WeightScale
 
 __all__ = [
     "BLOCK_ROWS",
+    "Chunk",
     "Learned",
     "Model",
     "OnlineModel",
-    "given_weights",
     "ordered_blocks",
     "snapshot",
 ]
 
 # A block is what the engines see at a time: enough rows to forget what a block costs,
 # few enough for what is kept of each to be small.
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 16384
+
+
+class Chunk:
+    """Rows of one call, in order.
+
+    Parameters
+    ----------
+    X : ndarray or CSR array of shape (n, n_features)
+        Features.
+    y : ndarray of shape (n,) or (n, n_outputs)
+        Indices of classes, or targets that are numbers.
+    sample_weight : ndarray of shape (n,), default=None
+        Non-negative weights; None stands for ones.
+    """
+
+    def __init__(self, X, y, sample_weight=None):
+        self.X, self.y, self.sample_weight = X, y, sample_weight
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    @cached_property
+    def largest(self):
+        """No less than the largest absolute value of features and targets."""
+        engine = get_engine(get_config()["engine"])
+        values = self.X.data if sparse.issparse(self.X) else self.X
+        norm = engine.norm(np.require(values, np.float64))
+        return max(norm, np.abs(self.y).max(initial=0))
+
+    def weights(self, scale, rows):
+        """Weights of some rows, on a stream with that scale."""
+        given = self.sample_weight
+        if given is None:
+            given = len(self.y[rows])
+        else:
+            given = np.require(given[rows], np.float64, ["C", "W"])
+        return scale.relative(given)
 
 
 class Learned(NamedTuple):
@@ -75,17 +116,12 @@ class Model(metaclass=ABCMeta):
         self.numbers[1] = value
 
     @abstractmethod
-    def learn(self, X, y, sample_weight=None, order=None, again=False):
+    def learn(self, chunk, order=None, again=False):
         """Learn from rows in order.
 
         Parameters
         ----------
-        X : ndarray or CSR array of shape (n, n_features)
-            Features.
-        y : ndarray of shape (n,) or (n, n_outputs)
-            Indices of classes, or targets that are numbers.
-        sample_weight : ndarray of shape (n,), default=None
-            Non-negative weights; None stands for ones.
+        chunk : Chunk
         order : ndarray of int, default=None
             The order of the rows; None stands for the one they have.
         again : bool, default=False
@@ -111,7 +147,7 @@ class Model(metaclass=ABCMeta):
         """
 
     @abstractmethod
-    def is_finite(self, X, y):
+    def is_finite(self, chunk):
         """Whether the state is, after rows were learned and predictions were."""
 
     @abstractmethod
@@ -128,14 +164,12 @@ class Model(metaclass=ABCMeta):
             Takes the model back to what it is now.
         """
 
-    def way_to_whole_rows(self, X, y, sample_weight):
+    def way_to_whole_rows(self, chunk):
         """How to leave a whole number of rows learned, where that costs less.
 
         Parameters
         ----------
-        X : ndarray or CSR array of shape (n, n_features)
-        y : ndarray of shape (n,) or (n, n_outputs)
-        sample_weight : ndarray of shape (n,) or None
+        chunk : Chunk
 
         Returns
         -------
@@ -143,7 +177,7 @@ class Model(metaclass=ABCMeta):
             As :meth:`way_back`; or, where no row can make the model diverge, takes it
             to the rows that it has learned.
         """
-        return self.way_back(X)
+        return self.way_back(chunk.X)
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
@@ -199,13 +233,6 @@ def ordered_blocks(n, size, order=None):
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         yield rows if order is None else order[rows]
-
-
-def given_weights(rows, n, sample_weight):
-    """Weights of `n` rows, or their number where none are given."""
-    if sample_weight is None:
-        return n
-    return np.require(sample_weight[rows], np.float64, ["C", "W"])
 
 
 class OnlineModel(Model):

@@ -14,7 +14,7 @@ from ..engines import get_engine
 from ..engines.protocol import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..losses import as_targets
 from ..transforms.ranges import refuse_large
-from .base import Learned, OnlineModel, given_weights, snapshot
+from .base import Learned, OnlineModel, snapshot
 from .growing import GrowingArray, GrowingSparseArray
 
 __all__ = ["Kernel", "KernelModel"]
@@ -143,7 +143,7 @@ class KernelModel(OnlineModel):
     def n_support(self):
         return self.support.rows.size
 
-    def is_finite(self, X, y):
+    def is_finite(self, chunk):
         arrays = self.numbers, self.shared, self.coef.rows, self.coef_sums.rows
         return all(np.isfinite(array).all() for array in arrays)
 
@@ -186,15 +186,15 @@ class KernelModel(OnlineModel):
 
     # Learning.
 
-    def learn(self, X, y, sample_weight=None, order=None, again=False):
+    def learn(self, chunk, order=None, again=False):
         engine = get_engine(get_config()["engine"])
-        self._arrange(X, again)
-        for rows in self._blocks(X, order):
-            targets = as_targets(y[rows], self.loss, self.n_outputs)
-            n = len(targets)
-            weights = self.weight_scale.relative(given_weights(rows, n, sample_weight))
-            block, answers = Block((), None, targets, weights, None), self._answers(n)
-            self._learn_block(engine, X, rows, block, answers)
+        self._arrange(chunk.X, again)
+        for rows in self._blocks(chunk.X, order):
+            targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)
+            weights = chunk.weights(self.weight_scale, rows)
+            block = Block((), None, targets, weights, None)
+            answers = self._answers(len(targets))
+            self._learn_block(engine, chunk.X, rows, block, answers)
             self._suffer(engine, block, answers.predictions)
             self.weight_scale.learned(weights)
             yield Learned(rows, answers.said, answers.all_finite)

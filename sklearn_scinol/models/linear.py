@@ -17,7 +17,6 @@ from .base import (
     BLOCK_ROWS,
     Learned,
     OnlineModel,
-    given_weights,
     ordered_blocks,
     snapshot,
 )
@@ -31,6 +30,10 @@ LARGEST_TAME = 1e30
 
 # Entries of a block, of which a copy may be needed, at most (8 MB).
 BLOCK_ENTRIES = 2**20
+
+# From so many entries and rows on, a look at all values before they are learned takes
+# longer than to keep the state until they are.
+MANY_ENTRIES, MANY_ROWS = 2**15, 64
 
 
 class LinearModel(OnlineModel):
@@ -140,14 +143,14 @@ class LinearModel(OnlineModel):
 
     # Learning.
 
-    def learn(self, X, y, sample_weight=None, order=None, again=False):
+    def learn(self, chunk, order=None, again=False):
         engine = get_engine(get_config()["engine"])
-        self.arrange(X)
-        for rows in self.blocks(X, order):
-            # No name holds the block, of which there may be a copy, until the next.
-            answers = self.learn_block(
-                engine, self.block(engine, X, y, sample_weight, rows)
-            )
+        self.arrange(chunk.X)
+        for rows in self.blocks(chunk.X, order):
+            answers = self._learn_at_once(engine, chunk, rows)
+            if answers is None:
+                # No name holds the block, of which there may be a copy, until the next.
+                answers = self.learn_block(engine, self.block(engine, chunk, rows))
             yield Learned(rows, answers.said, answers.all_finite)
 
     def arrange(self, X):
@@ -170,18 +173,43 @@ class LinearModel(OnlineModel):
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
         return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
 
-    def block(self, engine, X, y, sample_weight, rows):
-        """A block of rows for the engine, of which the transforms learn."""
-        y = as_targets(y[rows], self.loss, self.n_outputs)
-        given = given_weights(rows, len(y), sample_weight)
-        weights = self.weight_scale.relative(given)
-        of_block = self.rows(X, rows)
-        of_block, outgrown = self.features.enter(engine, of_block, weights)
+    def _learn_at_once(self, engine, chunk, rows):
+        """Learn many dense rows, which the engine looks at as it learns them.
+
+        Returns None, and the model is as it was, if that does not pay, or if values are
+        so large that it takes a look at all of them before.
+        """
+        n = len(chunk.y[rows])
+        are_many = n >= MANY_ROWS and n * self.n_features >= MANY_ENTRIES
+        if not are_many or self.learns_sparse(chunk.X):
+            return None
+        restore = self.way_back(chunk.X)
+        block = self.block(engine, chunk, rows, checks=False)
+        answers = self._answers(n)
+        if engine.learn_rows(self.task, self._own_state(), block, answers):
+            return answers
+        restore()
+        return None
+
+    def block(self, engine, chunk, rows, checks=True):
+        """A block of rows for the engine, of which the transforms learn.
+
+        Where values are not looked at before, the engine has to.
+        """
+        y = as_targets(chunk.y[rows], self.loss, self.n_outputs)
+        weights = chunk.weights(self.weight_scale, rows)
+        largest = np.inf if checks else self.features.largest
+        if checks and self.learns_sparse(chunk.X):
+            # Others may have looked at the whole chunk before.
+            heaviest = weights.relative.max(initial=1.0)
+            checks = not chunk.largest * heaviest <= self.features.largest
+        of_block = self.rows(chunk.X, rows)
+        of_block, outgrown = self.features.enter(engine, of_block, weights, checks)
         self.forget(outgrown)
         scale = None
         if self.target is not None:
             scale = self.target.learn(engine, y, weights)
-        return Block(of_block, self.features.state(), y, weights, scale)
+        return Block(of_block, self.features.state(), y, weights, scale, largest)
 
     def forget(self, features):
         """Take features as not seen, unless the learner does not see their unit."""
@@ -206,11 +234,12 @@ class LinearModel(OnlineModel):
     def learn_team(engine, models, block):
         """Learn with several models of a team; see :meth:`learn_block`."""
         answers = [model._answers(len(block.weights.given)) for model in models]
-        states = [
-            model._state(model.fields, model.arrays, model.first) for model in models
-        ]
+        states = [model._own_state() for model in models]
         engine.learn_team([model.task for model in models], states, block, answers)
         return answers
+
+    def _own_state(self):
+        return self._state(self.fields, self.arrays, self.first)
 
     def learns_sparse(self, X):
         """Whether zeros can be passed over."""
@@ -247,17 +276,17 @@ class LinearModel(OnlineModel):
         bounded = np.isfinite(self.loss.lipschitz)
         return self.traits.stays_finite and (bounded or largest <= LARGEST_TAME)
 
-    def is_finite(self, X, y):
+    def is_finite(self, chunk):
         if not np.isfinite(self.numbers).all():
             return False
         if self.stays_finite(np.inf):
             return True
         fields = self.fields
-        if self.learns_sparse(X):
-            if self.stays_finite(_largest(X, y)):
+        if self.learns_sparse(chunk.X):
+            if self.stays_finite(chunk.largest):
                 return True
-            if X.nnz < self.n_features:
-                fields = fields[:, :, self._touched(X)]
+            if chunk.X.nnz < self.n_features:
+                fields = fields[:, :, self._touched(chunk.X)]
         return all(np.isfinite(a).all() for a in (self.shared, fields, *self.arrays))
 
     def _touched(self, X):
@@ -284,17 +313,17 @@ class LinearModel(OnlineModel):
 
         return restore
 
-    def way_to_whole_rows(self, X, y, sample_weight):
-        if self._learns_whole_rows(X, y, sample_weight):
-            return partial(self._forget_units, X.indices)
-        return self.way_back(X)
+    def way_to_whole_rows(self, chunk):
+        if self._learns_whole_rows(chunk):
+            return partial(self._forget_units, chunk.X.indices)
+        return self.way_back(chunk.X)
 
-    def _learns_whole_rows(self, X, y, sample_weight):
+    def _learns_whole_rows(self, chunk):
         """Whether interruptions leave a whole number of sparse rows, and all is finite.
 
         That is where one call of an engine changes all of the state.
         """
-        if not self.learns_sparse(X):
+        if not self.learns_sparse(chunk.X):
             return False
         if not get_engine(get_config()["engine"]).LEARNS_AT_ONCE:
             return False
@@ -302,12 +331,12 @@ class LinearModel(OnlineModel):
             return False
         if self.n_coordinates == 1:
             return False
-        units, largest = self.features.units, _largest(X, y)
+        units, largest, c = self.features.units, chunk.largest, chunk.sample_weight
         if not (largest <= LARGEST_TAME and (units is None or units.are_one)):
             return False
-        if sample_weight is not None and sample_weight.any():
-            smallest = self.weight_scale.unit or sample_weight[sample_weight > 0].min()
-            if not max(sample_weight.max(), 1.0) <= LARGEST_TAME * min(smallest, 1.0):
+        if c is not None and c.any():
+            smallest = self.weight_scale.unit or c[c > 0].min()
+            if not max(c.max(), 1.0) <= LARGEST_TAME * min(smallest, 1.0):
                 return False
         return self.stays_finite(largest)
 
@@ -449,10 +478,3 @@ class LinearModel(OnlineModel):
             coef = self.features.units.of_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)
-
-
-def _largest(X, y):
-    """No less than the largest absolute value of sparse rows and their targets."""
-    engine = get_engine(get_config()["engine"])
-    values = np.require(X.data, np.float64)
-    return max(engine.norm(values), np.abs(y).max(initial=0))

@@ -17,7 +17,7 @@ from ..engines import get_engine
 from ..engines.protocol import Block
 from ..losses import as_targets
 from .adahedge import AdaHedge
-from .base import Learned, Model, given_weights, ordered_blocks, snapshot
+from .base import Learned, Model, ordered_blocks, snapshot
 from .curves import point_after
 from .expert import (
     CHUNK_ROWS,
@@ -82,8 +82,9 @@ class MixtureModel(Model):
 
     # Learning.
 
-    def learn(self, X, y, sample_weight=None, order=None, again=False):
+    def learn(self, chunk, order=None, again=False):
         engine = get_engine(get_config()["engine"])
+        X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         self._arrange()
         if not self.has_begun:
@@ -96,10 +97,8 @@ class MixtureModel(Model):
                 expert.shared_model.arrange(X)
         with self._workers() as run:
             for rows in self._blocks(X, order):
-                shared = _SharedBlock(
-                    engine, X, y, sample_weight, rows, self.weight_scale
-                )
-                calls = self._calls(shared, labels, sample_weight)
+                shared = _SharedBlock(engine, chunk, rows, self.weight_scale)
+                calls = self._calls(shared, labels, chunk.sample_weight)
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
                 self._share_transforms(X)
@@ -244,9 +243,9 @@ class MixtureModel(Model):
 
     # Going back.
 
-    def is_finite(self, X, y):
+    def is_finite(self, chunk):
         return np.isfinite(self.numbers).all() and all(
-            expert.estimator._model.is_finite(X, y)
+            expert.estimator._model.is_finite(chunk)
             for expert in self.experts
             if expert.is_ours
         )
@@ -295,10 +294,10 @@ def _call(config, sklearn_config, function, experts, arguments):
 class _SharedBlock:
     """A block of rows for several models: what they share is made once."""
 
-    def __init__(self, engine, X, y, sample_weight, rows, scale):
-        self.engine, self.X, self.rows = engine, X, rows
-        self.y = y[rows]
-        self.weights = scale.relative(given_weights(rows, len(self.y), sample_weight))
+    def __init__(self, engine, chunk, rows, scale):
+        self.engine, self.X, self.rows = engine, chunk.X, rows
+        self.y = chunk.y[rows]
+        self.weights = chunk.weights(scale, rows)
         self._made, self._outgrown = {}, {}
 
     def of(self, model):

@@ -7,8 +7,8 @@ from .._invariants import floats
 from ..engines.protocol import Moments
 from . import moments
 from .clipping import FeatureLimits
-from .ranges import refuse_large
-from .units import FeatureUnits
+from .ranges import LARGEST_VALUE, refuse_large
+from .units import LARGEST_IN_UNITS, FeatureUnits
 
 __all__ = ["FeatureTransform"]
 
@@ -120,18 +120,24 @@ class FeatureTransform:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center))
 
-    def enter(self, engine, rows, weights):
+    @property
+    def largest(self):
+        """Up to what values may be, times the weights of their rows, in their units."""
+        return LARGEST_VALUE if self.units is None else LARGEST_IN_UNITS
+
+    def enter(self, engine, rows, weights, checks=True):
         """Rows, clipped and in units of their features, which comes first of all.
 
         See :meth:`FeatureUnits.enter`. Without units, all values that are too large
-        raise :exc:`OutOfRange`.
+        raise :exc:`OutOfRange`, unless the values are not to be looked at.
         """
         if self.limits is not None:
             rows = self.limits.enter(engine, rows, weights)
         if self.units is None:
-            refuse_large(engine, rows, weights)
+            if checks:
+                refuse_large(engine, rows, weights)
             return rows, np.empty(0, np.intp)
-        rows, outgrown = self.units.enter(engine, rows, weights)
+        rows, outgrown = self.units.enter(engine, rows, weights, checks)
         self.moments[:2, outgrown] = 0.0
         return rows, outgrown
 

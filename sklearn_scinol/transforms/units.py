@@ -42,7 +42,7 @@ class FeatureUnits:
         self.are_one = True
         self.some_outgrown = False
 
-    def enter(self, engine, rows, weights):
+    def enter(self, engine, rows, weights, checks=True):
         """Rows in units, which those to be learned fix for features that are new.
 
         Parameters
@@ -50,6 +50,9 @@ class FeatureUnits:
         engine : Engine
         rows : DenseRows or CSRRows
         weights : RowWeights
+        checks : bool
+            Whether to look if some have outgrown their units; always where these are
+            not all 1.
 
         Returns
         -------
@@ -64,11 +67,16 @@ class FeatureUnits:
             If a value is not finite.
         """
         is_learned = weights.given > 0.0
-        new = _first_dense if isinstance(rows, DenseRows) else _first_sparse
-        self._fix(*new(rows, self.seen, is_learned), ORDINARY_EXPONENT)
+        if isinstance(rows, DenseRows):
+            new = _first_dense(rows, self.seen, is_learned)
+        else:
+            new = engine.first_values(self.seen, rows, weights)
+        self._fix(*new, ORDINARY_EXPONENT)
         outgrown = [np.empty(0, np.intp)]
         while True:
             in_units = self._rows_in_units(rows)
+            if not checks and self.are_one:
+                break
             mask = too_large(engine, in_units, weights, LARGEST_IN_UNITS)
             if mask is None:
                 break
@@ -160,13 +168,6 @@ def _first_dense(rows, seen, is_learned):
         found = np.append(found, missing[features])
         first = np.append(first, values)
     return found, first
-
-
-def _first_sparse(rows, seen, is_learned):
-    nonzero = ~seen.take(rows.indices)
-    if nonzero.any():
-        nonzero &= (rows.data != 0.0) & of_values(rows, is_learned)
-    return _first(rows, nonzero)
 
 
 def _first(rows, mask):

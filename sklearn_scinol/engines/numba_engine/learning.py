@@ -17,7 +17,7 @@ from .borrowing import borrowed
 from .compiling import compiled, source_digest
 from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, registers, store
-from .transforms import scale_sparse_rows, transformed
+from .transforms import Records, scale_sparse_rows, transformed
 
 __all__ = ["learn_rows", "learn_team"]
 
@@ -36,7 +36,7 @@ NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 def learn_rows(task, state, block, answers):
     """Learn from the rows of a block: see the protocol."""
-    _learn(type(task.learner), task, state, block, answers)
+    return _learn(type(task.learner), task, state, block, answers)
 
 
 def learn_team(tasks, states, block, answers):
@@ -88,8 +88,7 @@ def _learn_scaled(learner, task, state, block, answers):
     """Scale sparse rows and learn them: both, or neither if that is interrupted."""
     moments, rows = block.moments, block.rows
     n_learned, weight_sum = state.numbers[0], moments.weight_sum[0]
-    records = np.empty((max(rows.data.size, 1), 3))
-    records[-1] = np.nan
+    records = Records.with_room(rows.data.size)
     try:
         scaled = scale_sparse_rows(moments, rows, block.weights, records)
         scaled_block = block._replace(rows=scaled, moments=None)
@@ -97,9 +96,7 @@ def _learn_scaled(learner, task, state, block, answers):
     except BaseException:
         if state.numbers[0] == n_learned:
             moments.weight_sum[0] = weight_sum
-            if not np.isnan(records[-1, 0]):
-                # The first of several records of a feature comes last, and stays.
-                moments.values.T[rows.indices[::-1]] = records[::-1]
+            records.restore(moments.values)
         raise
 
 
@@ -109,7 +106,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
     moments = block.moments
     if not dense and moments is not None:
         _learn_scaled(learner, task, state, block, answers)
-        return
+        return True
     fields, m = state.fields, state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
@@ -127,7 +124,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
         team=type(task.learner) is tuple,
         standard_target=block.target_scale is not None,
     )
-    loop(
+    in_range = loop(
         task,
         parts.Working(
             learner.State(*(state.arrays or fields[: len(names)])),
@@ -144,6 +141,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
             block.targets,
             block.weights,
             block.target_scale or NO_SCALE,
+            block.largest,
             n_outputs if n_own is None else n_own,
         ),
         answers,
@@ -155,6 +153,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
     )
     if fields is not state.fields:
         state.fields[:] = fields[:, :, :1]
+    return in_range
 
 
 def _buffer(n_outputs, m):
@@ -259,7 +258,7 @@ def _loop(
                     at[nnz] = last
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
-            dot = q = 0.0
+            dot = q = squares = 0.0
             g_k, step_k = g[0], step[0]
             for j in range(nnz):
                 i = load(own_s, s, (0, place(at, j)))
@@ -272,6 +271,7 @@ def _loop(
                         x_before[j] = x_j
                 if dense:
                     x_j = X[r, j]
+                    squares += x_j * x_j
                     if keeps_weight_sum:
                         x_j = transformed(
                             moments, j, x_j, share, past, learns, center, scale
@@ -300,6 +300,8 @@ def _loop(
                     w[0, nnz] = w_j
                 dot += w_j
             dots[0] = dot
+            if dense and not parts.in_range(squares, c, learns, block.largest):
+                return False
             for k in range(0 if by_vector else 1, n_outputs):
                 one = member(task.learner, of_learner[k])
                 dot, g_k, step_k = 0.0, g[k], step[k]
@@ -386,5 +388,6 @@ def _loop(
             state.numbers[1] = running_total(answers.losses, given, state.numbers[1])
         state.numbers[0] = t
         state.weight_scale[:] = block.weights.after
+        return True
 
     return compiled(learn_rows, classes=(learner, loss))

@@ -34,6 +34,7 @@ class Input(NamedTuple):
     targets: np.ndarray
     weights: tuple  # RowWeights
     target_scale: tuple  # TargetScale
+    largest: float
     n_own: int  # number of outputs of a learner, of which there may be a team
 
 
@@ -57,6 +58,16 @@ class Row(NamedTuple):
     scale: float  # what it is multiplied by for the learner
     q: float  # sum of the squares of its coordinates, or what the learner takes for it
     t: float  # its number in the stream
+
+
+# Whether the values of a row may be learned, by the sum of their squares.
+
+
+@inlined
+def in_range(squares, c, learns, largest):
+    if learns and largest < np.inf:
+        return squares * max(c * c, 1.0) <= largest * largest
+    return squares < np.inf or largest == np.inf
 
 
 # Which coordinate number `j` of a row is: that number, or as a sparse row says.

@@ -1,6 +1,7 @@
 """Limits and running moments of features, running moments of targets."""
 
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,9 @@ from .borrowing import borrowed
 from .compiling import compiled, inlined, source_digest
 
 __all__ = [
+    "Records",
     "clip_rows",
+    "first_values",
     "scale_sparse_rows",
     "transform_rows",
     "transform_targets",
@@ -87,17 +90,62 @@ def _sparse_clipping():
     return compiled(clip_sparse)
 
 
+def first_values(seen, rows, weights):
+    """First values of features not seen before: see the protocol."""
+    room = min(seen.size - np.count_nonzero(seen), rows.data.size)
+    features, values = np.empty(room, np.intp), np.empty(room)
+    n_found = _first_values()(seen, rows, weights.given, features, values)
+    return features[:n_found], values[:n_found]
+
+
+@cache
+def _first_values():
+    digest = source_digest()
+
+    def first_values(seen, rows, given, features, values):
+        digest  # noqa: B018 - see source_digest
+        n_found = 0
+        for r in range(given.size if features.size else 0):
+            for j in range(rows.indptr[r], rows.indptr[r + 1]):
+                i = rows.indices[j]
+                if not seen[i] and rows.data[j] != 0.0 and given[r] > 0.0:
+                    seen[i] = True
+                    features[n_found], values[n_found] = i, rows.data[j]
+                    n_found += 1
+        return n_found
+
+    return compiled(first_values)
+
+
+class Records(NamedTuple):
+    """What moments were before sparse rows changed them."""
+
+    n: np.ndarray  # (1,), their number
+    features: np.ndarray  # (n_entries,)
+    values: np.ndarray  # (n_entries, 3); the first one of a feature counts
+
+    @classmethod
+    def with_room(cls, n):
+        return cls(np.zeros(1, np.intp), np.empty(n, np.uint32), np.empty((n, 3)))
+
+    def restore(self, moments):
+        """Take the moments, of shape (3, n_features), back to what they were."""
+        places = slice(self.n[0])
+        # What is assigned last stays.
+        moments.T[self.features[places][::-1]] = self.values[places][::-1]
+
+
 def transform_rows(moments, rows, weights):
     """Centre and scale rows: see the protocol."""
     if isinstance(rows, CSRRows):
-        return scale_sparse_rows(moments, rows, weights, np.empty((0, 3)))
+        return scale_sparse_rows(moments, rows, weights, Records.with_room(0))
     Z = np.empty_like(rows.X)
     _dense_loop(moments.center, len(moments.values) > 1)(moments, rows.X, weights, Z)
     return DenseRows(Z)
 
 
 def scale_sparse_rows(moments, rows, weights, records):
-    """Scale rows; keep what the moments were before each value, if there is room."""
+    """Scale rows; record what the moments were before them, if there is room."""
     data = np.empty_like(rows.data)
     moments = moments._replace(values=moments.values.T)
     room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
@@ -133,10 +181,12 @@ def _sparse_loop():
     def scale_sparse(moments, rows, weights, data, room, records):
         digest  # noqa: B018 - see source_digest
         moments, rows, room = borrowed(moments), borrowed(rows), borrowed(room)
-        weights = borrowed(weights)
+        weights, records = borrowed(weights), borrowed(records)
         weight_sum, values = moments.weight_sum[0], moments.values
         indices, indptr, of_row = rows.indices, rows.indptr, rows.data
         mean, variance, recorded = room
+        keeps_records, n_records = records.features.size > 0, 0
+        begins = weight_sum
         for r in range(weights.given.size):
             learns = weights.given[r] > 0.0
             waited_until = weight_sum
@@ -148,9 +198,13 @@ def _sparse_loop():
                 i = indices[start + j]
                 mean[j], variance[j] = values[i, 0], values[i, 1]
                 recorded[j] = values[i, 2]
-                if records.size > 0:
-                    records[start + j, 0], records[start + j, 1] = mean[j], variance[j]
-                    records[start + j, 2] = recorded[j]
+            for j in range(nnz if keeps_records else 0):
+                # Often once a feature: what was recorded in this block is larger.
+                if recorded[j] <= begins:
+                    records.features[n_records] = indices[start + j]
+                    before = records.values[n_records]
+                    before[0], before[1], before[2] = mean[j], variance[j], recorded[j]
+                    n_records += 1
             for j in range(nnz):
                 waiting = shares_of_waiting(waited_until, recorded[j])
                 waited = moved_mean(mean[j], waiting[0], -mean[j])
@@ -164,6 +218,7 @@ def _sparse_loop():
                     i = indices[start + j]
                     values[i, 0], values[i, 1] = mean[j], variance[j]
                     values[i, 2] = weight_sum
+        records.n[0] = n_records
         moments.weight_sum[0] = weight_sum
 
     return compiled(scale_sparse)

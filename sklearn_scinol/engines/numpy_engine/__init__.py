@@ -4,12 +4,13 @@ from .combination import learn_combination
 from .learning import learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
-from .transforms import clip_rows, transform_rows, transform_targets
+from .transforms import clip_rows, first_values, transform_rows, transform_targets
 
 __all__ = [
     "LEARNS_AT_ONCE",
     "charge",
     "clip_rows",
+    "first_values",
     "learn_combination",
     "learn_rounds",
     "learn_rows",

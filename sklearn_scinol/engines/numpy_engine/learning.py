@@ -5,7 +5,7 @@ import numpy as np
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
 from ..protocol import DenseRows, RowWeights
-from .losses import charge
+from .losses import charge, norm
 from .transforms import transform_rows
 
 __all__ = ["derivatives", "learn_rows", "learn_team", "row_steps"]
@@ -18,6 +18,10 @@ TRANSFORMED_ROWS = 16
 def learn_rows(task, state, block, answers):
     # Exponentials that leave the range give 0 or infinity, which is what is meant.
     dense = isinstance(block.rows, DenseRows)
+    if dense and block.largest < np.inf:
+        heaviest = block.weights.relative.max(initial=1.0)
+        if not norm(block.rows.X) <= block.largest / heaviest:  # not so of NaN either
+            return False
     if block.moments is not None and not dense:
         rows = transform_rows(block.moments, block.rows, block.weights)
         block = block._replace(rows=rows)
@@ -29,6 +33,7 @@ def learn_rows(task, state, block, answers):
     )
     state.numbers[:] = loop.t, total
     state.weight_scale[:] = block.weights.after
+    return True
 
 
 def learn_team(tasks, states, block, answers):

@@ -11,9 +11,9 @@ from ...transforms.moments import (
     moved_variance,
     shares_of_waiting,
 )
-from ..protocol import CSRRows, DenseRows, TargetScale
+from ..protocol import CSRRows, DenseRows, TargetScale, of_values
 
-__all__ = ["clip_rows", "transform_rows", "transform_targets"]
+__all__ = ["clip_rows", "first_values", "transform_rows", "transform_targets"]
 
 
 def clip_rows(largest, rows, weights, ratio):
@@ -28,6 +28,14 @@ def clip_rows(largest, rows, weights, ratio):
             if learns:
                 largest[features] = larger(largest[features], np.abs(values[row]))
     return type(rows)(values, *rows[1:])
+
+
+def first_values(seen, rows, weights):
+    is_new = ~seen[rows.indices] & (rows.data != 0.0)
+    places = np.flatnonzero(is_new & of_values(rows, weights.given > 0.0))
+    features, first = np.unique(rows.indices[places], return_index=True)
+    seen[features] = True
+    return features, rows.data[places[first]]
 
 
 def transform_rows(moments, rows, weights):
