@@ -172,6 +172,8 @@ def test_not_finite(estimator, parameters, method, fitted, n_copies, engine):
             made = make(estimator, fitted, **parameters)
             words = "Input X contains"
             assert_refused(made, method, X, y, words, sample_weight=sample_weight)
+    X[0] = -X[row]  # both infinities, which have no sum
+    assert_refused(made, method, X, y, words)
 
 
 @all_estimators

@@ -633,6 +633,19 @@ def test_other_estimators_beside_ours():
     assert model.cumulative_loss_ <= best + model.regret_bound_
 
 
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("precisions", [("f4", "f8"), ("f8", "f4")])
+def test_precisions_in_turn(container, precisions):
+    """scikit-learn's linear models go on in the precision of their first rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)
+    model = HedgeClassifier([("sgd", SGDClassifier(loss="log_loss"))])
+    for precision, rows in zip(precisions, (slice(10), slice(10, 20)), strict=True):
+        chunk = container(X[rows].astype(precision))
+        model.partial_fit(chunk, y[rows], classes=[0, 1])
+        assert model.predict(chunk).shape == (10,)
+
+
 def test_sparse_rows_need_experts_that_take_them():
     assert get_tags(HedgeClassifier()).input_tags.sparse
     assert get_tags(HedgeClassifier([("a", ScInOLClassifier())])).input_tags.sparse

@@ -1065,6 +1065,7 @@ def test_bad_rows_change_nothing(case, container, engine):
     for rows, labels, words in (
         (holed, y[10:], "Input X contains NaN"),
         (np.full_like(holed, np.inf), y[10:], "Input X contains infinity"),
+        (np.inf * (-1.0) ** np.indices(holed.shape)[0], y[10:], "contains infinity"),
         (X[10:, :2], y[10:], "X has 2 features"),
         (X[10:], y[:10], "inconsistent numbers of samples"),
         (X[10:], unusable(case, y[10:]), "unseen labels|Input y contains NaN"),

@@ -94,7 +94,8 @@ class KernelMethods:
         chunk = super()._validate(X, *arguments, **keywords)
         if self._has_kernel and not sparse.issparse(chunk.X):
             name = type(self).__name__
-            assert_all_finite(chunk.X, estimator_name=name, input_name="X")
+            with np.errstate(all="ignore"):  # it adds up numbers
+                assert_all_finite(chunk.X, estimator_name=name, input_name="X")
         elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return chunk

@@ -101,7 +101,7 @@ class Expert:
             answer = self._read(answer)
             self.has_learned = True
         else:
-            answers = []
+            X, answers = _in_double(X), []
             for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
                 c = None if sample_weight is None else sample_weight[rows]
                 answers.append(self.answer(X[rows]))
@@ -126,7 +126,7 @@ class Expert:
             return self._read(self.estimator._answer_validated(X, self.method))
         if not self.has_learned:
             return self.meaning.ignorance(X.shape[0])
-        return self._read(getattr(self.estimator, self.method)(X))
+        return self._read(getattr(self.estimator, self.method)(_in_double(X)))
 
     @property
     def method(self):
@@ -210,6 +210,14 @@ def answer_transformed(experts, Z):
 def answer(experts, X):
     """What experts say of rows as they are."""
     return [expert.answer(X) for expert in experts]
+
+
+def _in_double(X):
+    """Rows in the precision that all experts take, chunk after chunk.
+
+    scikit-learn's linear models keep to that of their first rows, and fail with others.
+    """
+    return X.astype(np.float64, copy=False)
 
 
 def _codes(y):

@@ -1,11 +1,11 @@
 """Clipping of features at a multiple of their largest value so far."""
 
 import numpy as np
-from scipy import sparse
 
 from .._invariants import floats
 from .._portable import chosen, portable
 from ..engines.protocol import of_values
+from .entries import of_entries
 
 __all__ = ["FeatureLimits", "clipped"]
 
@@ -64,10 +64,9 @@ class FeatureLimits:
     def clip(self, X):
         """Rows as they are learned: an ndarray or a CSR array, without learning it."""
         with np.errstate(over="ignore"):
-            if not sparse.issparse(X):
-                return clipped(X, self.largest, self.ratio)
-            data = clipped(X.data, self.largest[X.indices], self.ratio)
-        return type(X)((data, X.indices, X.indptr), X.shape)
+            return of_entries(
+                lambda x, features: clipped(x, self.largest[features], self.ratio), X
+            )
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""

@@ -7,6 +7,7 @@ from .._invariants import floats
 from ..engines.protocol import Moments
 from . import moments
 from .clipping import FeatureLimits
+from .entries import of_entries
 from .ranges import LARGEST_VALUE, refuse_large
 from .units import LARGEST_IN_UNITS, FeatureUnits
 
@@ -212,10 +213,7 @@ class FeatureTransform:
     def _in_units(self, X):
         if self.units is None or self.units.are_one:
             return X
-        if not sparse.issparse(X):
-            return self.units.in_units(X.astype(np.float64, copy=False))
-        data = self.units.in_units(X.data.astype(np.float64, copy=False), X.indices)
-        return type(X)((data, X.indices, X.indptr), X.shape)
+        return of_entries(self.units.in_units, X.astype(np.float64, copy=False))
 
     def merge(self, other):
         """Take in the moments of other rows, as if they had all been learned here.
