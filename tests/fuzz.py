@@ -52,6 +52,10 @@ from test_invariances import assert_identical
 
 import sklearn_scinol
 from sklearn_scinol import config_context
+from sklearn_scinol.models import linear
+
+# Chunks are small: let those of two rows go the way of large ones.
+linear.MANY_ROWS, linear.MANY_ENTRIES = 2, 1
 
 PACKAGE = str(Path(sklearn_scinol.__file__).parent)
 VERDICTS = "crash", "exception", "state", "answer", "changed", "warning", "stuck"
