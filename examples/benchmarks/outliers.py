@@ -59,7 +59,7 @@ def ratios(learner, X, y):
 
 
 def main():
-    print("| data | learner | as it comes | `clip_ratio=2` | its cost without |")
+    print("| data | learner | no clipping | `clip_ratio=2` | the same, no outlier |")
     print("|---|---|---|---|---|")
     for name, load in DATA_SETS.items():
         X, y = load()
