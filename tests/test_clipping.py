@@ -106,13 +106,12 @@ def damage(learner, X, y, at, columns):
 @pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
 def test_an_outlier_does_no_damage(learner):
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(4000, 20))
+    X = rng.normal(size=(2000, 20))
     w = rng.normal(size=20)
     columns, score = np.abs(w).argsort()[-3:], X @ w
-    y = (score + 3.0 * rng.normal(size=4000) > 0).astype(int)
-    for at in 100, 1000:
-        assert damage(learner, X, y, at, columns) > 1.1
-        assert damage(lambda: learner(clip_ratio=2.0), X, y, at, columns) < 1.02
+    y = (score + 3.0 * rng.normal(size=2000) > 0).astype(int)
+    assert damage(learner, X, y, 100, columns) > 1.1
+    assert damage(lambda: learner(clip_ratio=2.0), X, y, 100, columns) < 1.02
 
 
 def test_a_feature_may_grow():

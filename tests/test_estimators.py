@@ -57,8 +57,8 @@ SLOW_TO_CONVERGE = {
     AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
     BaselineClassifier: BaselineClassifier(tol=0.05),
     BaselineRegressor: BaselineRegressor(max_iter=2000),
-    DFEGClassifier: DFEGClassifier(n_iter_no_change=1),
-    DFEGRegressor: DFEGRegressor(max_iter=60, tol=None),
+    DFEGClassifier: DFEGClassifier(n_iter_no_change=1, tol=0.05),
+    DFEGRegressor: DFEGRegressor(max_iter=30, tol=None),
 }
 
 OTHER_PARAMETERS = {
@@ -83,8 +83,8 @@ def with_checks(*estimators):
     *(SLOW_TO_CONVERGE.get(estimator, estimator()) for estimator in PUBLIC_ESTIMATORS),
     AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
     AdaFTRLRegressor(loss="squared_error", radius=100.0),
-    DFEGClassifier(loss="hinge", kernel="rbf", max_support=50, n_iter_no_change=1),
-    DFEGRegressor(kernel="precomputed", n_iter_no_change=10),
+    DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
+    DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
     ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
     ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
 )
@@ -675,7 +675,7 @@ def test_quantiles(regressor, quantile):
 )
 def test_average(estimator, algorithm, container, start, engine):
     """The mean of the models after each row, from row `start` on."""
-    X, y = (part[:30] for part in data(estimator))
+    X, y = (part[:20] for part in data(estimator))
     if not is_classifier(estimator()):
         y[0] = 0.0  # as predicted: there is nothing to learn, and nothing to divide by
     X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0

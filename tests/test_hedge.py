@@ -433,7 +433,6 @@ def test_copies_go_on(problem, engine, tmp_path):
     [
         (PROBLEMS[0], sparse.csr_array),
         (PROBLEMS[1], np.array),
-        (Problem("absolute_error", 2), sparse.csr_array),
     ],
     ids=str,
 )
@@ -451,10 +450,12 @@ def test_engines(problem, container):
 
 
 @of_each_kind
-@pytest.mark.parametrize("backend", ["threading", "loky"])
-@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
+@pytest.mark.parametrize(
+    ("backend", "engine"),
+    [("threading", "numba"), ("loky", "numpy")],
+    indirect=["engine"],
+)
 def test_parallel(problem, backend, engine):
-    """Compiled: other processes do not hear that loops should run as they stand."""
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]

@@ -219,7 +219,7 @@ def test_bound_before_the_first_trial(case):
 
 # Hostile streams.
 
-N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 25))
+N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 15))
 N_RANDOM = 20  # comparators
 KERNELS = ["rbf", "poly", "laplacian"]
 

@@ -278,7 +278,7 @@ def test_learner_is_told_the_derivative(case, engine):
     It is divided by the bound on it, or else by the target's deviation. The first
     target teaches its mean alone.
     """
-    X, y = case.data(25)
+    X, y = case.data(15)
     c = weights(len(y))
     estimator = make(case, LAYOUTS[1])
     charged = case.charged(estimator, X, y, sample_weight=c)[:, 0]
