@@ -147,7 +147,7 @@ class LinearModel(OnlineModel):
         engine = get_engine(get_config()["engine"])
         self.arrange(chunk.X)
         for rows in self.blocks(chunk.X, order):
-            answers = self._learn_at_once(engine, chunk, rows)
+            answers = self._learn_many(engine, chunk, rows)
             if answers is None:
                 # No name holds the block, of which there may be a copy, until the next.
                 answers = self.learn_block(engine, self.block(engine, chunk, rows))
@@ -173,7 +173,7 @@ class LinearModel(OnlineModel):
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
         return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
 
-    def _learn_at_once(self, engine, chunk, rows):
+    def _learn_many(self, engine, chunk, rows):
         """Learn many dense rows, which the engine looks at as it learns them.
 
         Returns None, and the model is as it was, if that does not pay, or if values are
