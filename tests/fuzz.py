@@ -53,6 +53,7 @@ from test_invariances import assert_identical
 import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.models import linear
+from sklearn_scinol.models.weights import LARGEST_WEIGHT
 
 # Chunks are small: let those of two rows go the way of large ones.
 linear.MANY_ROWS, linear.MANY_ENTRIES = 2, 1
@@ -266,9 +267,10 @@ def go_on(estimator, tell):
             tell(call)
             answer = make_call(estimator, call)
             tell(answer)
-            if isinstance(answer, Exception):
+            if not isinstance(answer, Exception):
+                check_answer(call, answer)
+            elif not may_diverge(estimator, answer):
                 raise Failed("stuck", f"{method}: {answer}")
-            check_answer(call, answer)
 
 
 def ordinary_rows(estimator, n=6):
@@ -289,6 +291,9 @@ def ordinary_rows(estimator, n=6):
 
 def could_learn(estimator, call):
     """Whether parameters are such that an estimator without a past learns the rows."""
+    of_classes = getattr(estimator, "_class_weight", None)  # those of its first rows
+    if of_classes is not None and of_classes.max() > LARGEST_WEIGHT:
+        return False
     keywords = {}
     if is_classifier(estimator):
         keywords["classes"] = np.unique(call.arguments["y"])
@@ -312,7 +317,8 @@ def may_diverge(estimator, error):
         one is None or not one.traits.stays_finite or hasattr(one, "kernel")
         for one in models
     )
-    return diverges and bool(re.search("under-/overflow|are too large", str(error)))
+    words = "under-/overflow|are too large|predictions are infinite"
+    return diverges and bool(re.search(words, str(error)))
 
 
 @contextmanager

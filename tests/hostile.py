@@ -612,7 +612,7 @@ def draw_weights(chance, n):
 # Parameters.
 
 #: Of what unit a parameter is, nobody knows.
-SCALES = [0.5, 1e-3, 1e3, 1e-30, 1e30, 1e-100, 1e100, 1e-300, 1e300]
+SCALES = [0.5, 1e-3, 1e3, 1e-10, 1e10, 1e-20, 1e20, 1e-300, 1e300]
 
 PARAMETERS = {
     "center": ["auto", True, False],

@@ -34,8 +34,8 @@ def rows(n, seed=0):
 
 
 def diverging(**parameters):
-    """Learns at a rate that only rows of 1e-100 can bear."""
-    defaults = {"learning_rate": 1e200, "fit_intercept": False, "center": False}
+    """Learns at a rate that only rows of 1e-10 can bear."""
+    defaults = {"learning_rate": 1e20, "fit_intercept": False, "center": False}
     return BaselineRegressor("sgd", loss="squared_error", **defaults | parameters)
 
 
@@ -57,7 +57,7 @@ def assert_go_on_alike(one, other, X, y):
 @amounts
 @pytest.mark.parametrize("average", [False, 3])
 def test_rows_too_large_for_the_rate(n_rows, container, average, engine):
-    tame = container(rows(20) * 1e-100), np.ones(20)
+    tame = container(rows(20) * 1e-10), np.full(20, 1e98)
     wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
     estimator = diverging(average=average).partial_fit(*tame)
     assert np.isfinite(estimator.coef_).all() and estimator.coef_.any()
@@ -91,12 +91,12 @@ def test_standardised_rows_and_targets(n_rows, engine):
 
 
 @containers
-@pytest.mark.parametrize("n_rows", [1, 300])
+@pytest.mark.parametrize("n_rows", [2, 300])
 def test_several_classes(n_rows, container, engine):
-    tame = container(rows(20) * 1e-100), np.arange(20) % 3
+    tame = container(rows(20) * 1e-10), np.arange(20) % 3
     wild = container(rows(n_rows, seed=1) * 1e95), np.arange(n_rows) % 3
     estimator = BaselineClassifier(
-        "sgd", loss="squared_hinge", learning_rate=1e200, fit_intercept=False
+        "sgd", loss="squared_hinge", learning_rate=1e20, fit_intercept=False
     )
     estimator.set_params(center=False).partial_fit(*tame, classes=[0, 1, 2])
     before = assert_unchanged_by(lambda e: e.partial_fit(*wild), estimator)
@@ -108,20 +108,20 @@ def test_several_classes(n_rows, container, engine):
 @containers
 @amounts
 def test_an_estimator_that_has_not_learned(n_rows, container, engine):
-    wild = container(rows(max(n_rows, 3), seed=1)), np.ones(max(n_rows, 3))
+    wild = container(rows(max(n_rows, 3), seed=1) * 1e95), np.ones(max(n_rows, 3))
     for fail in (
         lambda e: e.partial_fit(*wild),
         lambda e: e.fit(*wild),
         lambda e: e.partial_fit_predict(*wild),
     ):
-        estimator = diverging(learning_rate=1e308)
+        estimator = diverging()
         assert_unchanged_by(fail, estimator)
         assert vars(estimator) == estimator.get_params()
 
 
 @containers
 def test_fit_of_a_fitted_estimator(container, engine):
-    tame = container(rows(20) * 1e-100), np.ones(20)
+    tame = container(rows(20) * 1e-10), np.full(20, 1e98)
     wild = container(rows(5, seed=1) * 1e95), np.ones(5)
     for warm_start in False, True:
         parameters = {"warm_start": warm_start, "max_iter": 2, "tol": None}
@@ -134,7 +134,7 @@ def test_fit_of_a_fitted_estimator(container, engine):
 @amounts
 def test_mixtures(n_rows, container, engine):
     """With one expert that diverges, whatever the others had learned by then."""
-    tame = container(rows(20) * 1e-100), np.ones(20)
+    tame = container(rows(20) * 1e-10), np.full(20, 1e98)
     wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
     experts = [
         ("first", ScInOLRegressor(center=False)),

@@ -327,6 +327,8 @@ def small_data(estimator):
         ("size", None),
         ("radius", 0.0),
         ("radius", -1.0),
+        ("radius", 1e21),
+        ("size", 1.1e20),
         ("radius", "1"),
         ("algorithm", "scinol2"),
         ("loss", "squared_epsilon_insensitive"),

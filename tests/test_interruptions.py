@@ -197,6 +197,16 @@ def test_interrupted_between_scaling_and_learning(monkeypatch):
     assert_identical(learned(estimator), learned(before))
 
 
+def test_features_that_taught_nothing_stay_as_seen(engine):
+    """A call that is refused forgets no feature that calls before have seen."""
+    X, y = sparse.csr_array(np.eye(3) + 1.0), np.zeros(3)  # as predicted
+    model = AdaImplicitRegressor(scale=True).partial_fit(X, y)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
+        model.partial_fit(X, y, sample_weight=np.full(3, 1e-300))
+    assert_identical(vars(model), vars(before))
+
+
 class Failing(SGDRegressor):
     """An expert that fails at its third call."""
 

@@ -192,7 +192,7 @@ def test_values_times_weights_out_of_range(estimator, engine):
     X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
     X[5, 0], c = 1e60, np.ones(12)
     c[5] = 1e41
-    words = "times the weight of its row, it may be up to 1e\\+100"
+    words = "times the weight of its row over that of the first, it may be up to"
     assert_refused(copy.deepcopy(estimator), X, y, words, sample_weight=c)
 
 
@@ -202,6 +202,18 @@ def test_targets_out_of_range(estimator, target, engine):
     X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
     y[-1] = target
     assert_refused(copy.deepcopy(estimator), X, y, "Input y contains a value that is")
+
+
+@pytest.mark.parametrize("initial_wealth", [1e-300, 1e-10, 1e30, 1e100])
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_bound_with_any_wealth(algorithm, initial_wealth):
+    """Also for the model that is 0 everywhere."""
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.ones(20)
+    model = ScInOLRegressor(
+        algorithm=algorithm, initial_wealth=initial_wealth, center=False
+    ).partial_fit(X, y)
+    for coef in np.zeros(3), np.ones(3):
+        assert 0.0 <= model.cumulative_loss_ <= 20.0 + model.regret_bound(coef) < np.inf
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])

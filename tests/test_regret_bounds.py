@@ -265,6 +265,8 @@ class Hostile(NamedTuple):
         spread = rng.choice([0, 0, 3, widest / 2])
         sample_weight = 10.0 ** rng.uniform(-spread, spread, size=n)
         sample_weight[1:][rng.random(n - 1) < rng.choice([0.0, 0.2])] = 0.0
+        limit = 1e99 / np.maximum(sample_weight / sample_weight[0], 1.0)
+        X = X.clip(-limit[:, np.newaxis], limit[:, np.newaxis])
         return cls(
             X, np.full(n, sizes), sample_weight, rng.random() < 0.5, rng.choice(SIZES)
         )

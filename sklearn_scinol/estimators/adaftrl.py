@@ -1,11 +1,9 @@
 """Estimators of AdaFTRL, which follows the regularised leader in a ball."""
 
-from numbers import Real
-
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ..learners.adaftrl import TUNINGS, AdaFTRL
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["AdaFTRLClassifier", "AdaFTRLRegressor"]
@@ -15,7 +13,7 @@ class _AdaFTRL:
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
-        "radius": [Interval(Real, 0, None, closed="neither")],
+        "radius": [UNITS],
         "tuning": [StrOptions(set(TUNINGS))],
     }
 
@@ -49,7 +47,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
     radius : float, default=1.0
         Radius of the ball that the weights and the intercept of each output are in, in
-        units of the weights.
+        units of the weights, between 1e-20 and 1e20.
 
     tuning : {"koolen", "orabona_pal"}, default="koolen"
         How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
@@ -252,7 +250,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
 
     radius : float, default=1.0
         Radius of the ball that the weights and the intercept of each output are in, in
-        units of the weights.
+        units of the weights, between 1e-20 and 1e20.
 
     tuning : {"koolen", "orabona_pal"}, default="koolen"
         How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
@@ -280,7 +278,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target.
+        target, up to 1e20.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

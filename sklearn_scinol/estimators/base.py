@@ -26,7 +26,21 @@ from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 
-__all__ = ["DEFAULT_MAX_ITER", "DEFAULT_TOL", "OnlineEstimator"]
+__all__ = [
+    "DEFAULT_MAX_ITER",
+    "DEFAULT_TOL",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "UNITS",
+    "OnlineEstimator",
+]
+
+# What parameters may be: up to these, the squares of their products with each other and
+# with values of features are in the range of numbers.
+SMALLEST, LARGEST = 1e-20, 1e20
+UNITS = Interval(Real, SMALLEST, LARGEST, closed="both")
+POSITIVE = Interval(Real, 0, LARGEST, closed="right")
+NOT_NEGATIVE = Interval(Real, 0, LARGEST, closed="both")
 
 # Measured by examples/benchmarks/epochs.py on 24 real data sets. With this tolerance
 # `fit` stopped after 12 epochs (median; the most was 77), where the held-out loss was

@@ -4,14 +4,12 @@ They are here to compare with, under the same conditions: the same loops, losses
 centring, averaging and progressive validation. Only they are worth a grid search.
 """
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ..learners import BASELINES
 from ..learners.interface import configured, traits
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE, UNITS
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 
@@ -24,15 +22,16 @@ class _Baseline(KernelMethods):
     _own_constraints = {
         **KernelMethods._kernel_constraints,
         "algorithm": [StrOptions(set(BASELINES))],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "learning_rate": [POSITIVE],
         "normalizer": [StrOptions({"sum", "mean"})],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "radius": [UNITS, None],
     }
 
     @property
     def _bounds_regret(self):
-        learner = BASELINES.get(self.algorithm)
-        return learner is not None and traits(learner).bounds_regret
+        if not isinstance(self.algorithm, str) or self.algorithm not in BASELINES:
+            return False
+        return traits(BASELINES[self.algorithm]).bounds_regret
 
     def _make_learner(self, loss):
         name, learner = self.algorithm, BASELINES[self.algorithm]
@@ -101,7 +100,8 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     learning_rate : float, default=1.0
         The rate, which is :math:`\beta` where the list above has one. To be tuned: what
         is right depends on the scales of the features (except for "nag" and "sfmd"),
-        the loss and the number of rows. Algorithms without a rate ignore it.
+        the loss and the number of rows. Up to 1e20. Algorithms without a rate ignore
+        it.
 
     normalizer : {"sum", "mean"}, default="sum"
         What "nag" divides by: the sum over coordinates of the squares of features, each
@@ -399,7 +399,8 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     learning_rate : float, default=1.0
         The rate, which is :math:`\beta` where the list above has one. To be tuned: what
         is right depends on the scales of the features (except for "nag" and "sfmd"),
-        the loss and the number of rows. Algorithms without a rate ignore it.
+        the loss and the number of rows. Up to 1e20. Algorithms without a rate ignore
+        it.
 
     normalizer : {"sum", "mean"}, default="sum"
         What "nag" divides by: the sum over coordinates of the squares of features, each
@@ -467,7 +468,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target.
+        target, up to 1e20.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..learners import DFEG
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 
@@ -23,7 +23,7 @@ class _DFEG(KernelMethods):
     _own_constraints = {
         **KernelMethods._kernel_constraints,
         "a": [Interval(Real, 0.882, 1.109, closed="both")],
-        "delta": [Interval(Real, 0, None, closed="neither")],
+        "delta": [POSITIVE],
     }
 
     def _make_learner(self, loss):
@@ -55,8 +55,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         for which the theorem holds. The regret bound grows with it.
 
     delta : float, default=1.0
-        Sum of squares to start from, in units of squared features. Nothing to tune:
-        what it adds to the regret does not grow.
+        Sum of squares to start from, in units of squared features, up to 1e20. Nothing
+        to tune: what it adds to the regret does not grow.
 
     kernel : str or callable, default="linear"
         "linear", with weights of the features; or a kernel, with coefficients of rows:
@@ -334,8 +334,8 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         for which the theorem holds. The regret bound grows with it.
 
     delta : float, default=1.0
-        Sum of squares to start from, in units of squared features. Nothing to tune:
-        what it adds to the regret does not grow.
+        Sum of squares to start from, in units of squared features, up to 1e20. Nothing
+        to tune: what it adds to the regret does not grow.
 
     kernel : str or callable, default="linear"
         "linear", with weights of the features; or a kernel, with coefficients of rows:
@@ -386,7 +386,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target.
+        target, up to 1e20.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

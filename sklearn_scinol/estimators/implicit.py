@@ -1,12 +1,10 @@
 """Estimators of implicit updates: AdaImplicit and implicit online mirror descent."""
 
-from numbers import Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ..learners import ALGORITHMS
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
@@ -17,8 +15,8 @@ class _AdaImplicit:
 
     _own_constraints = {
         "algorithm": [StrOptions({"adaimplicit", "iomd"})],
-        "beta": [Interval(Real, 0, None, closed="neither")],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "beta": [UNITS],
+        "radius": [UNITS, None],
     }
 
     def _make_learner(self, loss):
@@ -61,9 +59,9 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         :math:`\sqrt t / \beta` at row :math:`t`.
 
     beta : float, default=1.0
-        Scale of the steps, in units of the weights; the best is about the distance to
-        the weights looked for. If in doubt, take it too large. The theorem asks for
-        :math:`\sqrt 2` times `radius`.
+        Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
+        about the distance to the weights looked for. If in doubt, take it too large.
+        The theorem asks for :math:`\sqrt 2` times `radius`.
 
     radius : float, default=None
         If given, weights and intercept stay in the ball of that Euclidean norm (with
@@ -288,9 +286,9 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         :math:`\sqrt t / \beta` at row :math:`t`.
 
     beta : float, default=1.0
-        Scale of the steps, in units of the weights; the best is about the distance to
-        the weights looked for. If in doubt, take it too large. The theorem asks for
-        :math:`\sqrt 2` times `radius`.
+        Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
+        about the distance to the weights looked for. If in doubt, take it too large.
+        The theorem asks for :math:`\sqrt 2` times `radius`.
 
     radius : float, default=None
         If given, weights and intercept of each output stay in the ball of that
@@ -318,7 +316,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target.
+        target, up to 1e20.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

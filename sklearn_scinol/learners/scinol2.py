@@ -81,7 +81,7 @@ class ScInOL2(NamedTuple):
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * S_hat
         growth = 2 * np.log(S_hat / larger(first, TINY))
-        logarithm = np.log(3 * larger(a, TINY) / self.initial_wealth) + growth
+        logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
 
     def invariants(self, s, shared, t):

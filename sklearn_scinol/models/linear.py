@@ -1,7 +1,6 @@
 """A linear model under an online learner: its state, and what can be read from it."""
 
 from copy import deepcopy
-from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -200,9 +199,9 @@ class LinearModel(OnlineModel):
         weights = chunk.weights(self.weight_scale, rows)
         largest = np.inf if checks else self.features.largest
         if checks and self.learns_sparse(chunk.X):
-            # Others may have looked at the whole chunk before.
+            # The whole chunk is looked at once, others may have done that before.
             heaviest = weights.relative.max(initial=1.0)
-            checks = not chunk.largest * heaviest <= self.features.largest
+            checks = not chunk.largest <= self.features.largest / heaviest
         of_block = self.rows(chunk.X, rows)
         of_block, outgrown = self.features.enter(engine, of_block, weights, checks)
         self.forget(outgrown)
@@ -315,7 +314,7 @@ class LinearModel(OnlineModel):
 
     def way_to_whole_rows(self, chunk):
         if self._learns_whole_rows(chunk):
-            return partial(self._forget_units, chunk.X.indices)
+            return self._way_to_learned_units(chunk.X)
         return self.way_back(chunk.X)
 
     def _learns_whole_rows(self, chunk):
@@ -340,11 +339,20 @@ class LinearModel(OnlineModel):
                 return False
         return self.stays_finite(largest)
 
-    def _forget_units(self, columns):
-        """Take features as not seen from which nothing was learned."""
-        if self.features.units is not None:
-            unlearned = self.fields[:, :, columns] == self._initial_fields()
-            self.features.units.forget(columns[unlearned.all(axis=(0, 1))])
+    def _way_to_learned_units(self, X):
+        """How to take features as not seen that are new, if nothing was learned."""
+        units = self.features.units
+        if units is None:
+            return lambda: None
+        few = X.nnz < self.n_features
+        columns = X.indices if few else np.arange(self.n_features)
+        new = columns[~units.seen[columns]]
+
+        def restore():
+            unlearned = self.fields[:, :, new] == self._initial_fields()
+            units.forget(new[unlearned.all(axis=(0, 1))])
+
+        return restore
 
     # Predictions.
 

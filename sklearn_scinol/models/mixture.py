@@ -165,7 +165,7 @@ class MixtureModel(Model):
         weights = np.empty((len(self.hedges), n_learned + 1, len(self.experts)))
         for k, hedge in enumerate(self.hedges):
             rounds = np.stack([self.meaning.of_hedge(k, one) for one in losses], axis=1)
-            with np.errstate(over="ignore"):  # see `is_finite`
+            with np.errstate(all="ignore"):  # see `is_finite`
                 rounds *= c[:, np.newaxis]
             if n_learned < n:
                 rounds = rounds[c > 0.0]

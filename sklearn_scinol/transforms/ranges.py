@@ -6,7 +6,8 @@ from ..engines.protocol import of_values
 
 __all__ = ["LARGEST_VALUE", "OutOfRange", "refuse_large", "too_large"]
 
-#: Values may be up to this, times the weight of their row if that is above 1.
+#: Values may be up to this, times the weight of their row over that of the first row,
+#: if that quotient is above 1.
 LARGEST_VALUE = 1e100
 
 
@@ -29,8 +30,8 @@ def refuse_large(engine, rows, weights):
     """
     if too_large(engine, rows, weights, LARGEST_VALUE) is not None:
         raise OutOfRange(
-            "Input X contains a value that is too large: times the weight of its row, "
-            f"it may be up to {LARGEST_VALUE:g}."
+            "Input X contains a value that is too large: times the weight of its row "
+            f"over that of the first, it may be up to {LARGEST_VALUE:g}."
         )
 
 
