@@ -325,6 +325,13 @@ MUTATIONS = [
         "sample_weights coefficients",
     ),
     Mutation(
+        "the loop lets any value in",
+        "engines/numba_engine/parts.py",
+        "return squares * max(c * c, 1.0) <= largest * largest",
+        "return True",
+        "stages looked_at",
+    ),
+    Mutation(
         "features that outgrow their unit remember what they were",
         "models/linear.py",
         "        self.forget(outgrown)\n",
@@ -336,7 +343,7 @@ MUTATIONS = [
         "transforms/units.py",
         "ORDINARY_EXPONENT = 200",
         "ORDINARY_EXPONENT = 600",
-        "range scale",
+        "range powers_of_two",
     ),
     Mutation(
         "a mixture keeps the weights of what was not learned",
