@@ -19,6 +19,7 @@ from sklearn.metrics import log_loss
 
 from sklearn_scinol import ScInOLClassifier, config_context
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.estimators.base import OVERFLOW
 
 PAPERS = Path(__file__).parents[1] / "examples" / "papers"
 AUTHORS = (
@@ -459,11 +460,19 @@ def small(figure2, monkeypatch):
     """Fewer methods, of which one has a rate that overflows."""
     methods = [
         *few_methods(figure2),
-        figure2.Method("SGD", "sgd", (1e-3, 1e308)),
+        figure2.Method("SGD", "sgd", (1e-3, 1e20)),
         figure2.Method("CoCoB", "cocob"),
         figure2.Method("Alg1-K17", "k17"),
     ]
     monkeypatch.setattr(figure2, "METHODS", methods)
+    learn = BaselineClassifier.partial_fit
+
+    def learn_or_overflow(estimator, *arguments, **keywords):
+        if estimator.learning_rate == 1e20:
+            raise ValueError(OVERFLOW)
+        return learn(estimator, *arguments, **keywords)
+
+    monkeypatch.setattr(BaselineClassifier, "partial_fit", learn_or_overflow)
 
 
 @pytest.mark.usefixtures("small")
@@ -507,7 +516,7 @@ def test_figure2(figure2, call, folder, tmp_path, monkeypatch):
 
     # A rate that overflows is infinitely bad, and not the one that is shown.
     sgd = {row["rate"]: row for row in rows if row["method"] == "SGD"}
-    assert (sgd["1e+308"]["loss"], sgd["1e+308"]["shown"]) == ("inf", "False")
+    assert (sgd["1e+20"]["loss"], sgd["1e+20"]["shown"]) == ("inf", "False")
     assert sgd["0.001"]["shown"] == "True"
     assert re.search(r"^SGD +0\.001 +[\d.]+ +[\d.]+ +[\d.]+$", out, re.M)
     assert "of 2 data sets" in out

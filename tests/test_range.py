@@ -205,6 +205,16 @@ def test_targets_out_of_range(estimator, target, engine):
     assert_refused(copy.deepcopy(estimator), X, y, "Input y contains a value that is")
 
 
+def test_bends_of_the_huber_loss():
+    """Rows are multiplied by the largest slope, unless targets are standardised."""
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
+    model = ScInOLRegressor(loss="huber", epsilon=1.1e20)
+    assert_refused(model, X, y, "must be <= 1e\\+20 unless the target is standardised")
+    model.set_params(standardize_target=True).partial_fit(X, y)._check_state()
+    tube = ScInOLRegressor(loss="epsilon_insensitive", epsilon=1e100)
+    tube.partial_fit(X, y)._check_state()
+
+
 @pytest.mark.parametrize("initial_wealth", [1e-300, 1e-10, 1e30, 1e100])
 @pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
 def test_bound_with_any_wealth(algorithm, initial_wealth):

@@ -29,7 +29,7 @@ from .callbacks import CallbackSupportMixin, with_callbacks
 __all__ = [
     "DEFAULT_MAX_ITER",
     "DEFAULT_TOL",
-    "NOT_NEGATIVE",
+    "LARGEST",
     "POSITIVE",
     "UNITS",
     "OnlineEstimator",
@@ -40,7 +40,6 @@ __all__ = [
 SMALLEST, LARGEST = 1e-20, 1e20
 UNITS = Interval(Real, SMALLEST, LARGEST, closed="both")
 POSITIVE = Interval(Real, 0, LARGEST, closed="right")
-NOT_NEGATIVE = Interval(Real, 0, LARGEST, closed="both")
 
 # Measured by examples/benchmarks/epochs.py on 24 real data sets. With this tolerance
 # `fit` stopped after 12 epochs (median; the most was 77), where the held-out loss was

@@ -386,7 +386,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e20.
+        target, up to 1e100; of "huber" up to 1e20.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

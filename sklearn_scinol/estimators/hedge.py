@@ -489,7 +489,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e20.
+        target, up to 1e100.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.

@@ -14,6 +14,7 @@ from ..learners.interface import traits
 from ..models.linear import LinearModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
+from .base import LARGEST
 from .classifier import OnlineClassifier
 from .regressor import OnlineRegressor
 
@@ -106,6 +107,12 @@ class _Linear:
 
     def _start(self, X):
         loss = self._make_loss()
+        keeps_unit = not getattr(self, "standardize_target", False)
+        if keeps_unit and LARGEST < loss.lipschitz < np.inf:
+            raise ValueError(
+                f"epsilon == {self.epsilon:g} with loss={self.loss!r}, must be <= "
+                f"{LARGEST:g} unless the target is standardised."
+            )
         self._model = self._make_model(
             X,
             self._make_learner(loss),

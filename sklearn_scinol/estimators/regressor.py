@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import REGRESSION
-from .base import NOT_NEGATIVE, OnlineEstimator
+from .base import OnlineEstimator
 
 __all__ = ["OnlineRegressor"]
 
@@ -22,7 +22,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
-        "epsilon": [NOT_NEGATIVE],
+        "epsilon": [Interval(Real, 0, LARGEST_TARGET, closed="both")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
     }
     _target_checks = {"multi_output": True, "y_numeric": True}
