@@ -314,7 +314,10 @@ def may_diverge(estimator, error):
     experts = [expert.estimator for expert in getattr(model, "experts", [])]
     models = [getattr(one, "_model", None) for one in experts or [estimator]]
     diverges = any(
-        one is None or not one.traits.stays_finite or hasattr(one, "kernel")
+        one is None
+        or not one.traits.stays_finite
+        or np.isinf(one.loss.lipschitz)  # finite on values up to 1e30 only
+        or hasattr(one, "kernel")
         for one in models
     )
     words = "under-/overflow|are too large|predictions are infinite"
