@@ -452,10 +452,11 @@ def test_engines(problem, container):
 @of_each_kind
 @pytest.mark.parametrize(
     ("backend", "engine"),
-    [("threading", "numba"), ("loky", "numpy")],
+    [("threading", "numba"), ("loky", "numba")],
     indirect=["engine"],
 )
 def test_parallel(problem, backend, engine):
+    """Compiled: other processes do not hear that loops should run as they stand."""
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]

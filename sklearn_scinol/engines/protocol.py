@@ -53,6 +53,11 @@ class RowWeights(NamedTuple):
     relative: np.ndarray  # (n,), to the stream's first; positive for all rows
     after: np.ndarray  # (2,), what their scale knows once they are learned
 
+    @property
+    def heaviest(self):
+        """The largest relative weight, or 1 if all are smaller."""
+        return self.relative.max(initial=1.0)
+
 
 class TargetScale(NamedTuple):
     """How a standardised target is predicted: one entry a row and output."""

@@ -5,7 +5,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from .._invariants import floats
 from ..config import get_config
@@ -50,10 +49,9 @@ class Chunk:
 
     @cached_property
     def largest(self):
-        """No less than the largest absolute value of features and targets."""
+        """No less than the largest absolute value of sparse rows and their targets."""
         engine = get_engine(get_config()["engine"])
-        values = self.X.data if sparse.issparse(self.X) else self.X
-        norm = engine.norm(np.require(values, np.float64))
+        norm = engine.norm(np.require(self.X.data, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
 
     def weights(self, scale, rows):

@@ -200,8 +200,7 @@ class LinearModel(OnlineModel):
         largest = np.inf if checks else self.features.largest
         if checks and self.learns_sparse(chunk.X):
             # The whole chunk is looked at once, others may have done that before.
-            heaviest = weights.relative.max(initial=1.0)
-            checks = not chunk.largest <= self.features.largest / heaviest
+            checks = not chunk.largest <= self.features.largest / weights.heaviest
         of_block = self.rows(chunk.X, rows)
         of_block, outgrown = self.features.enter(engine, of_block, weights, checks)
         self.forget(outgrown)

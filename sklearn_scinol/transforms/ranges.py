@@ -43,9 +43,10 @@ def too_large(engine, rows, weights, largest):
     mask : ndarray of bool or None
         Of the shape of the values; None if there are none such.
     """
-    values, c = rows[0], np.maximum(weights.relative, 1.0)
-    if engine.norm(values) <= largest / c.max(initial=1.0):  # false of NaN
+    values = rows[0]
+    if engine.norm(values) <= largest / weights.heaviest:  # false of NaN
         return None
+    c = np.maximum(weights.relative, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         mask = ~(np.abs(values) * of_values(rows, c) <= largest)
     return mask if mask.any() else None

@@ -19,8 +19,8 @@ def learn_rows(task, state, block, answers):
     # Exponentials that leave the range give 0 or infinity, which is what is meant.
     dense = isinstance(block.rows, DenseRows)
     if dense and block.largest < np.inf:
-        heaviest = block.weights.relative.max(initial=1.0)
-        if not norm(block.rows.X) <= block.largest / heaviest:  # not so of NaN either
+        largest = block.largest / block.weights.heaviest
+        if not norm(block.rows.X) <= largest:  # not so of NaN either
             return False
     if block.moments is not None and not dense:
         rows = transform_rows(block.moments, block.rows, block.weights)
