@@ -103,7 +103,7 @@ def judge(case, tell=lambda *_: None):
                 continue
             check_state(estimator)
             check_answer(call, outcome)
-        go_on(estimator, tell)
+        go_on(estimator, tell, any(beyond_tame(call) for call in case.calls))
 
 
 def make_call(estimator, call):
@@ -246,7 +246,24 @@ def number_of_rows(X):
     return X.shape[0] if len(getattr(X, "shape", ())) == 2 else None
 
 
-def go_on(estimator, tell):
+def beyond_tame(call):
+    """Whether values or weights are such that an unbounded loss may overflow."""
+    for name in ("X", "y", "sample_weight"):
+        value = call.arguments.get(name)
+        if sparse.issparse(value):
+            value = (value.tocsr() if value.format in ("dok", "lil") else value).data
+        try:
+            values = np.asarray(value)
+        except ValueError:  # a ragged list
+            continue
+        if values.dtype.kind == "f":
+            sizes = np.abs(values)
+            if sizes.max(initial=0, where=np.isfinite(sizes)) > linear.LARGEST_TAME:
+                return True
+    return False
+
+
+def go_on(estimator, tell, wild):
     """Learn ordinary rows, and predict them."""
     X, y = ordinary_rows(estimator)
     keywords = {}
@@ -257,7 +274,7 @@ def go_on(estimator, tell):
     outcome = make_call(estimator, call)
     tell(outcome)
     if isinstance(outcome, Exception):
-        if could_learn(estimator, call) and not may_diverge(estimator, outcome):
+        if could_learn(estimator, call) and not may_diverge(estimator, outcome, wild):
             raise Failed("stuck", f"{type(outcome).__name__}: {outcome}")
         return
     check_state(estimator)
@@ -269,7 +286,7 @@ def go_on(estimator, tell):
             tell(answer)
             if not isinstance(answer, Exception):
                 check_answer(call, answer)
-            elif not may_diverge(estimator, answer):
+            elif not may_diverge(estimator, answer, wild):
                 raise Failed("stuck", f"{method}: {answer}")
 
 
@@ -308,15 +325,18 @@ def could_learn(estimator, call):
     return True
 
 
-def may_diverge(estimator, error):
-    """Whether an algorithm or a kernel that may has led to infinity, and says so."""
+def may_diverge(estimator, error, wild):
+    """Whether an algorithm or a kernel that may has led to infinity, and says so.
+
+    Unbounded losses may after values beyond those that all learners stay finite on.
+    """
     model = getattr(estimator, "_model", None)
     experts = [expert.estimator for expert in getattr(model, "experts", [])]
     models = [getattr(one, "_model", None) for one in experts or [estimator]]
     diverges = any(
         one is None
         or not one.traits.stays_finite
-        or np.isinf(one.loss.lipschitz)  # finite on values up to 1e30 only
+        or (wild and np.isinf(one.loss.lipschitz))
         or hasattr(one, "kernel")
         for one in models
     )
