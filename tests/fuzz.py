@@ -257,7 +257,8 @@ def beyond_tame(call):
         except ValueError:  # a ragged list
             continue
         if values.dtype.kind == "f":
-            sizes = np.abs(values)
+            with np.errstate(over="ignore"):
+                sizes = np.abs(values.astype(np.float64))
             if sizes.max(initial=0, where=np.isfinite(sizes)) > linear.LARGEST_TAME:
                 return True
     return False
