@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from registry import compiled
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import (
@@ -445,16 +446,13 @@ def test_engines(problem, container):
             mixture = problem.make()
             charged = problem.charged(mixture, X, problem.y, sample_weight=c)
             answers[engine] = charged, mixture.weights_, problem.decision(mixture, X)
-    for in_numpy, compiled in zip(*answers.values(), strict=True):
-        assert_close(compiled, in_numpy, 1e-10)
+    for in_numpy, in_numba in zip(*answers.values(), strict=True):
+        assert_close(in_numba, in_numpy, 1e-10)
 
 
 @of_each_kind
-@pytest.mark.parametrize(
-    ("backend", "engine"),
-    [("threading", "numba"), ("loky", "numba")],
-    indirect=["engine"],
-)
+@compiled
+@pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_parallel(problem, backend, engine):
     """Compiled: other processes do not hear that loops should run as they stand."""
     X, y = problem.X, problem.y
