@@ -7,26 +7,35 @@ few that do not, or that are slow on a scalar, have a stand-in here.
 Functions of scalars alone may branch and loop: NumPy runs them as they are.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 __all__ = [
+    "BLOCK",
     "EXACT",
     "LARGEST_WEALTH",
     "PORTABLE",
     "SMALLEST_SCALE",
     "TINY",
     "chosen",
+    "clip_into",
     "exact",
     "exp",
     "expm1",
+    "inner",
     "larger",
     "log1p",
     "log_sum_exp",
+    "move_and_multiply",
     "norm",
+    "padded",
     "portable",
     "smaller",
     "softmax",
     "squared_scale",
+    "trace",
+    "triangle",
 ]
 
 #: Sums of squares start here instead of at 0, so that a coordinate that was never seen
@@ -39,6 +48,9 @@ SMALLEST_SCALE = 1e-150
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
 #: square of it, and its sum over any number of features, is finite.
 LARGEST_WEALTH = 1e150
+
+#: Rows and columns of the blocks that symmetric matrices are stored by.
+BLOCK = 4
 
 #: Between these, a sum of squares has lost nothing to the ends of the range.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
@@ -101,6 +113,80 @@ def log_sum_exp(p):
     """Logarithm of the sum of the exponentials of a row of numbers."""
     largest = np.maximum.reduce(p)
     return largest + np.log(np.add.reduce(np.exp(p - largest)))
+
+
+# Of vectors, which these change in place where they return nothing.
+
+
+def inner(a, b):
+    """Inner product."""
+    return np.add.reduce(a * b)
+
+
+def clip_into(a, largest, out):
+    """Let `out` begin with the entries of `a`, clipped at plus and minus a number."""
+    np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])
+
+
+# Of symmetric matrices. What is stored of one is its lower triangle, by blocks of four
+# rows and columns: four rows at a time, one row after the other, each up to the end of
+# the block on the diagonal. Vectors that go with one end with zeros, if need be, so
+# that their length is a multiple of four as well.
+
+
+def padded(n):
+    """Length of vectors that go with a symmetric matrix of `n` rows."""
+    return -(-n // BLOCK) * BLOCK
+
+
+@lru_cache(maxsize=4)
+def triangle(n):
+    """Where the entries of a symmetric matrix of `n` rows are stored.
+
+    Returns
+    -------
+    rows, columns : ndarray of shape (n_stored,)
+        Of the entries that are stored.
+    places : ndarray of shape (n, n)
+        Of the entries of the matrix.
+    """
+    starts = np.arange(0, padded(n), BLOCK)
+    stored = [
+        np.mgrid[start : start + BLOCK, : start + BLOCK].reshape(2, -1)
+        for start in starts
+    ]
+    rows, columns = np.concatenate(stored, axis=1)
+    places = np.empty((padded(n), padded(n)), dtype=np.intp)
+    places[columns, rows] = places[rows, columns] = np.arange(rows.size)
+    return rows, columns, places[:n, :n]
+
+
+def trace(P, n):
+    """Sum of the diagonal of a matrix of `n` rows."""
+    return np.add.reduce(P[np.diagonal(triangle(n)[2])])
+
+
+def move_and_multiply(w, P, v, g, root, growth, x, u):
+    """Change `w` and `P` by a vector, and let `u` be ``P x``, in one pass.
+
+    Before `u`, `w` becomes ``w + g v`` and `P` becomes ``growth (P - root^2 v v')``,
+    with nothing negative on its diagonal by rounding.
+
+    Returns
+    -------
+    p, q : float
+        Inner products of `x` with `w` and with `u`.
+    """
+    n = x.size
+    rows, columns, places = triangle(n)
+    diagonal = np.diagonal(places)
+    w += g * v
+    scaled = root * v
+    P -= scaled[rows] * scaled[columns]
+    P[diagonal] = np.maximum(P[diagonal], 0.0)
+    P *= growth
+    np.einsum("ij,j->i", P[places], x, out=u)
+    return inner(w, x), inner(u, x)
 
 
 @exact

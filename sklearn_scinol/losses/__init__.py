@@ -9,9 +9,11 @@ A *joint* loss couples the outputs: `y` is then the index of a class, the last a
 which puts the derivatives of one row into an array.
 
 `conjugate` is the convex conjugate :math:`\\sup_p a p - \\ell(p)`, infinite where no
-tangent has the slope `a`; of a joint loss `a` has an axis of classes. `curvature` is
-the second derivative, of losses of one output that are not `piecewise_linear`. They run
-on arrays only.
+tangent has the slope `a`; of a joint loss `a` has an axis of classes. It runs on arrays
+only. `curvature` is the second derivative, of losses of one output that are not
+`piecewise_linear`. `stiffness` is the same for scalars, with the first derivative as an
+argument; but where the loss is straight, it is that of the parabola with the same slope
+and the same minimum.
 
 `lipschitz` is the largest slope, infinity where there is none.
 
@@ -23,6 +25,11 @@ the loss next to `p`, and `proximal`, the way `u` that minimises
 is, for :math:`0 < s \\le` :data:`LARGEST_STEP`. Neither number is computed as a
 difference, of which nothing would be left where it is small. `piecewise_linear` losses
 have one slope on each side of the minimiser.
+
+A joint loss has them for one row. `row_proximal` puts into `g` the derivatives at the
+minimum of :math:`\\ell(p') + \\sum_k (p'_k - p_k)^2 / (2 s_k)`, at which
+:math:`p' = p - s g`; `row_curvature` puts the second derivatives with respect to each
+:math:`p_k` into an array.
 
 To add one, write its class in `classification.py` or `regression.py` and name it in
 :data:`CLASSIFICATION` or :data:`REGRESSION`; a parameter of the loss is a parameter of

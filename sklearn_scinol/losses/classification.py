@@ -3,15 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, logsumexp, xlogy
+from scipy.special import log_expit, log_softmax, logsumexp, xlogy
 
-from .._portable import exp, log1p, log_sum_exp, smaller, softmax
+from .._portable import exp, larger, log1p, log_sum_exp, smaller, softmax
 from .steps import (
     MOST_ITERATIONS,
     halley,
     linear_step,
     long_logistic_step,
     quadratic_step,
+    safe_length,
 )
 
 __all__ = ["CrossEntropy", "Hinge", "Logistic", "SquaredHinge"]
@@ -31,7 +32,11 @@ class Logistic(NamedTuple):
         return -y / (1.0 + np.exp(y * p))
 
     def curvature(self, y, p):
-        return expit(p) * expit(-p)
+        odds = exp(-np.abs(p))
+        return odds / (1.0 + odds) ** 2
+
+    def stiffness(self, y, p, slope):
+        return np.abs(slope) * (1.0 - np.abs(slope))
 
     def conjugate(self, y, a):
         share = -y * a
@@ -94,6 +99,36 @@ class CrossEntropy(NamedTuple):
         softmax(p, g)
         g[y] -= 1.0
 
+    def row_proximal(self, y, p, s, g):
+        # Newton's method for g = softmax(p - s g) - e_y, with e_y the unit vector.
+        z, q, way = np.empty_like(p), np.empty_like(p), np.empty_like(p)
+        g[:] = 0.0
+        for _ in range(MOST_ITERATIONS):
+            for k in range(p.size):
+                z[k] = p[k] - s[k] * g[k]
+            softmax(z, q)
+            slope = share = 0.0
+            for k in range(p.size):
+                way[k] = q[k] - (k == y) - g[k]  # what the equation lacks
+                stiffness = 1.0 + s[k] * q[k]
+                slope += s[k] * q[k] * way[k] / stiffness
+                share += q[k] / stiffness
+            lowest, highest = np.inf, -np.inf
+            for k in range(p.size):
+                way[k] = (way[k] + q[k] * (slope / share)) / (1.0 + s[k] * q[k])
+                lowest = smaller(lowest, s[k] * way[k])
+                highest = larger(highest, s[k] * way[k])
+            length = safe_length(y, p, s, g, way, highest - lowest, z, q)
+            for k in range(p.size):
+                g[k] += length * way[k]
+            if highest - lowest <= 1e-9:  # the next step would be its square
+                break
+
+    def row_curvature(self, y, p, h):
+        softmax(p, h)
+        for k in range(p.size):
+            h[k] *= 1.0 - h[k]
+
     def conjugate(self, y, a):
         share = a + (np.asarray(y)[..., np.newaxis] == np.arange(a.shape[-1]))
         with np.errstate(invalid="ignore"):
@@ -148,6 +183,9 @@ class SquaredHinge(NamedTuple):
         return -y * np.maximum(1.0 - y * p, 0.0)
 
     def curvature(self, y, p):
+        return 1.0 * (y * p < 1.0)
+
+    def stiffness(self, y, p, slope):
         return 1.0 * (y * p < 1.0)
 
     def conjugate(self, y, a):

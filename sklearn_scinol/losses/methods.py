@@ -5,8 +5,11 @@ __all__ = [
     "gradient",
     "minimiser",
     "proximal",
+    "row_curvature",
     "row_gradient",
+    "row_proximal",
     "row_value",
+    "stiffness",
     "value",
 ]
 
@@ -42,3 +45,18 @@ def minimiser(loss, y, p):
 def proximal(loss, y, p, s):
     """Way to the minimum of the loss plus the squared way over ``2 s``; decrease."""
     return loss.proximal(y, p, s)
+
+
+def stiffness(loss, y, p, slope):
+    """Second derivative where the first one is `slope`, or what stands for it."""
+    return loss.stiffness(y, p, slope)
+
+
+def row_proximal(loss, y, p, s, g):
+    """Put the derivatives of a joint loss after an implicit step into `g`."""
+    loss.row_proximal(y, p, s, g)
+
+
+def row_curvature(loss, y, p, h):
+    """Put the second derivatives of a joint loss, each with its own p, into `h`."""
+    loss.row_curvature(y, p, h)

@@ -54,7 +54,10 @@ class SquaredError(NamedTuple):
         return p - y
 
     def curvature(self, y, p):
-        return np.ones_like(p - y)
+        return 1.0 * (np.abs(p - y) >= 0.0)
+
+    def stiffness(self, y, p, slope):
+        return 1.0
 
     def conjugate(self, y, a):
         return 0.5 * a**2 + a * y
@@ -88,6 +91,9 @@ class Huber(NamedTuple):
 
     def curvature(self, y, p):
         return 1.0 * (np.abs(p - y) < self.epsilon)
+
+    def stiffness(self, y, p, slope):
+        return self.epsilon / larger(np.abs(p - y), self.epsilon)
 
     def conjugate(self, y, a):
         return np.where(np.abs(a) <= self.epsilon, 0.5 * a**2 + a * y, np.inf)

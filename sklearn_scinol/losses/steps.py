@@ -2,9 +2,15 @@
 
 import numpy as np
 
-from .._portable import larger, portable, smaller
+from .._portable import larger, portable, smaller, softmax
 
-__all__ = ["halley", "linear_step", "long_logistic_step", "quadratic_step"]
+__all__ = [
+    "halley",
+    "linear_step",
+    "long_logistic_step",
+    "quadratic_step",
+    "safe_length",
+]
 
 MOST_ITERATIONS = 100
 
@@ -64,3 +70,29 @@ def long_logistic_step(m, s, high):
     else:
         fall = np.log1p(np.exp(-m)) - np.log1p(np.exp(-m - u))
     return u, fall - 0.5 * u * derivative
+
+
+@portable
+def safe_length(y, p, s, g, way, d, z, q):
+    """How much of a Newton step for ``g = softmax(p - s g) - e_y`` leads down.
+
+    The step moves two predictions apart by at most `d`. The third derivative of the
+    logarithm of a sum of exponentials is at most `d` times the second, so that a share
+    ``log(1 + d) / d`` always does (Sun and Tran-Dinh, 2019). Where the loss
+    is nearly a line much more does, and is tried. `z` and `q` are overwritten.
+    """
+    if d < 1e-4:
+        return 1.0
+    safe, length = np.log1p(d) / d, 1.0
+    while d > 1.0 and length > safe:
+        for k in range(p.size):
+            z[k] = p[k] - s[k] * (g[k] + length * way[k])
+        softmax(z, q)
+        ascent = 0.0
+        for k in range(p.size):
+            lack = q[k] - (k == y) - (g[k] + length * way[k])
+            ascent -= s[k] * way[k] * lack
+        if ascent <= 0.0:
+            return length
+        length *= 0.5
+    return safe

@@ -23,6 +23,7 @@ from ... import _portable, learners, losses, transforms
 from ...losses import methods
 from . import exponentials
 from .keeping import Cache
+from .matrices import overload_vectors
 
 __all__ = [
     "STRICT",
@@ -113,6 +114,8 @@ def _log_sum_exp(p):
     return log_sum_exp
 
 
+overload_vectors(INLINE)
+
 jitable = register_jitable(**OPTIONS)
 inlined = register_jitable(**INLINE)
 exact = register_jitable(**INLINE_STRICTLY)
@@ -164,6 +167,10 @@ def _no_fold(self, s, i, scale):
     pass
 
 
+def _no_stiffness(self, y, p, slope):
+    return 0.0
+
+
 def _own(self, name, default=None):
     return getattr(self.instance_class, name, default)
 
@@ -172,6 +179,13 @@ _method("weight")(lambda self, s, i, x, t: _own(self, "weight", _of_coordinate))
 _method("update")(lambda self, s, i, x, g, w, t: _own(self, "update", _no_update))
 _method("score")(lambda self, s, k, x, t: _own(self, "score", _of_vector))
 _method("learn")(lambda self, s, k, x, g, t: _own(self, "learn", _no_learning))
+_method("charged")(lambda self, s, k, p, c: _own(self, "charged"))
+_method("moderated")(lambda self, p, q, c: _own(self, "moderated"))
+_method("learn_implicitly")(
+    lambda self, s, k, loss, y, c, scale, p: _own(self, "learn_implicitly")
+)
+_method("learn_jointly")(lambda self, s, loss, y, c, p: _own(self, "learn_jointly"))
+_method("settle")(lambda self, s: _own(self, "settle"))
 _method("square")(lambda self, s, i, x: _own(self, "square", _square))
 _method("factor")(lambda self, shared, k, q, t: _own(self, "factor"))
 _method("row_step")(lambda self, shared, k, g, dot, q, t: _own(self, "row_step"))
@@ -188,6 +202,15 @@ _function(methods.row_gradient)(lambda loss, y, p, g: loss.instance_class.row_gr
 _function(methods.gradient)(lambda loss, y, p: loss.instance_class.gradient)
 _function(methods.minimiser)(lambda loss, y, p: loss.instance_class.minimiser)
 _function(methods.proximal)(lambda loss, y, p, s: loss.instance_class.proximal)
+_function(methods.stiffness)(
+    lambda loss, y, p, slope: getattr(loss.instance_class, "stiffness", _no_stiffness)
+)
+_function(methods.row_proximal)(
+    lambda loss, y, p, s, g: loss.instance_class.row_proximal
+)
+_function(methods.row_curvature)(
+    lambda loss, y, p, h: loss.instance_class.row_curvature
+)
 
 
 @overload_attribute(BaseNamedTuple, "piecewise_linear")
