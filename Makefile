@@ -32,7 +32,8 @@ fuzz: $(VENV)/dev.stamp ## let all estimators learn hostile streams: nothing may
 	@$(BIN)/python tests/fuzz.py $(ARGS)
 
 long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
-	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py $(ARGS)
+	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py \
+	    tests/test_online_newton.py $(ARGS)
 
 lint: $(VENV)/dev.stamp ## check style and formatting
 	@$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
 from .estimators.hedge import HedgeClassifier, HedgeRegressor
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
+from .estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
 
 # Where estimators were before they had a folder: pickles of that time name it.
@@ -27,6 +28,8 @@ __all__ = [
     "DFEGRegressor",
     "HedgeClassifier",
     "HedgeRegressor",
+    "OnlineNewtonClassifier",
+    "OnlineNewtonRegressor",
     "ScInOLClassifier",
     "ScInOLRegressor",
     "config_context",

@@ -26,6 +26,7 @@ from .models.kernel import Kernel, KernelModel
 from .models.linear import LinearModel
 from .models.meaning import Meaning
 from .models.mixture import MixtureModel
+from .models.newton import NewtonModel
 from .models.weights import WeightScale
 from .transforms.clipping import FeatureLimits
 from .transforms.features import FeatureTransform
@@ -58,7 +59,7 @@ def _classes(*modules):
 
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines)
-_MODELS = [KernelModel, LinearModel, MixtureModel]
+_MODELS = [KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
     AdaHedge,
     Expert,

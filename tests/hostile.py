@@ -646,6 +646,11 @@ PARAMETERS = {
     "degree": [2, 3, 0.5, 50],
     "coef0": [0, 1, -1],
     "max_support": [None, 1, 3],
+    "prior_scale": [1e-6, 0.3, 1, 1e6],
+    "forgetting": [0, 1e-3, 0.1, 0.99],
+    "moderate": ["auto", True, False],
+    "clip_deviations": [None, 1, 3.0, 1e300],
+    "vovk": [False, True],
     "normalizer": ["sum", "mean"],
     "class_weight": [{}, "balanced", {0: 2.0, 1: 1e-3}, {0: 1e300}, {0: 0.0}],
     "n_jobs": [None, 1],
@@ -656,6 +661,7 @@ UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, No
 #: What the compiled engine may be asked for: each other value would be compiled.
 COMPILED = {"initial_wealth", "beta", "learning_rate", "a", "delta", "gamma", "shuffle"}
 COMPILED |= {"warm_start", "tol", "class_weight"}
+COMPILED |= {"prior_scale", "forgetting", "moderate", "clip_deviations"}
 
 
 def experts(estimator):

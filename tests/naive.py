@@ -14,6 +14,10 @@ what is compared with them shows its own rounding errors only.
 
 F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1.
 
+J. de Vilmarest, O. Wintenberger: Stochastic Online Optimization using Kalman Recursion,
+JMLR 22, 2021, with implicit steps; V. Vovk: Competitive On-line Statistics, 2001. Here
+the inverse of the covariance is kept, and solved for.
+
 W. M. Koolen: AdaFTRL, 2016; F. Orabona, D. Pál: Scale-Free Online Learning, 2016.
 
 The papers' competitors are in `naive_competitors`.
@@ -25,6 +29,7 @@ import math
 from decimal import Decimal
 
 from naive_competitors import COMPETITORS
+from numpy import polynomial
 
 DIGITS = 50
 INFINITY = Decimal("Infinity")
@@ -749,7 +754,282 @@ class AdaFTRLOfOrabonaPal(AdaFTRL):
         return Decimal("5.3") * (self.D * squares).sqrt()
 
 
+class OnlineNewton:
+    """Implicit Newton steps; in decimals, with the inverse A of the covariance.
+
+    A row of weight c is a row under the loss c * l.
+    """
+
+    def __init__(
+        self,
+        n_coordinates,
+        n_outputs,
+        loss,
+        *,
+        prior_scale=0.3,
+        forgetting=0.0,
+        moderate=False,
+        vovk=False,
+        center=False,
+        fit_intercept=True,
+    ):
+        self.loss = loss
+        self.center, self.fit_intercept = center, fit_intercept
+        # Rows and their weights, and what is taken for the mean of their features.
+        self.rows, self.mean = [], [Decimal(0)] * n_coordinates
+        self.next_change = 1
+        self.moderate, self.vovk = moderate, vovk
+        self.left = 1 - Decimal(forgetting)
+        prior = [Decimal(prior_scale)] * n_coordinates
+        if fit_intercept:
+            prior[-1] = Decimal(max(prior_scale, 1.0))
+        self.prior = prior
+        self.w = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        self.A = [diagonal([1 / p for p in prior]) for _ in range(n_outputs)]
+        self.prior_left = [Decimal(1)] * n_outputs
+        # Weights and distances from the minimisers of the losses.
+        self.distances = [[] for _ in range(n_outputs)]
+        self.excess = [Decimal(0)] * n_outputs
+
+    def predict(self, x, sample_weight):
+        """The prediction of the row, were it the next one; nothing is stored."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            return [float(p) for p in self.charged(x, Decimal(sample_weight))]
+
+    def at_rest(self, x, sample_weight):
+        if self.fit_intercept:
+            return dot(self.weights(), x)
+        return [float(inner(w_k, self.centred(x))) for w_k in self.w]
+
+    def weights(self):
+        """Of rows as they are; without an intercept, of rows less the mean."""
+        w = [list(w_k) for w_k in self.w]
+        if self.fit_intercept:
+            for w_k in w:
+                w_k[-1] -= inner(w_k[:-1], self.mean[:-1])
+        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*w, strict=True)]
+
+    def centred(self, x):
+        if self.center and not self.next_change > 1:  # the mean is not known yet
+            x = [0.0] * (len(x) - self.fit_intercept) + [1.0] * self.fit_intercept
+        return [Decimal(x_i) - m for x_i, m in zip(x, self.mean, strict=True)]
+
+    def change_mean(self):
+        """Go over to the mean of all rows; say the same of them in other coordinates.
+
+        The inverse of the covariance less that of the prior, and its product with the
+        weights, are sums over rows. Without an intercept rows stay what they were.
+        """
+        t = len(self.rows)
+        self.next_change = t + max(1, t // 2)
+        n = len(self.mean) - self.fit_intercept
+        total = sum(c for _, c in self.rows)
+        new = [sum(c * x[i] for x, c in self.rows) / total for i in range(n)]
+        new += [Decimal(0)] * self.fit_intercept
+        shift = [a - b for a, b in zip(self.mean, new, strict=True)]
+        if t == 1:  # before, there were no coordinates
+            shift = [Decimal(0)] * len(new)
+        self.mean = new
+        if not self.fit_intercept:
+            return
+        N = diagonal([Decimal(1)] * (n + 1))
+        for i in range(n):
+            N[i][n] = shift[i]
+        for k, A in enumerate(self.A):
+            prior = diagonal([self.prior_left[k] / p for p in self.prior])
+            said = [inner(row, self.w[k]) for row in A]
+            said = [inner(row, said) for row in N]
+            data = [
+                [a - b for a, b in zip(*rows, strict=True)]
+                for rows in zip(A, prior, strict=True)
+            ]
+            half = [[inner(a, b) for b in data] for a in N]  # both are symmetric
+            data = [[inner(a, b) for b in N] for a in half]
+            self.A[k] = [
+                [a + b for a, b in zip(*rows, strict=True)]
+                for rows in zip(data, prior, strict=True)
+            ]
+            self.w[k] = solved(self.A[k], said)
+
+    def charged(self, x, c):
+        """Scores, divided by what their variances say."""
+        x = self.centred(x)
+        scores = []
+        for w, A in zip(self.w, self.A, strict=True):
+            q = inner(x, solved(A, x))
+            s = inner(w, x)
+            if self.moderate:
+                s /= (1 + Decimal(math.pi) / 8 * q).sqrt()
+            if self.vovk:
+                s /= 1 + c * q
+            scores.append(s)
+        return scores
+
+    def learn(self, x, y, sample_weight):
+        """Learn from a row, return its prediction."""
+        with decimal.localcontext(decimal.Context(prec=DIGITS)):
+            c = Decimal(sample_weight)
+            said = self.charged(x, c)
+            self.rows.append(([Decimal(x_i) for x_i in x], c))
+            x = self.centred(x)
+            ways = [solved(A, x) for A in self.A]
+            s = [inner(w, x) for w in self.w]
+            q = [inner(way, x) for way in ways]
+            if isinstance(self.loss, CrossEntropy):
+                steps = self.joint_steps(y, s, q, c)
+            else:
+                steps = [
+                    self.separate_step(k, Decimal(y[k]), s[k], q[k], c)
+                    for k in range(len(s))
+                ]
+            for k, (g, h) in enumerate(steps):
+                self.w[k] = [
+                    w - g * way for w, way in zip(self.w[k], ways[k], strict=True)
+                ]
+                self.A[k] = [
+                    [a + h * x_i * x_j for a, x_j in zip(row, x, strict=True)]
+                    for row, x_i in zip(self.A[k], x, strict=True)
+                ]
+                self.forget(k)
+            if self.center and len(self.rows) == self.next_change:
+                self.change_mean()
+        return [float(p) for p in said]
+
+    def forget(self, k):
+        """Let the covariance grow, as long as its trace is below that of the prior."""
+        n = len(self.prior)
+        units = diagonal([Decimal(1)] * n)
+        trace = sum(solved(self.A[k], units[i])[i] for i in range(n))
+        growth = max(Decimal(1), min(1 / self.left, sum(self.prior) / trace))
+        self.A[k] = [[a / growth for a in row] for row in self.A[k]]
+        self.prior_left[k] /= growth
+
+    def separate_step(self, k, y, s, q, c):
+        """Derivative to go along, and curvature, of c times the loss."""
+        if q == 0:
+            return Decimal(0), Decimal(0)
+        loss = self.loss.loss
+        low, high = loss.minimisers(y)
+        e = min(max(s, low), high) - s
+        self.distances[k] = [(w * self.left, d) for w, d in self.distances[k]]
+        self.distances[k].append((c, abs(e)))
+        self.excess[k] += c * y**2 * c * q / (1 + c * q)
+        if isinstance(loss, (Hinge, AbsoluteError, EpsilonInsensitive, Quantile)):
+            total = sum(weight for weight, _ in self.distances[k])
+            mean = sum(weight * size for weight, size in self.distances[k]) / total
+            if e == 0:
+                return Decimal(0), Decimal(0)
+            h = c * abs(loss.gradient(y, s)) / max(abs(e), mean / 2)
+            return -h * e / (1 + h * q), h
+        g = subgradient(loss, [s], [Decimal(1)], y, c, 1 / q, INFINITY)
+        h = c * second_derivative(loss, y, s - q * g)
+        if self.moderate and q > Decimal("0.01"):
+            return self.matched(loss, y, c, s, q, s - q * g, q / (1 + h * q))
+        return g, h
+
+    def matched(self, loss, y, c, s, q, mode, variance):
+        """The same, such that mean and variance of the score are those given the row.
+
+        By the quadrature with seven nodes, whose numbers are those of doubles.
+        """
+        nodes, shares = (
+            [Decimal(float(a)) for a in part]
+            for part in polynomial.hermite_e.hermegauss(7)
+        )
+        scores = [mode + variance.sqrt() * node for node in nodes]
+        weights = [
+            share * (node**2 / 2 - c * loss.value(y, z) - (z - s) ** 2 / (2 * q)).exp()
+            for share, node, z in zip(shares, nodes, scores, strict=True)
+        ]
+        mean = inner(weights, scores) / sum(weights)
+        left = inner(weights, [(z - mean) ** 2 for z in scores]) / sum(weights)
+        h = 1 / left - 1 / q
+        return (s - mean) / q, h
+
+    def joint_steps(self, y, s, q, c):
+        """The same for all outputs, by Newton's method."""
+        K = len(s)
+        if not any(q):
+            return [(Decimal(0), Decimal(0))] * K
+        z = list(s)
+        for _ in range(60):
+            p = softmax(z)
+            lack = [c * (p[k] - (k == y)) + (z[k] - s[k]) / q[k] for k in range(K)]
+            hessian = [
+                [c * p[k] * ((k == j) - p[j]) + ((k == j) / q[k]) for j in range(K)]
+                for k in range(K)
+            ]
+            way = solved(hessian, lack)
+            length = Decimal(1)
+            while self.objective(
+                y, [a - length * b for a, b in zip(z, way, strict=True)], s, q, c
+            ) > self.objective(y, z, s, q, c) and length > Decimal("1e-30"):
+                length /= 2
+            z = [a - length * b for a, b in zip(z, way, strict=True)]
+            if max(map(abs, way)) < Decimal("1e-25"):
+                break
+        p = softmax(z)
+        return [((s[k] - z[k]) / q[k], c * p[k] * (1 - p[k])) for k in range(K)]
+
+    def objective(self, y, z, s, q, c):
+        largest = max(z)
+        total = largest + sum((a - largest).exp() for a in z).ln() - z[y]
+        return c * total + sum(
+            (a - b) ** 2 / (2 * v) for a, b, v in zip(z, s, q, strict=True)
+        )
+
+    def regret_bound(self, u, trials):
+        """Of the forecaster: halves of the squared comparator and of the excess."""
+        total = sum(self.excess)
+        for u_k in zip(*u, strict=True):
+            total += sum(
+                Decimal(u_i) ** 2 / p for u_i, p in zip(u_k, self.prior, strict=True)
+            )
+        return float(total / 2)
+
+
+def second_derivative(loss, y, p):
+    """Of a loss, or of the parabola with the same minimum where it is straight."""
+    if isinstance(loss, Logistic):
+        odds = (-abs(p)).exp()
+        return odds / (1 + odds) ** 2
+    if isinstance(loss, SquaredHinge):
+        return Decimal(y * p < 1)
+    if isinstance(loss, Huber):
+        return Decimal(loss.epsilon) / max(abs(p - y), Decimal(loss.epsilon))
+    return Decimal(1)
+
+
+def softmax(z):
+    odds = [(a - max(z)).exp() for a in z]
+    return [a / sum(odds) for a in odds]
+
+
+def diagonal(values):
+    return [
+        [value if i == j else Decimal(0) for j in range(len(values))]
+        for i, value in enumerate(values)
+    ]
+
+
+def solved(A, b):
+    """The solution of A x = b, by Gaussian elimination of a positive definite A."""
+    rows = [[*row, b_i] for row, b_i in zip(A, b, strict=True)]
+    n = len(rows)
+    for i in range(n):
+        for j in range(i + 1, n):
+            share = rows[j][i] / rows[i][i]
+            if share:
+                rows[j] = [a - share * c for a, c in zip(rows[j], rows[i], strict=True)]
+    x = [Decimal(0)] * n
+    for i in reversed(range(n)):
+        rest = rows[i][n] - sum(rows[i][j] * x[j] for j in range(i + 1, n))
+        x[i] = rest / rows[i][i]
+    return x
+
+
 ALGORITHMS = {
+    "online_newton": OnlineNewton,
     "scinol1": ScInOL1,
     "scinol2": ScInOL2,
     "adaimplicit": AdaImplicit,
@@ -804,6 +1084,9 @@ class Model:
         average=0,
         **parameters,
     ):
+        if algorithm == "online_newton":  # it centres by itself
+            parameters |= {"fit_intercept": fit_intercept, "center": center}
+            center = False
         self.algorithm = ALGORITHMS[algorithm](
             n_features + fit_intercept, n_outputs, loss, **parameters
         )

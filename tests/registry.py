@@ -61,7 +61,7 @@ LOSS_PARAMETERS = {
 CHOICES = {"AdaFTRL": "tuning"}
 
 #: The algorithm of estimators that have no choice.
-ONLY = {"DFEG": "dfeg"}
+ONLY = {"DFEG": "dfeg", "OnlineNewton": "online_newton"}
 
 #: Other names of an algorithm.
 SYNONYMS_OF_ALGORITHMS = {"sgd": "ogd"}
@@ -72,6 +72,7 @@ LEARNERS = {
     "dfeg": learners.DFEG,
     "koolen": learners.AdaFTRL,
     "orabona_pal": learners.AdaFTRL,
+    "online_newton": learners.OnlineNewton,
 }
 
 #: Another value of an algorithm's own parameter, where that is not a scale of steps.
@@ -89,6 +90,7 @@ PARAMETERS = {
     "k17": {},
     "freegrad": {},
     "coin": {},
+    "online_newton": {"prior_scale": 0.7, "forgetting": 0.02},
 }
 
 #: What a parameter of the references is called by an estimator that has it not.
@@ -135,8 +137,10 @@ class Case(NamedTuple):
         return not (has.by_row or has.reaches or has.touches_all)
 
     def make(self, **parameters):
-        """The estimator; without centring, unless that is asked for."""
-        defaults = {"center": False, "average": self.average, **self.ball}
+        """The estimator; of rows and targets as they are, if not asked for others."""
+        defaults = as_given(self.estimator) | self.ball
+        if self.averages:
+            defaults["average"] = self.average
         if self.diverges:
             defaults["learning_rate"] = 1e-7
         defaults |= choice(self.estimator, self.algorithm)
@@ -144,7 +148,7 @@ class Case(NamedTuple):
         return self.estimator(loss=self.loss, **parameters)
 
     def has(self, parameter):
-        return parameter in self.estimator().get_params()
+        return has(self.estimator, parameter)
 
     @property
     def ball(self):
@@ -171,13 +175,18 @@ class Case(NamedTuple):
         }
 
     def data(self, n_samples=40, seed=0):
-        """Rows with zeros and heavy tails, in units far apart, and their targets."""
+        """Rows with zeros and heavy tails, in units far apart, and their targets.
+
+        The units are alike for learners that see rows as vectors: a matrix of rows in
+        units far apart is too close to a singular one to be compared.
+        """
         rng = np.random.default_rng(seed)
         X = rng.standard_t(2, size=(n_samples, 6))
         X += np.array([0.0, 0.0, 1.0, -2.0, 0.0, 5.0])
         decision = X @ rng.normal(size=(6, self.n_outputs)) + 1.0
         X[rng.random(X.shape) < 0.4] = 0.0
-        X *= 10.0 ** np.arange(-3, 3)
+        if not self.traits.by_vector:
+            X *= 10.0 ** np.arange(-3, 3)
         decision += rng.normal(size=decision.shape)
         if not self.classifies:
             return X, decision if self.n_outputs > 1 else decision[:, 0]
@@ -207,13 +216,18 @@ class Case(NamedTuple):
         return decide(X).reshape(X.shape[0], self.n_outputs)
 
     @property
+    def averages(self):
+        """Whether weights can be averaged."""
+        return self.has("average")
+
+    @property
     def has_bound(self):
         return self.traits.bounds_regret
 
     @property
     def is_joint(self):
         """Whether the loss couples the outputs."""
-        joint = self.loss == "log_loss" and not self.traits.implicit
+        joint = self.loss == "log_loss" and self.estimator._takes_joint_losses
         return joint and self.n_outputs > 1
 
     def reference_loss(self):
@@ -236,6 +250,23 @@ class Case(NamedTuple):
         name = f"{self.estimator.__name__}-{self.loss}-{self.algorithm}"
         name += f"-{self.n_outputs}" + ("-average" if self.average else "")
         return name + ("" if self.radius is None else f"-radius-{self.radius}")
+
+
+def as_given(estimator):
+    """Parameters with which an estimator learns rows and targets as they are."""
+    found = dict.fromkeys(("center", "scale", "standardize_target"), False)
+    found["clip_deviations"] = None
+    return {name: value for name, value in found.items() if has(estimator, name)}
+
+
+def as_linear(estimator):
+    """Parameters with which predictions are linear in the rows."""
+    return {"moderate": False} if has(estimator, "moderate") else {}
+
+
+def has(estimator, parameter):
+    """Whether an estimator has a parameter."""
+    return parameter in signature(estimator).parameters
 
 
 def options(estimator, parameter):
@@ -274,6 +305,9 @@ def outputs(estimator, loss):
     return (1, 3) if loss in several else (1,)
 
 
+#: Estimators whose weights can be averaged.
+AVERAGING_ESTIMATORS = [e for e in ESTIMATORS if has(e, "average")]
+
 CASES = [
     Case(estimator, loss, algorithm, n_outputs)
     for estimator in ESTIMATORS
@@ -291,7 +325,7 @@ REPRESENTATIVES = [case for case in CASES if case.loss == case.estimator().loss]
 AVERAGING = [
     case._replace(average=15)
     for case in REPRESENTATIVES
-    if case.classifies and not case.stores_weights
+    if case.classifies and case.averages and not case.stores_weights
 ]
 # The ball is small enough to matter. The step on it depends on the loss where implicit.
 ON_BALL = [
@@ -420,7 +454,8 @@ def possible_runs():
             continue
         radii = (None, 0.7) if case.may_have_ball else (None,)
         targets = (False, True) if case.has("standardize_target") else (False,)
-        for average, radius in product((0, 15), radii):
+        averages = (0, 15) if case.averages else (0,)
+        for average, radius in product(averages, radii):
             variant = case._replace(average=average, radius=radius)
             for layout, target in product([*LAYOUTS, *SCALED_LAYOUTS], targets):
                 yield Run(variant, layout, target)

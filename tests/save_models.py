@@ -22,6 +22,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
     __version__,
@@ -97,6 +99,12 @@ KINDS = {
     "adaftrl-koolen": Kind(AdaFTRLRegressor("epsilon_insensitive")),
     "adaftrl-orabona_pal": Kind(AdaFTRLClassifier("hinge", tuning="orabona_pal"), 3),
     "dfeg": Kind(DFEGClassifier(class_weight={"a": 2.0, "b": 1.0})),
+    "online_newton": Kind(OnlineNewtonClassifier()),
+    "online_newton-classes": Kind(OnlineNewtonClassifier(forgetting=0.01), 3),
+    "online_newton-regression": Kind(OnlineNewtonRegressor("huber", clip_ratio=2.0), 2),
+    "online_newton-vovk": Kind(
+        OnlineNewtonRegressor(vovk=True, scale=False, center=False)
+    ),
     "kernel": Kind(DFEGClassifier(kernel="rbf", average=True), 3),
     "kernel-budget": Kind(DFEGRegressor(kernel="poly", max_support=6)),
     "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),

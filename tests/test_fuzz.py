@@ -228,6 +228,8 @@ def arrays(model):
     """The numbers that a linear model keeps, by name."""
     found = {"first": model.first, "clock": model.clock}
     found |= zip(model.learner.State._fields, model.fields, strict=False)
+    if model.traits.by_vector:
+        found |= zip(model.learner.State._fields, model.arrays, strict=True)
     if model.traits.by_row:
         found |= zip(model.learner.Shared._fields, model.shared, strict=True)
     return found

@@ -195,7 +195,7 @@ def test_dense_chunks_then_sparse_ones(case, center, engine):
     mixed = case.make(center=center)
     case.partial_fit(mixed, X[:half], y[:half])
     rest = sparse.csr_array(X[half:])
-    if center is True:
+    if center is True and not case.traits.by_vector:
         with pytest.raises(ValueError, match="center"):
             case.partial_fit(mixed, rest, y[half:])
     else:
@@ -225,7 +225,12 @@ def test_prediction_is_what_is_charged(case, layout, engine):
         decision = case.decision(estimator, x)
         answer = estimator.predict(x)
         before = copy.deepcopy(estimator)
-        assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
+        size = np.abs(decision).max()
+        if case.has("prior_scale"):  # adds up in another order what may cancel
+            terms = np.abs(estimator.coef_) @ np.abs(X[: r + 1]).max(axis=0)
+            size = max(size, 1e-5 * terms.max())
+        charged = case.charged(estimator, x, label)
+        assert_allclose(charged, decision, rtol=1e-10, atol=1e-10 * size)
         assert_allclose(before.partial_fit_predict(x, label), answer, rtol=1e-10)
         assert_identical(learned(before), learned(estimator))
 

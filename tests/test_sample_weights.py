@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import LAYOUTS, REPRESENTATIVES, thinned
+from registry import LAYOUTS, REPRESENTATIVES, as_linear, thinned
 from scipy import sparse
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.ensemble import AdaBoostClassifier, BaggingRegressor
@@ -82,7 +82,8 @@ def test_coefficients_predict_rows_within_the_values_seen(case, layout, first, e
     rng = np.random.default_rng(5)
     c = 10.0 ** rng.uniform(-3.0, 3.0, size=len(y))
     c[0] = first
-    estimator = case.make(center=layout.center, average=False)
+    linear = as_linear(case.estimator)
+    estimator = case._replace(average=0).make(center=layout.center, **linear)
     case.partial_fit(estimator, layout.container(X), y, sample_weight=c)
     within = X * rng.uniform(-1.0, 1.0, size=X.shape)
     if layout.center:  # distances from the mean were smaller before it came to rest

@@ -15,7 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive import LOSSES
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, LAYOUTS, LOSS_PARAMETERS, REPRESENTATIVES, thinned
+from registry import (
+    CASES,
+    LAYOUTS,
+    LOSS_PARAMETERS,
+    REPRESENTATIVES,
+    as_linear,
+    thinned,
+)
 from scipy import sparse
 from test_invariances import (
     assert_chunks_do_not_matter,
@@ -85,7 +92,7 @@ def standardized(X, sample_weight, center):
     )
 
 
-@in_layouts
+@thinned([case for case in ALL if not case.traits.by_vector], layout=LAYOUTS)
 def test_plain_learner_of_standardized_rows(case, layout, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
@@ -231,7 +238,7 @@ def test_coefficients_are_the_model(case, layout, n_samples, engine):
     rng = np.random.default_rng(0)
     X = rng.normal([0.0, 1.0, -2.0], [1e-3, 1.0, 1e3], size=(n_samples, 3))
     y = case.data(n_samples)[1]
-    estimator = make(case, layout)
+    estimator = make(case, layout, **as_linear(case.estimator))
     case.partial_fit(estimator, X, y)
     coef = estimator.coef_.reshape(case.n_outputs, 3)
 
@@ -271,7 +278,9 @@ def weighted_moments(y, sample_weight):
     return mean, np.sqrt(np.average((y - mean) ** 2, weights=sample_weight))
 
 
-@pytest.mark.parametrize("case", OF_TARGETS, ids=str)
+@pytest.mark.parametrize(
+    "case", [case for case in OF_TARGETS if not case.traits.implicit], ids=str
+)
 def test_learner_is_told_the_derivative(case, engine):
     """A plain learner is told it, too, by targets as far from its own predictions.
 

@@ -57,6 +57,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
@@ -78,6 +80,9 @@ MAX_DENSE_COLUMNS = 1000
 
 # River's time, in products of a weight and a feature: about a minute.
 MAX_RIVER_PRODUCTS = 50_000_000
+
+# The time of online Newton steps, in products of two features: about a minute.
+MAX_SQUARES = 50_000_000_000
 
 # Data
 # ----
@@ -244,9 +249,18 @@ def finite_or_infinite(loss):
 def untuned(classifier, regressor, options, data_set):
     if options.get("center") and sparse.issparse(data_set.X):
         raise InputError("sparse rows cannot be centred.")
-    estimator = classifier if data_set.n_classes else regressor
-    model = estimator(**options)
+    if data_set.n_classes:
+        model = classifier(**options)
+    else:
+        model = regressor(loss="absolute_error", **options)
     return one_pass(model, data_set.X, data_set.y, data_set.n_classes), None
+
+
+def second_order(classifier, regressor, options, data_set):
+    n_rows, n_features = data_set.X.shape
+    if n_rows * n_features**2 * data_set.n_outputs > MAX_SQUARES:
+        raise InputError("it would take too long.")
+    return untuned(classifier, regressor, options, data_set)
 
 
 def tuned(options, data_set):
@@ -286,6 +300,8 @@ def our_methods():
         for suffix, center in (("", False), (", centred", True)):
             run = partial(untuned, *estimators, {**options, "center": center})
             yield Method(name + suffix, run)
+    newton = OnlineNewtonClassifier, OnlineNewtonRegressor
+    yield Method("OnlineNewton", partial(second_order, *newton, {}))
     yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 

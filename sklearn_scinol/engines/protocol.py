@@ -104,7 +104,11 @@ class State(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Rows to learn from, in order."""
+    """Rows to learn from, in order.
+
+    With `standard`, the moments learn from dense rows, and these are centred and scaled
+    by its own numbers: means and inverses of deviations.
+    """
 
     rows: tuple  # DenseRows or CSRRows
     moments: tuple | None  # Moments, which learn and transform each row before; or None
@@ -112,6 +116,7 @@ class Block(NamedTuple):
     weights: tuple  # RowWeights
     target_scale: tuple | None  # TargetScale, if the target is standardised
     largest: float = np.inf  # value to be learned, times the weight if that is above 1
+    standard: np.ndarray | None = None  # (2, d), see above
 
 
 class Answers(NamedTuple):

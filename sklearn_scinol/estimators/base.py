@@ -316,7 +316,8 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 sample_weight = target_weight * sample_weight
         return y, sample_weight
 
-    def _decision(self, X):
+    def _validate_rows(self, X):
+        """Check rows that are to be predicted."""
         check_is_fitted(self)
         with np.errstate(all="ignore"):
             X = validate_data(
@@ -326,7 +327,13 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
             )
-        decision = self._model.decision(_canonical(X))
+        return _canonical(X)
+
+    def _decision(self, X):
+        return self._decision_of_validated(self._validate_rows(X))
+
+    def _decision_of_validated(self, X):
+        decision = self._model.decision(X)
         if not np.isfinite(decision).all():
             raise ValueError(
                 "Input X contains values so far beyond those learned that predictions "

@@ -62,7 +62,7 @@ def _is_fitted(estimator):
 def _has_bound(estimator):
     """Whether a bound is known of the algorithm."""
     if _is_fitted(estimator):
-        return estimator._model.traits.bounds_regret
+        return estimator._model.bounds_regret
     return estimator._bounds_regret
 
 
@@ -100,6 +100,9 @@ class _Linear:
     # What the subclasses give.
 
     _bounds_regret = True
+    # Whether sparse rows can be centred, since they are made dense in any case.
+    _makes_dense = False
+    _model_type = LinearModel
 
     @abstractmethod
     def _make_learner(self, loss):
@@ -120,7 +123,7 @@ class _Linear:
             X.shape[1],
             self._n_outputs(),
             fit_intercept=self.fit_intercept,
-            average=int(self.average),
+            average=int(getattr(self, "average", False)),
         )
 
     def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
@@ -138,7 +141,7 @@ class _Linear:
             target = TargetTransform(
                 n_outputs, unit_free=bool(np.isfinite(loss.lipschitz))
             )
-        return LinearModel(
+        return self._model_type(
             learner,
             loss,
             n_features,
@@ -150,7 +153,8 @@ class _Linear:
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
         chunk = super()._validate(X, y, sample_weight, reset, classes)
-        if sparse.issparse(chunk.X) and self.center not in ("auto", False):
+        can_center = self._makes_dense or not sparse.issparse(chunk.X)
+        if not can_center and self.center not in ("auto", False):
             raise ValueError(
                 "Cannot center sparse matrices: pass `center=False` or "
                 "`center='auto'` instead."

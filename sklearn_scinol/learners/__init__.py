@@ -20,6 +20,7 @@ from .implicit import IOMD, AdaImplicit
 from .k17 import K17
 from .kernel_gd import KernelGD
 from .nag import NAG
+from .online_newton import OnlineNewton, VovkAzouryWarmuth
 from .scinol1 import ScInOL1
 from .scinol2 import ScInOL2
 from .sfmd import SFMD
@@ -43,8 +44,10 @@ __all__ = [
     "Coin",
     "FreeGrad",
     "KernelGD",
+    "OnlineNewton",
     "ScInOL1",
     "ScInOL2",
+    "VovkAzouryWarmuth",
 ]
 
 #: The algorithms that baselines have a choice of, by the names they have there.

@@ -5,7 +5,8 @@ A learner is a NamedTuple of at least one hyperparameter.
 There are three kinds. A :class:`Learner` works on one coordinate at a time. A
 :class:`RowLearner` also keeps numbers that all coordinates of an output share, such as
 the norm of the weights. A :class:`VectorLearner` sees a row as a vector and keeps
-arrays of any shape, such as a matrix. :func:`traits` tells what a learner has.
+arrays of any shape, such as a matrix. The last two may learn from the loss itself
+instead of its derivative. :func:`traits` tells what a learner has.
 """
 
 from functools import cache
@@ -13,7 +14,15 @@ from typing import NamedTuple, Protocol
 
 from .bases.gradient_sum import GradientSum
 
-__all__ = ["Learner", "RowLearner", "Traits", "VectorLearner", "configured", "traits"]
+__all__ = [
+    "ImplicitVectorLearner",
+    "Learner",
+    "RowLearner",
+    "Traits",
+    "VectorLearner",
+    "configured",
+    "traits",
+]
 
 
 class Declarations(Protocol):
@@ -143,13 +152,43 @@ class VectorLearner(Declarations, Protocol):
         """State before the first row: arrays whose first axis is that of outputs."""
 
     def score(self, s, k, x, t):
-        """Prediction of output `k` for row `t`; does not change what was learned."""
+        """Prediction of output `k` for row `t`; does not change what was learned.
+
+        It may change the row, alike for each output.
+        """
 
     def learn(self, s, k, x, g, t):
         """Learn from row `t`, where the loss has the derivative `g`."""
 
     def weights(self, s, t):
         """Weights of the next row, of shape (n_outputs, n_coordinates)."""
+
+
+class ImplicitVectorLearner(VectorLearner, Protocol):
+    """What the engines ask of one that learns from the loss, instead of `learn`.
+
+    A row and its prediction are those that `score` saw last.
+    """
+
+    def charged(self, s, k, p, c):
+        """What the learner says, and is charged for, where `score` gave `p`.
+
+        The sample weight is `c`.
+        """
+
+    def learn_implicitly(self, s, k, loss, y, c, scale, p):
+        """Learn from a loss of one output.
+
+        It is that of the prediction ``offset + spread * p``, where `scale` is (offset,
+        spread, slope): a target that is standardised has the first two, and its
+        derivatives are multiplied by the last. For others they are (0, 1, 1).
+        """
+
+    def learn_jointly(self, s, loss, y, c, p):
+        """Learn from a joint loss, where `score` gave the array `p`."""
+
+    def settle(self, s):
+        """Leave nothing of a row in the state, after the last one of a block."""
 
 
 class Traits(NamedTuple):
@@ -183,10 +222,11 @@ def traits(learner):
     traits : Traits
     """
     by_vector = hasattr(learner, "initial_arrays")
+    from_loss = "learn_implicitly" if by_vector else "implicit_row_step"
     return Traits(
         by_vector=by_vector,
         by_row=hasattr(learner, "Shared"),
-        implicit=hasattr(learner, "implicit_row_step"),
+        implicit=hasattr(learner, from_loss),
         folds=hasattr(learner, "take_scale"),
         reaches=hasattr(learner, "reach"),
         in_ball="radius" in learner.parameters,

@@ -285,6 +285,11 @@ class OnlineModel(Model):
         return traits(type(self.learner))
 
     @property
+    def bounds_regret(self):
+        """Whether a bound on the regret is known."""
+        return self.traits.bounds_regret
+
+    @property
     def averaging_starts(self):
         """Number of trials before averaging."""
         return max(self.average - 1, 0)

@@ -56,7 +56,8 @@ class Expert:
         model = getattr(self.estimator, "_model", None)
         weighs_classes = getattr(self.estimator, "_class_weight", None) is not None
         is_linear = isinstance(model, LinearModel) and self.is_ours
-        return model if is_linear and not weighs_classes else None
+        shares = is_linear and model.shares_rows and not weighs_classes
+        return model if shares else None
 
     def what_it_cost(self, answers, block, weight):
         """What it said of a block that it learned, and losses of the mixture's kind."""

@@ -20,8 +20,9 @@ from .base import (
     snapshot,
 )
 
-__all__ = ["LinearModel"]
+__all__ = ["LARGEST", "LinearModel"]
 
+#: Coefficients beyond the largest number are that.
 LARGEST = np.finfo(np.float64).max
 
 #: Values up to this are far from the end of the range, with any loss.
@@ -62,6 +63,9 @@ class LinearModel(OnlineModel):
     first : ndarray of shape (n_coordinates,)
         First non-zero value ``|x|`` as the learner saw it, where it asks for that.
     """
+
+    #: Whether it learns from rows as its transform gives them, like other models.
+    shares_rows = True
 
     def __init__(
         self,

@@ -173,7 +173,7 @@ class FeatureTransform:
         -------
         Z : ndarray or CSR array of shape (n, n_features)
         """
-        X = self._in_units(X if self.limits is None else self.limits.clip(X))
+        X = self.enter_unlearned(X)
         if sparse.issparse(X):
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
@@ -210,7 +210,9 @@ class FeatureTransform:
             b = b - w @ self.moments[0]
         return w if self.units is None else self.units.to_raw(w), b
 
-    def _in_units(self, X):
+    def enter_unlearned(self, X):
+        """Rows, clipped and in units of their features, without learning."""
+        X = X if self.limits is None else self.limits.clip(X)
         if self.units is None or self.units.are_one:
             return X
         return of_entries(self.units.in_units, X.astype(np.float64, copy=False))

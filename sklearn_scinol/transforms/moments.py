@@ -27,6 +27,7 @@ __all__ = [
     "moved_mean",
     "moved_variance",
     "shares_of_waiting",
+    "standardised",
 ]
 
 #: Its sum with another is finite.
@@ -49,6 +50,12 @@ def moved_variance(variance, share, past, deviation):
 def inverse_deviation(variance):
     """One over the standard deviation; 0 for what has not varied yet."""
     return chosen(variance > 0.0, 1.0 / np.sqrt(variance), 0.0)
+
+
+@portable
+def standardised(x, mean, factor):
+    """Value in units of which `factor` are one; 0 where none is known yet."""
+    return chosen(factor > 0.0, (x - mean) * factor, 0.0)
 
 
 @portable

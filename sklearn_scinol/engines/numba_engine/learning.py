@@ -10,14 +10,14 @@ import numpy as np
 
 from ...learners.bases import averaging
 from ...learners.interface import traits
-from ...transforms.moments import enter
+from ...transforms.moments import enter, standardised
 from ..protocol import Answers, DenseRows, TargetScale
 from . import parts
 from .borrowing import borrowed
 from .compiling import compiled, source_digest
 from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, registers, store
-from .transforms import Records, scale_sparse_rows, transformed
+from .transforms import Records, looked_at, scale_sparse_rows, transformed
 
 __all__ = ["learn_rows", "learn_team"]
 
@@ -123,6 +123,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
         average=answers.averaged is not None,
         team=type(task.learner) is tuple,
         standard_target=block.target_scale is not None,
+        stands_still=block.standard is not None,
     )
     in_range = loop(
         task,
@@ -138,6 +139,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
         parts.Input(
             *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
             *(moments or NO_MOMENTS),
+            NO_ROWS[0] if block.standard is None else block.standard,
             block.targets,
             block.weights,
             block.target_scale or NO_SCALE,
@@ -178,6 +180,7 @@ def _loop(
     average,
     team,
     standard_target,
+    stands_still,
 ):
     """The loop for a learner and a loss, put together from its parts."""
     has = traits(learner)
@@ -188,6 +191,16 @@ def _loop(
         derivatives = parts.no_derivatives
     elif loss.joint:
         derivatives = parts.joint_derivatives
+    say, settle, learn_vectors = parts.times_factor, parts.no_rest, parts.no_vectors
+    if has.by_vector:
+        learn_vectors = parts.vectors_by_derivatives
+        if has.implicit:
+            say, settle = parts.charged, parts.settle
+            learn_vectors = parts.vectors_by_loss
+            if standard_target:
+                learn_vectors = parts.vectors_of_standard_target
+            if loss.joint:
+                learn_vectors = parts.vectors_by_joint_loss
     row_step = parts.no_step
     if has.by_row:
         row_step = parts.implicit_step if has.implicit else parts.gradient_step
@@ -219,7 +232,9 @@ def _loop(
         y, given = block.targets, block.weights.given
         relative = block.weights.relative
         moments, weight_sum = block.moments, block.weight_sum[0]
-        offset, deviation, slope = block.target_scale
+        standard = block.standard
+        target_scale = block.target_scale
+        offset, deviation, slope = target_scale
         predictions = answers.predictions
         x, x_before, w = scratch.x, scratch.x_before, scratch.w
         n_outputs = 1 if single_output else predictions.shape[1]
@@ -272,7 +287,10 @@ def _loop(
                 if dense:
                     x_j = X[r, j]
                     squares += x_j * x_j
-                    if keeps_weight_sum:
+                    if stands_still:
+                        looked_at(moments, j, x_j, share, past, learns, scale)
+                        x_j = standardised(x_j, standard[0, j], standard[1, j])
+                    elif keeps_weight_sum:
                         x_j = transformed(
                             moments, j, x_j, share, past, learns, center, scale
                         )
@@ -324,7 +342,8 @@ def _loop(
                 break
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
-                predictions[r, k] = dots[k] * factor(one, shared, k, q, t)
+                of_output = factor(one, shared, k, q, t)
+                predictions[r, k] = say(one, of_output, s, shared, k, dots[k], q, c, t)
             row = parts.Row(r, m, c, learns, row_scale, q, t)
             if standard_target:
                 for k in range(n_outputs):
@@ -357,17 +376,15 @@ def _loop(
             scale_before, t_before = row_scale, t
             if overlaps:
                 continue
-            for k in range(n_outputs):
+            learn_vectors(learner, s, task, y, row, x[:m], dots, g, target_scale)
+            for k in range(0 if by_vector else n_outputs):
                 one = member(task.learner, of_learner[k])
                 g_k, step_k = g[k], step[k]
-                if by_vector:
-                    one.learn(s, k, x[:m], row_scale * g_k, t)
-                else:
-                    for j in range(m):
-                        i = load(own_s, s, (k, place(at, j)))
-                        w_j = step_k if by_row else w[k, j]
-                        one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
-                        store(own_s, s, (k, place(at, j)))
+                for j in range(m):
+                    i = load(own_s, s, (k, place(at, j)))
+                    w_j = step_k if by_row else w[k, j]
+                    one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
+                    store(own_s, s, (k, place(at, j)))
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
                 taken = take_scale(one, shared, k)
@@ -379,6 +396,7 @@ def _loop(
                     pass_over(one, state, k, taken, t, average)
                 if ticks:
                     averaging.tick(clock, k, at_rest)
+        settle(learner, s)
         if keeps_weight_sum:
             block.weight_sum[0] = weight_sum
             if scale:

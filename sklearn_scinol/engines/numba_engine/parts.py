@@ -31,6 +31,7 @@ class Input(NamedTuple):
     moments: np.ndarray  # of the features, if these are centred or scaled
     weight_sum: np.ndarray
     center: bool
+    standard: np.ndarray  # see Block
     targets: np.ndarray
     weights: tuple  # RowWeights
     target_scale: tuple  # TargetScale
@@ -83,7 +84,8 @@ def place_in_row(at, j):
     return at[j]
 
 
-# A prediction is the sum of weight times value, times the factor of the output.
+# A prediction is the sum of weight times value, times the factor of the output, or what
+# a learner that sees the row as a vector makes of it.
 
 
 @inlined
@@ -94,6 +96,16 @@ def unit_factor(learner, shared, k, q, t):
 @inlined
 def shared_factor(learner, shared, k, q, t):
     return learner.factor(shared, k, q, t)
+
+
+@inlined
+def times_factor(learner, factor, s, shared, k, dot, q, c, t):
+    return dot * factor
+
+
+@inlined
+def charged(learner, factor, s, shared, k, dot, q, c, t):
+    return learner.charged(s, k, dot, c)
 
 
 # What `update` is told of a row: the derivatives of the loss, one an output, and what a
@@ -157,6 +169,52 @@ def only(learner, e):
 @inlined
 def member(learners, e):
     return learners[e]
+
+
+# How a learner learns that sees the row as a vector; most do not.
+
+
+@inlined
+def no_vectors(learner, s, task, y, row, x, dots, g, target_scale):
+    pass
+
+
+@inlined
+def vectors_by_derivatives(learner, s, task, y, row, x, dots, g, target_scale):
+    for k in range(dots.size):
+        learner.learn(s, k, x, row.scale * g[k], row.t)
+
+
+@inlined
+def vectors_by_loss(learner, s, task, y, row, x, dots, g, target_scale):
+    for k in range(dots.size):
+        learner.learn_implicitly(
+            s, k, task.loss, y[row.r, k], row.c, (0.0, 1.0, 1.0), dots[k]
+        )
+
+
+@inlined
+def vectors_of_standard_target(learner, s, task, y, row, x, dots, g, target_scale):
+    offset, deviation, slope = target_scale
+    for k in range(dots.size):
+        mean, spread = offset[row.r, k], deviation[row.r, k]
+        scale = mean, spread, slope[row.r, k] / task.lipschitz
+        learner.learn_implicitly(s, k, task.loss, y[row.r, k], row.c, scale, dots[k])
+
+
+@inlined
+def vectors_by_joint_loss(learner, s, task, y, row, x, dots, g, target_scale):
+    learner.learn_jointly(s, task.loss, y[row.r], row.c, dots)
+
+
+@inlined
+def no_rest(learner, s):
+    pass
+
+
+@inlined
+def settle(learner, s):
+    learner.settle(s)
 
 
 # Averages of weights, whose sums are brought up to date by each row that is learned.

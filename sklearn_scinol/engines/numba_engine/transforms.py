@@ -22,6 +22,7 @@ __all__ = [
     "Records",
     "clip_rows",
     "first_values",
+    "looked_at",
     "scale_sparse_rows",
     "transform_rows",
     "transform_targets",
@@ -43,6 +44,16 @@ def transformed(moments, j, x, share, past, learns, center, scale):
         moments[1, j] = moved if learns else variance
         z *= inverse_deviation(moved)
     return z
+
+
+@inlined
+def looked_at(moments, j, x, share, past, learns, scale):
+    """Let the moments of a feature of a dense row learn its value."""
+    if learns:
+        deviation = x - moments[0, j]
+        moments[0, j] = moved_mean(moments[0, j], share, deviation)
+        if scale:
+            moments[1, j] = moved_variance(moments[1, j], share, past, deviation)
 
 
 def clip_rows(largest, rows, weights, ratio):

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
+from ...transforms.moments import standardised
 from ..protocol import DenseRows, RowWeights
 from .losses import charge, norm
 from .transforms import transform_rows
@@ -66,7 +67,7 @@ class _Loop:
             learns = given > 0.0
             x, s, fields, first = self.load(block, r)
             scaled_x = self.scaled(x, c)
-            predictions, dots, q, w = self.score(s, x, scaled_x)
+            predictions, dots, q, w = self.score(s, x, scaled_x, c)
             if scale is not None:
                 predictions = scale.offset[r] + scale.deviation[r] * predictions
             answers.predictions[r] = predictions
@@ -78,15 +79,25 @@ class _Loop:
                     averaged = scale.offset[r] + scale.deviation[r] * averaged
                 answers.averaged[r] = averaged
             if learns:
-                slope = None if scale is None else scale.slope[r]
                 y = block.targets[r]
-                self.update(s, scaled_x, c, (y, predictions, slope), (dots, q, w))
+                of_target = None if scale is None else tuple(a[r] for a in scale)
+                if self.learns_vectors_implicitly:
+                    self.learn_vector(s, c, y, of_target, dots)
+                else:
+                    slope = None if scale is None else of_target[2]
+                    self.update(s, scaled_x, c, (y, predictions, slope), (dots, q, w))
                 self.t += 1.0
                 if first is not None:
                     np.copyto(first, np.abs(scaled_x), where=first == 0.0)
                 self.store(fields, first)
                 if trials_end:
                     self.end_trial()
+        if self.learns_vectors_implicitly:
+            self.task.learner.settle(self.named(self.state.fields))
+
+    @property
+    def learns_vectors_implicitly(self):
+        return self.traits.by_vector and self.traits.implicit
 
     def row_scale(self, c):
         """What a row is multiplied by for the learner."""
@@ -97,12 +108,15 @@ class _Loop:
         scale = self.row_scale(c)
         return x if scale == 1.0 or self.traits.by_vector else scale * x
 
-    def score(self, s, x, scaled_x):
+    def score(self, s, x, scaled_x, c):
         """Predictions, sums of weight times value before the factor, `q`, weights."""
         learner, t = self.task.learner, self.t + 1.0
         if self.traits.by_vector:
-            dots = [learner.score(s, k, x, t) for k in range(self.state.clock.shape[1])]
-            return np.array(dots), dots, 0.0, None
+            outputs = range(self.state.clock.shape[1])
+            dots = said = np.array([learner.score(s, k, x, t) for k in outputs])
+            if self.traits.implicit:
+                said = np.array([learner.charged(s, k, dots[k], c) for k in outputs])
+            return said, dots, 0.0, None
         w = learner.weight(s, ..., scaled_x, t)
         # Not a product of BLAS: for small tasks its threads cost more than they bring.
         dots = np.add.reduce(w * x, axis=1)
@@ -121,6 +135,19 @@ class _Loop:
         if learns:
             record_sum(total, last, ..., w_sum, clock)
         return (w_sum * x).sum(axis=1) / n_averaged if n_averaged > 0.0 else None
+
+    def learn_vector(self, s, c, y, of_target, dots):
+        """Learn from the loss of a row that the learner sees as a vector."""
+        learner, loss = self.task.learner, self.task.loss
+        if loss.joint:
+            learner.learn_jointly(s, loss, y, c, dots)
+            return
+        for k, dot in enumerate(dots):
+            scale = (0.0, 1.0, 1.0)
+            if of_target is not None:
+                offset, spread, slope = (numbers[k] for numbers in of_target)
+                scale = offset, spread, slope / self.task.lipschitz
+            learner.learn_implicitly(s, k, loss, y[k], c, scale, dot)
 
     def update(self, s, scaled_x, c, charged, scored):
         """Learn from a row, of which (y, predictions, slope) and what `score` gave."""
@@ -206,6 +233,8 @@ class _Dense(_Loop):
                 weights = RowWeights(given[some], relative[some], after)
                 rows = DenseRows(X[some])
                 self.transformed = transform_rows(block.moments, rows, weights).X
+                if block.standard is not None:
+                    self.transformed = standardised(X[some], *block.standard)
             self.x[: X.shape[1]] = self.transformed[place]
         return self.x, self.s, self.state.fields, self.first
 

@@ -1,0 +1,672 @@
+"""Estimators of implicit online Newton steps."""
+
+from numbers import Real
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ..learners import OnlineNewton, VovkAzouryWarmuth
+from ..models.newton import NewtonModel
+from .linear import LinearClassifier, LinearRegressor
+
+__all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
+
+#: How many numbers the covariances of all outputs may be (512 MB).
+MOST_NUMBERS = 2**26
+
+# With a larger variance, rounding would leave nothing of what a row teaches.
+VARIANCES = Interval(Real, 1e-6, 1e6, closed="both")
+
+# Deviations at which features are clipped in any case: rounding would leave nothing of
+# what was known before.
+FARTHEST = 1e6
+
+
+class _OnlineNewton:
+    """What the two estimators have in common beyond being online."""
+
+    _own_constraints = {
+        "prior_scale": [VARIANCES],
+        "forgetting": [Interval(Real, 0, 1, closed="left")],
+        "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
+    }
+    _makes_dense = True
+    _model_type = NewtonModel
+
+    def _newton(self, learner, moderate=False):
+        """Learner of a class with the parameters that both estimators have."""
+        return learner(
+            float(self.prior_scale),
+            float(self.forgetting),
+            moderate=bool(moderate),
+            fit_intercept=bool(self.fit_intercept),
+        )
+
+    def _make_model(self, *arguments, **keywords):
+        model = super()._make_model(*arguments, **keywords)
+        limit = np.inf
+        if model.features.scale:
+            limit = FARTHEST
+            if model.features.center and self.clip_deviations is not None:
+                limit = min(limit, float(self.clip_deviations))
+        model.learner = model.learner._replace(limit=limit)
+        return model
+
+    def _start(self, X):
+        n, n_outputs = X.shape[1] + self.fit_intercept, self._n_outputs()
+        if n_outputs * (n * (n + 1) // 2) > MOST_NUMBERS:
+            raise ValueError(
+                f"{X.shape[1]} features are too many for {type(self).__name__}: the "
+                f"covariances of their weights ({n_outputs} outputs) would be more "
+                f"than {MOST_NUMBERS} numbers; use {self._lighter} instead."
+            )
+        super()._start(X)
+
+
+class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
+    r"""Linear classifier of second order: it learns how features go together.
+
+    Each row is learned by a Newton step, in the metric of the covariance of all weights
+    given the rows so far. Correlated features, which learners with one step size a
+    feature learn slowly, are no obstacle: one pass comes close to the best linear
+    model. The step is implicit: it goes to the minimum of the row's loss itself plus a
+    penalty on the way there, so that it never overshoots. Features are standardised by
+    the means and deviations of the rows so far, and neither their units nor their zeros
+    matter.
+
+    That takes memory and time in the square of the number of features: for each row
+    about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
+    output. More than 2^26 covariances, of 11,583 features with one output, are refused.
+
+    Parameters
+    ----------
+    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
+        "log_loss" is the logistic loss, multinomial for more than two classes; "hinge"
+        is the loss of linear support vector machines, "squared_hinge" half its square,
+        both one versus rest.
+
+    prior_scale : float, default=0.3
+        Variance of each weight before the first row, between 1e-6 and 1e6: of how far a
+        feature at one standard deviation moves the score. Larger values suit many rows
+        and classes that can be separated, smaller ones many features and few rows. The
+        user guide has the losses for five values.
+
+    forgetting : float, default=0.0
+        Rate at which what was learned loses weight, from 0 to below 1, for streams that
+        change: about ``1 / forgetting`` rows count. Weights are never less certain, on
+        average, than before the first row.
+
+    moderate : {"auto", True, False}, default="auto"
+        Whether the weights of the log loss of two classes are taken for normal: a row
+        takes them to their mean and covariance given its label, and scores :math:`s`
+        are moderated by their variance :math:`q`, to :math:`s / \sqrt{1 + \pi q / 8}`
+        [2]_. Where little is known, probabilities are then less extreme. False takes
+        the implicit step and the score as they are. For other losses, and for more
+        classes, it does not matter.
+
+    center : {"auto", True, False}, default=True
+        Whether each feature is centred at its mean over rows so far: see Notes. Sparse
+        rows are made dense in any case, and centred as well; with "auto" they are not,
+        if the first rows are sparse.
+
+    scale : bool, default=True
+        Whether each feature is divided by its standard deviation over rows so far. With
+        `center`, neither the unit nor the zero of a feature matters then. If False,
+        `prior_scale` is in units of the features.
+
+    clip_deviations : float, default=3.0
+        At how many standard deviations from its mean a feature is clipped, at least 1,
+        where features are both centred and scaled. One value far out would otherwise
+        decide alone what its feature weighs. None means at a million.
+
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does to means and deviations, too.
+
+    fit_intercept : bool, default=True
+        Whether there is an intercept. Its variance is at least 1 before the first row.
+
+    max_iter : int, default=1
+        Most epochs of :meth:`fit`. One comes close to the minimum of the loss. In
+        each further one the rows count once more, and weights look more certain than
+        they are.
+
+    tol : float, default=None
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement before :meth:`fit` stops.
+
+    shuffle : bool, default=True
+        Whether :meth:`fit` shuffles the rows before each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        For the shuffling. An int gives the same result every time.
+
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from where the last call ended.
+
+    verbose : int, default=0
+        If positive, each epoch prints its mean loss.
+
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; the weight of a row is multiplied by that of its class.
+        "balanced" needs all labels, and so :meth:`fit`.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights in the units of the features.
+
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercepts.
+
+    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_classes, \
+            n_features, n_features)
+        Covariances of the weights given the rows, in the units of the features, where
+        the weights are taken for normal.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`.
+
+    n_samples_seen_ : int
+        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+
+    t_ : float
+        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
+
+    cumulative_loss_ : float
+        Weighted sum of the losses of the algorithm's predictions, each made before its
+        row was learned.
+
+    loss_curve_ : list of float
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
+
+    See Also
+    --------
+    OnlineNewtonRegressor : The same for targets that are numbers.
+    ScInOLClassifier : Takes time in the number of features, for many of them.
+    HedgeClassifier : A mixture of learners, one of which may be this.
+
+    Notes
+    -----
+    With :math:`P` the covariance of the weights :math:`w`, a row :math:`x` has the
+    score :math:`s = \langle w, x \rangle`, of variance :math:`q = \langle x, P x
+    \rangle`. The update of a row of sample weight :math:`c` is
+
+    .. math::
+        s' = \arg\min_{s'} c\, \ell(s') + \frac{(s' - s)^2}{2 q}, \qquad
+        w \leftarrow w + \frac{s' - s}{q} P x, \qquad
+        P \leftarrow P - \frac{h}{1 + h q} P x x^\top P,
+
+    where :math:`h = c\, \ell''(s')`. The hinge has no curvature: where the score
+    :math:`s` is at a distance :math:`e` from the margin, its :math:`h` is that of the
+    parabola with the same slope and its minimum at the margin, :math:`c / \max(|e|,
+    e_0)`, with :math:`e_0` half the mean of all such distances so far.
+
+    The multinomial loss has a matrix for each class, and one minimum over the scores of
+    all classes.
+
+    If scores are moderated, `w` and `P` become the mean and the covariance of the
+    weights given the row, instead, found by a quadrature of seven points around `s'`
+    where :math:`q > 0.01`; for less the two are nearly the same. That is Gaussian
+    assumed-density filtering; the static Kalman filter of [1]_ does the same by an
+    explicit step, which diverges where the prior is wide. No bound on the regret is
+    claimed.
+
+    Means and deviations of features stand still until the number of rows has grown by
+    half. Then `w` and `P` go over to new ones, as if all rows had been standardised by
+    these, with the second derivatives, and the clipped values, that they had.
+
+    References
+    ----------
+    .. [1] J. de Vilmarest, O. Wintenberger. "Stochastic online optimization using
+       Kalman recursion." Journal of Machine Learning Research 22, 2021.
+
+    .. [2] D. J. C. MacKay. "The evidence framework applied to classification
+       networks." Neural Computation 4, 1992.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import OnlineNewtonClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = OnlineNewtonClassifier().partial_fit(X, y, classes=[0, 1])
+    >>> round(model.score(X, y), 2)
+    0.98
+
+    How sure it is of a score:
+
+    >>> score, deviation = model.decision_function(X[:1], return_std=True)
+    >>> score.round(1), deviation.round(1)
+    (array([-6.6]), array([1.3]))
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: allowed
+            for name, allowed in LinearClassifier._parameter_constraints.items()
+            if name != "average"
+        },
+        **_OnlineNewton._own_constraints,
+        "moderate": ["boolean", StrOptions({"auto"})],
+    }
+    _bounds_regret = False
+    _lighter = "ScInOLClassifier"
+
+    def __init__(
+        self,
+        loss="log_loss",
+        *,
+        prior_scale=0.3,
+        forgetting=0.0,
+        moderate="auto",
+        center=True,
+        scale=True,
+        clip_deviations=3.0,
+        clip_ratio=None,
+        fit_intercept=True,
+        max_iter=1,
+        tol=None,
+        n_iter_no_change=5,
+        shuffle=True,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+        class_weight=None,
+    ):
+        self.loss = loss
+        self.prior_scale = prior_scale
+        self.forgetting = forgetting
+        self.moderate = moderate
+        self.center = center
+        self.scale = scale
+        self.clip_deviations = clip_deviations
+        self.clip_ratio = clip_ratio
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+        self.class_weight = class_weight
+
+    def _make_learner(self, loss):
+        moderate = self.moderate
+        if moderate == "auto":
+            moderate = True
+        takes_moments = self._n_outputs() == 1 and self.loss == "log_loss"
+        return self._newton(OnlineNewton, moderate and takes_moments)
+
+    def decision_function(self, X, return_std=False):
+        """Predict scores, the algorithm's own predictions.
+
+        For each row exactly what the algorithm would be charged for if the row came
+        next.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        return_std : bool, default=False
+            Whether to return the standard deviations of the linear model's scores, too.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            With two classes, positive for ``classes_[1]``.
+
+        deviations : ndarray of the same shape
+            Only if `return_std`: :math:`\\sqrt{\\langle x, P x \\rangle}`, with P the
+            covariance of the weights given the rows, by the normal approximation that
+            is the algorithm's own. They are those of scores before these are moderated,
+            which is ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
+        """
+        X = self._validate_rows(X)
+        scores = self._respond(self._decision_of_validated(X), "decision_function")
+        if not return_std:
+            return scores
+        deviations = np.sqrt(self._model.variances(X))
+        return scores, self._respond(deviations, "decision_function")
+
+    @property
+    def coef_covariance_(self):
+        """Covariances of the weights, in the units of the features."""
+        covariance = self._fitted_model().coef_covariance()
+        return covariance[0] if len(covariance) == 1 else covariance
+
+
+class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
+    r"""Linear regression of second order: recursive least squares, and its like.
+
+    Each row is learned by a Newton step, in the metric of the covariance of all weights
+    given the rows so far. Correlated features, which learners with one step size a
+    feature learn slowly, are no obstacle. With the squared error the weights are those
+    of ridge regression on all rows so far, as standardised; with other losses, the step
+    is implicit: it goes to the minimum of the row's loss itself plus a penalty on the
+    way there, so that it never overshoots. Features and targets are standardised by the
+    means and deviations of the rows so far, and neither their units nor their zeros
+    matter.
+
+    That takes memory and time in the square of the number of features: for each row
+    about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
+    output. More than 2^26 covariances, of 11,583 features with one output, are refused.
+
+    Parameters
+    ----------
+    loss : str, default="squared_error"
+        What predictions are charged. "squared_error" is half the square;
+        "absolute_error" aims at the median, "quantile" at another quantile; "huber" is
+        half the squared error up to `epsilon` and linear beyond; "epsilon_insensitive"
+        ignores errors up to `epsilon`.
+
+    prior_scale : float, default=0.3
+        Variance of each weight before the first row, between 1e-6 and 1e6: of how far a
+        feature at one standard deviation moves the prediction, in standard deviations
+        of the target. Larger values suit many rows, smaller ones many features and few
+        rows. The user guide has the losses for five values.
+
+    forgetting : float, default=0.0
+        Rate at which what was learned loses weight, from 0 to below 1, for streams that
+        change: about ``1 / forgetting`` rows count. Weights are never less certain, on
+        average, than before the first row.
+
+    vovk : bool, default=False
+        Whether predictions are those of the forecaster of Vovk, Azoury and Warmuth
+        [1]_ [2]_, with the squared error only: divided by 1 plus the variance of the
+        prediction, as if the row had been learned with the target 0. Its regret is
+        bounded whatever the rows are.
+
+    center : {"auto", True, False}, default=True
+        Whether each feature is centred at its mean over rows so far: see Notes. Sparse
+        rows are made dense in any case, and centred as well; with "auto" they are not,
+        if the first rows are sparse.
+
+    scale : bool, default=True
+        Whether each feature is divided by its standard deviation over rows so far. With
+        `center`, neither the unit nor the zero of a feature matters then. If False,
+        `prior_scale` is in units of the features.
+
+    clip_deviations : float, default=3.0
+        At how many standard deviations from its mean a feature is clipped, at least 1,
+        where features are both centred and scaled. One value far out would otherwise
+        decide alone what its feature weighs. None means at a million.
+
+    clip_ratio : float, default=None
+        If given, a number above 1, such as 2: values of a feature are clipped at so
+        many times the largest absolute value that it has had, which bounds the damage
+        that an outlier does to means and deviations, too.
+
+    standardize_target : bool, default=True
+        Whether a prediction is the mean of the target plus its standard deviation, of
+        rows before, times what the algorithm says. Neither the unit nor the zero of the
+        target matters then.
+
+    epsilon : float, default=0.1
+        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
+        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
+
+    quantile : float, default=0.5
+        The quantile of the loss "quantile", between 0 and 1.
+
+    fit_intercept : bool, default=True
+        Whether there is an intercept. Its variance is at least 1 before the first row.
+
+    max_iter : int, default=1
+        Most epochs of :meth:`fit`. One comes close to the minimum of the loss. In
+        each further one the rows count once more, and weights look more certain than
+        they are.
+
+    tol : float, default=None
+        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
+        predictions made before each update) is not below the best so far by `tol` times
+        that of the first epoch, so that units of the loss do not matter. None runs all
+        epochs.
+
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement before :meth:`fit` stops.
+
+    shuffle : bool, default=True
+        Whether :meth:`fit` shuffles the rows before each epoch.
+
+    random_state : int, RandomState instance or None, default=None
+        For the shuffling. An int gives the same result every time.
+
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from where the last call ended.
+
+    verbose : int, default=0
+        If positive, each epoch prints its mean loss.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weights in the units of the features.
+
+    intercept_ : ndarray of shape (1,) or (n_outputs,)
+        Intercepts.
+
+    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_outputs, \
+            n_features, n_features)
+        Covariances of the weights given the rows, in units of features and target.
+
+    noise_variance_ : ndarray of shape (1,) or (n_outputs,)
+        Variance of the targets around the model, from the errors of the predictions
+        made before each row: each squared, over 1 plus the variance of the prediction.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`.
+
+    n_samples_seen_ : int
+        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+
+    t_ : float
+        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
+
+    cumulative_loss_ : float
+        Weighted sum of the losses of the algorithm's predictions, each made before its
+        row was learned.
+
+    loss_curve_ : list of float
+        Mean of those losses for each epoch, or each of the latest calls of
+        :meth:`partial_fit`, of which 1,000 are kept.
+
+    See Also
+    --------
+    OnlineNewtonClassifier : The same for labels.
+    ScInOLRegressor : Takes time in the number of features, for many of them.
+    HedgeRegressor : A mixture of learners, one of which may be this.
+    sklearn.linear_model.BayesianRidge : Learns all rows at once, and its prior as well.
+
+    Notes
+    -----
+    With :math:`P` the covariance of the weights :math:`w`, a row :math:`x` has the
+    score :math:`s = \langle w, x \rangle`, of variance :math:`q = \langle x, P x
+    \rangle`. The update of a row of sample weight :math:`c` is
+
+    .. math::
+        s' = \arg\min_{s'} c\, \ell(s') + \frac{(s' - s)^2}{2 q}, \qquad
+        w \leftarrow w + \frac{s' - s}{q} P x, \qquad
+        P \leftarrow P - \frac{h}{1 + h q} P x x^\top P,
+
+    where :math:`h = c\, \ell''(s')`, and :math:`\ell` is divided by the standard
+    deviation of the target, or its square for the squared error. Losses of straight
+    pieces have no curvature: where the prediction is at a distance :math:`e` from the
+    minimum of its row's loss, their :math:`h` is that of the parabola with the same
+    slope there and the same minimum, :math:`c\,|\ell'(s)| / \max(|e|, e_0)`, with
+    :math:`e_0` half the mean of all such distances so far.
+
+    Means and deviations stand still until the number of rows has grown by half. Then
+    `w` and `P` go over to new ones, as if all rows had been standardised by these, with
+    the second derivatives, and the clipped values, that they had.
+
+    With the squared error, standard deviations are those of Bayesian linear regression
+    with normal noise, whose variance is `noise_variance_`. With other losses they are
+    what least squares would have with the same curvatures, which is an approximation.
+
+    :meth:`regret_bound` is there with ``vovk=True`` and features and targets as they
+    are, without forgetting: the total loss exceeds that of weights :math:`u` by at most
+
+    .. math::
+        \tfrac12 \langle u, P_0^{-1} u \rangle
+        + \tfrac12 \sum_t c_t y_t^2 \frac{c_t q_t}{1 + c_t q_t},
+
+    from Theorem 11.8 of [3]_ and its proof. For other losses none is claimed.
+
+    References
+    ----------
+    .. [1] V. Vovk. "Competitive on-line statistics." International Statistical Review
+       69, 2001.
+
+    .. [2] K. S. Azoury, M. K. Warmuth. "Relative loss bounds for on-line density
+       estimation with the exponential family of distributions." Machine Learning 43,
+       2001.
+
+    .. [3] N. Cesa-Bianchi, G. Lugosi. "Prediction, learning, and games." Cambridge
+       University Press, 2006.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn_scinol import OnlineNewtonRegressor
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = OnlineNewtonRegressor().partial_fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.52
+
+    A prediction, and the standard deviation of the target around it:
+
+    >>> prediction, deviation = model.predict(X[:1], return_std=True)
+    >>> prediction.round(), deviation.round()
+    (array([205.]), array([54.]))
+    """
+
+    _parameter_constraints: dict = {
+        **{
+            name: allowed
+            for name, allowed in LinearRegressor._parameter_constraints.items()
+            if name != "average"
+        },
+        **_OnlineNewton._own_constraints,
+        "vovk": ["boolean"],
+        "standardize_target": ["boolean"],
+    }
+    _lighter = "ScInOLRegressor"
+
+    def __init__(
+        self,
+        loss="squared_error",
+        *,
+        prior_scale=0.3,
+        forgetting=0.0,
+        vovk=False,
+        center=True,
+        scale=True,
+        clip_deviations=3.0,
+        clip_ratio=None,
+        standardize_target=True,
+        epsilon=0.1,
+        quantile=0.5,
+        fit_intercept=True,
+        max_iter=1,
+        tol=None,
+        n_iter_no_change=5,
+        shuffle=True,
+        random_state=None,
+        warm_start=False,
+        verbose=0,
+    ):
+        self.loss = loss
+        self.prior_scale = prior_scale
+        self.forgetting = forgetting
+        self.vovk = vovk
+        self.center = center
+        self.scale = scale
+        self.clip_deviations = clip_deviations
+        self.clip_ratio = clip_ratio
+        self.standardize_target = standardize_target
+        self.epsilon = epsilon
+        self.quantile = quantile
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.verbose = verbose
+
+    @property
+    def _bounds_regret(self):
+        return self.vovk and self.forgetting == 0.0
+
+    def _make_learner(self, loss):
+        if self.vovk and self.loss != "squared_error":
+            raise ValueError(
+                f"vovk=True needs loss='squared_error'; got loss={self.loss!r}."
+            )
+        return self._newton(VovkAzouryWarmuth if self.vovk else OnlineNewton)
+
+    def predict(self, X, return_std=False):
+        """Predict the targets of rows.
+
+        For each row exactly what the algorithm would be charged for if the row came
+        next.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        return_std : bool, default=False
+            Whether to return the standard deviations of the targets around their
+            predictions, too.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In the units of the targets.
+
+        deviations : ndarray of the same shape
+            Only if `return_std`: the root of the variance of the noise times 1 plus the
+            variance of the linear model. For a target with normal noise, 95 % of the
+            rows are within 1.96 of them.
+        """
+        X = self._validate_rows(X)
+        predictions = self._respond(self._decision_of_validated(X), "predict")
+        if not return_std:
+            return predictions
+        variances = self._model.target_variances(X)
+        return predictions, self._respond(np.sqrt(variances), "predict")
+
+    @property
+    def noise_variance_(self):
+        """Variance of the targets around the model, by output."""
+        return self._fitted_model().noise
+
+    @property
+    def coef_covariance_(self):
+        """Covariances of the weights, in units of features and target."""
+        covariance = self._fitted_model().coef_covariance(with_noise=True)
+        return covariance if self._output_shape else covariance[0]
