@@ -39,6 +39,7 @@ from sklearn_scinol import (
     DFEGClassifier,
     DFEGRegressor,
     HedgeClassifier,
+    OnlineNewtonClassifier,
     ScInOLClassifier,
     config_context,
 )
@@ -113,6 +114,7 @@ LEARNERS = [
     ("AdaFTRL", AdaFTRLClassifier(), sgd("log_loss")),
     ("AdaFTRL, hinge", AdaFTRLClassifier("hinge"), sgd("hinge")),
     ("AdaFTRL, absolute error", AdaFTRLRegressor(), sgd_regression()),
+    ("OnlineNewton", OnlineNewtonClassifier(), sgd("log_loss")),
     ("AdaOGD, scaled", STANDARDISED, sgd("log_loss")),
     ("Hedge", HedgeClassifier(), sgd("log_loss")),
     ("Hedge, 2 jobs (SGD: 1 job)", HedgeClassifier(n_jobs=2), ONE_JOB),
@@ -124,6 +126,7 @@ CASES = [
     ("dense, d = 20", ("numba", "numpy"), lambda rng, k: dense(rng, 100_000 // k, 20)),
     ("dense, d = 54", ("numba", "numpy"), lambda rng, k: dense(rng, 100_000 // k, 54)),
     ("dense, d = 100", ("numba", "numpy"), lambda rng, k: dense(rng, 50_000 // k, 100)),
+    ("dense, d = 128", ("numba",), lambda rng, k: dense(rng, 50_000 // k, 128)),
     ("dense, d = 784", ("numba", "numpy"), lambda rng, k: dense(rng, 10_000 // k, 784)),
     (
         "dense, d = 10,000",
