@@ -55,10 +55,11 @@ class _OnlineNewton:
     def _start(self, X):
         n, n_outputs = X.shape[1] + self.fit_intercept, self._n_outputs()
         if n_outputs * (n * (n + 1) // 2) > MOST_NUMBERS:
+            outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
             raise ValueError(
-                f"{X.shape[1]} features are too many for {type(self).__name__}: the "
-                f"covariances of their weights ({n_outputs} outputs) would be more "
-                f"than {MOST_NUMBERS} numbers; use {self._lighter} instead."
+                f"{X.shape[1]} features{outputs} are too many for "
+                f"{type(self).__name__}: the covariances of their weights would be "
+                f"more than {MOST_NUMBERS} numbers; use {self._lighter} instead."
             )
         super()._start(X)
 
