@@ -402,6 +402,18 @@ def test_covariance_stays_positive(prior_scale, forgetting, engine):
         assert_array_equal(P, P.T)
 
 
+def test_begins_again_where_rounding_leaves_nothing(engine):
+    """Features of 1e95 as they are, and hardly any memory."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    X[1] *= 1e95
+    model = OnlineNewtonRegressor("huber", scale=False, forgetting=0.99)
+    for r in range(60):
+        model.partial_fit(X[r : r + 1], y[r : r + 1])
+        model._check_state()
+    assert np.abs(model.predict(X[2:])).max() < 10.0
+
+
 def test_forgetting_follows_a_change(engine):
     X, y, _ = rows(400)
     y[200:] *= -1.0

@@ -256,7 +256,12 @@ class OnlineNewton(NamedTuple):
             np.fill_diagonal(A, np.maximum(np.diag(A), 0.0))
             A += s.prior_left[k] * precision
             P = inverse(A)
-            s.w[k, :n] = P @ said
+            w = P @ said
+            if not (np.isfinite(w).all() and np.isfinite(P).all()):
+                # Of values that far apart rounding has left nothing: begin again.
+                w, P = 0.0, np.diag(self.prior(n))
+                s.prior_left[k] = 1.0
+            s.w[k, :n] = w
             s.P[k, stored] = P[rows, columns]
             s.distance[k] *= slope
             s.curvature[k] *= weight

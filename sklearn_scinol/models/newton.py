@@ -74,12 +74,9 @@ class NewtonModel(LinearModel):
                 part, indices = self._up_to_change(chunk, indices)
                 some = part if order is not None else slice(part[0], part[-1] + 1)
                 answers = self.learn_block(engine, self.block(engine, chunk, some))
-                all_finite = answers.all_finite
                 if self.t == self.next_change:
                     self._change_moments()
-                    w, P = self.state()[:2]
-                    all_finite &= np.isfinite(w).all() and np.isfinite(P).all()
-                yield Learned(some, answers.said, all_finite)
+                yield Learned(some, answers.said, answers.all_finite)
 
     def _up_to_change(self, chunk, rows):
         """Rows up to that after which moments change, and the others."""
