@@ -64,6 +64,12 @@ class _OnlineNewton:
         super()._start(X)
 
 
+def _constraints(linear):
+    """Those of linear estimators and of second order; weights are not averaged."""
+    constraints = linear._parameter_constraints | _OnlineNewton._own_constraints
+    return {name: allowed for name, allowed in constraints.items() if name != "average"}
+
+
 class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     r"""Linear classifier of second order: it learns how features go together.
 
@@ -258,12 +264,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: allowed
-            for name, allowed in LinearClassifier._parameter_constraints.items()
-            if name != "average"
-        },
-        **_OnlineNewton._own_constraints,
+        **_constraints(LinearClassifier),
         "moderate": ["boolean", StrOptions({"auto"})],
     }
     _bounds_regret = False
@@ -309,11 +310,9 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         self.class_weight = class_weight
 
     def _make_learner(self, loss):
-        moderate = self.moderate
-        if moderate == "auto":
-            moderate = True
         takes_moments = self._n_outputs() == 1 and self.loss == "log_loss"
-        return self._newton(OnlineNewton, moderate and takes_moments)
+        moderate = self.moderate in ("auto", True) and takes_moments
+        return self._newton(OnlineNewton, moderate)
 
     def decision_function(self, X, return_std=False):
         """Predict scores, the algorithm's own predictions.
@@ -565,12 +564,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     """
 
     _parameter_constraints: dict = {
-        **{
-            name: allowed
-            for name, allowed in LinearRegressor._parameter_constraints.items()
-            if name != "average"
-        },
-        **_OnlineNewton._own_constraints,
+        **_constraints(LinearRegressor),
         "vovk": ["boolean"],
         "standardize_target": ["boolean"],
     }

@@ -129,6 +129,11 @@ class OnlineNewton(NamedTuple):
     stays_finite = True
     keeps_first = False
 
+    @property
+    def moderates(self):
+        """Whether what it says depends on the variance of a prediction."""
+        return self.moderate
+
     def prior(self, n):
         """Diagonal of the covariance of `n` weights before the first row."""
         variances = np.full(n, self.prior_scale)
@@ -308,6 +313,8 @@ class VovkAzouryWarmuth(OnlineNewton):
     """
 
     __slots__ = ()
+
+    moderates = True
 
     def moderated(self, p, q, c):
         """What it says where the model predicts `p`."""

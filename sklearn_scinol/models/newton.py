@@ -6,9 +6,7 @@ from scipy import sparse
 from .._invariants import floats
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Block
 from ..learners.online_newton import Change
-from ..losses import as_targets
 from ..transforms.moments import standardised
 from .base import Learned
 from .linear import LARGEST, LinearModel
@@ -64,6 +62,8 @@ class NewtonModel(LinearModel):
     def arrange(self, X):
         super().arrange(X)
         self.arrays = tuple(_aligned(a) for a in self.arrays)
+        self.mean = np.require(self.mean, requirements=["W", "E"])
+        self.deviation = np.require(self.deviation, requirements=["W", "E"])
 
     def learn(self, chunk, order=None, again=False):
         engine = get_engine(get_config()["engine"])
@@ -88,24 +88,22 @@ class NewtonModel(LinearModel):
         return rows[:end], rows[end:]
 
     def block(self, engine, chunk, rows, checks=True):
-        y = as_targets(chunk.y[rows], self.loss, self.n_outputs)
-        weights = chunk.weights(self.weight_scale, rows)
-        raw = self.rows(chunk.X, rows)
-        raw, outgrown = self.features.enter(engine, raw, weights, checks)
-        if outgrown.size and self.features.has_moments:
-            self.mean[outgrown] = self.deviation[outgrown] = 0.0
-        scale = None
+        block = super().block(engine, chunk, rows, checks)
         if self.target is not None:
-            scale = self.target.learn(engine, y, weights)
+            scale = block.target_scale
             scale.offset[:] = self.target_mean
             scale.deviation[:] = self.target_deviation
             slope = 1.0 if self.target.unit_free else _inverse(self.target_deviation)
             scale.slope[:] = slope
-        standard = None
         if self.features.has_moments:
             standard = np.stack([self.mean, _inverse(self.deviation)])
-        moments = self.features.state()
-        return Block(raw, moments, y, weights, scale, standard=standard)
+            block = block._replace(standard=standard)
+        return block
+
+    def forget(self, features):
+        super().forget(features)
+        if self.features.has_moments:
+            self.mean[features] = self.deviation[features] = 0.0
 
     def _change_moments(self):
         """Go over to the moments of all rows so far."""
@@ -152,8 +150,10 @@ class NewtonModel(LinearModel):
             return self.target_mean + self.target_deviation * self._predict(Z)
 
     def _predict(self, Z):
-        q = self._variances_of_transformed(Z)
-        p, c = super()._predict(Z), self.weight_scale.smallest
+        p = super()._predict(Z)
+        if not self.learner.moderates:
+            return p
+        q, c = self._variances_of_transformed(Z), self.weight_scale.smallest
         return self.learner.moderated(p, q, c)
 
     def _variances_of_transformed(self, Z):
