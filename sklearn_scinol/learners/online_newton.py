@@ -172,6 +172,7 @@ class OnlineNewton(NamedTuple):
         """Learn from a loss of one output, of ``offset + spread * p``."""
         offset, spread, slope = scale
         unit, q = smaller(c * slope, methods.LARGEST_STEP) * spread, s.q[k]
+        unit = smaller(unit, methods.LARGEST_STEP)
         if unit * q == 0.0:
             keep(self, s, k, 0.0, 0.0)
             return
