@@ -364,6 +364,54 @@ def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
     assert part.scores[metric] == pytest.approx(curves[400][20])
 
 
+@pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc_ovr"])
+@pytest.mark.parametrize("size", [1, 150, 400])
+def test_scores_of_the_latest_rows(metric, size):
+    X, y = classification(n_samples=400)
+    weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 400)
+    scored = weight > 0
+    probabilities = ScInOLClassifier().partial_fit_predict(
+        X, y, classes=[0, 1], sample_weight=weight, method="predict_proba"
+    )[scored]
+    result = validate(
+        ScInOLClassifier(),
+        chunks(X, y, weight, size=size),
+        metric,
+        classes=[0, 1],
+        window=60,
+    )
+    n = scored.sum()
+    points = np.append(np.arange(15, n, 15), n)
+    np.testing.assert_array_equal(result.window_n_samples, points)
+    assert result.window == 60
+    for point, value in zip(points, result.window_curves[metric], strict=True):
+        latest = slice(max(point - 60, 0), point)
+        expected = CLASSIFICATION[metric](
+            y[scored][latest], probabilities[latest], weight[scored][latest]
+        )
+        assert value == pytest.approx(expected)
+    alone = validate(ScInOLClassifier(), chunks(X, y, weight), metric, classes=[0, 1])
+    assert alone.window_curves is None
+    assert alone.scores == pytest.approx(result.scores)
+    np.testing.assert_allclose(alone.curves[metric], result.curves[metric])
+
+
+def test_window_that_is_longer_than_the_stream():
+    X, y = regression()
+    result = validate(ScInOLRegressor(), chunks(X, y), "r2", window=10**6)
+    np.testing.assert_array_equal(result.window_n_samples, [len(y)])
+    assert result.window_curves["r2"][0] == pytest.approx(result.scores["r2"])
+
+
+@pytest.mark.parametrize(("window", "error"), [(0, ValueError), (2.5, TypeError)])
+def test_bad_windows(window, error):
+    X, y = regression()
+    model = ScInOLRegressor()
+    with pytest.raises(error, match="window"):
+        validate(model, chunks(X, y), "r2", window=window)
+    assert not hasattr(model, "_model")
+
+
 def test_many_rows_between_two_points():
     X, y = classification(n_samples=200_000)
     result = validate(
@@ -618,6 +666,25 @@ def test_display_from_estimator(pyplot, metric, negate_score, label):
     assert display.ax_.get_ylabel() == label
     sign = -1 if negate_score else 1
     np.testing.assert_array_equal(display.line_.get_ydata(), sign * display.scores)
+
+
+def test_display_of_a_window(pyplot):
+    X, y = classification()
+    display = ProgressiveValidationDisplay.from_estimator(
+        ScInOLClassifier(),
+        chunks(X, y),
+        metrics="neg_log_loss",
+        classes=[0, 1],
+        window=20,
+        negate_score=True,
+        color="red",
+    )
+    line = display.window_line_
+    np.testing.assert_array_equal(line.get_xdata(), display.window_n_samples)
+    np.testing.assert_array_equal(line.get_ydata(), -display.window_scores)
+    assert line.get_color() == display.line_.get_color() == "red"
+    assert len(display.ax_.get_legend().get_texts()) == 1
+    assert display.plot().window_line_ is not line
 
 
 def test_display_of_bare_data(pyplot):

@@ -13,6 +13,9 @@ __all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 class ProgressiveValidationDisplay:
     """Running score of an estimator on a stream, as a curve over the rows.
 
+    With a window there is a second, thinner curve in the same colour: the score of the
+    latest rows.
+
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
 
@@ -26,15 +29,21 @@ class ProgressiveValidationDisplay:
         Name of the score, in scikit-learn's manner, such as "neg_log_loss".
     name : str, default=None
         Name of the estimator, for the legend.
+    window_n_samples : ndarray of shape (n_window_points,), default=None
+        Number of rows scored up to each point of the curve of the latest rows.
+    window_scores : ndarray of shape (n_window_points,), default=None
+        Score over the latest rows at each of these points.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Axes with the curve.
+        Axes with the curves.
     figure_ : matplotlib Figure
         Figure with the axes.
     line_ : matplotlib Line2D
-        The curve.
+        The curve of all rows.
+    window_line_ : matplotlib Line2D or None
+        The curve of the latest rows.
 
     See Also
     --------
@@ -56,11 +65,22 @@ class ProgressiveValidationDisplay:
     'Log loss'
     """
 
-    def __init__(self, *, n_samples, scores, score_name=None, name=None):
+    def __init__(
+        self,
+        *,
+        n_samples,
+        scores,
+        score_name=None,
+        name=None,
+        window_n_samples=None,
+        window_scores=None,
+    ):
         self.n_samples = n_samples
         self.scores = scores
         self.score_name = score_name
         self.name = name
+        self.window_n_samples = window_n_samples
+        self.window_scores = window_scores
 
     @classmethod
     def from_result(
@@ -104,6 +124,8 @@ class ProgressiveValidationDisplay:
             scores=result.curves[metric],
             score_name=metric,
             name=type(result.estimator).__name__ if name is None else name,
+            window_n_samples=result.window_n_samples,
+            window_scores=result.window_curves and result.window_curves[metric],
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
@@ -116,6 +138,7 @@ class ProgressiveValidationDisplay:
         metrics,
         classes=None,
         target=None,
+        window=None,
         progress=True,
         name=None,
         negate_score=False,
@@ -126,7 +149,7 @@ class ProgressiveValidationDisplay:
 
         Parameters
         ----------
-        estimator, stream, metrics, classes, target, progress
+        estimator, stream, metrics, classes, target, window, progress
             As in :func:`progressive_validation`.
         name, negate_score, ax, **kwargs
             As in :meth:`from_result`.
@@ -143,6 +166,7 @@ class ProgressiveValidationDisplay:
             metrics=metrics,
             classes=classes,
             target=target,
+            window=window,
             progress=progress,
         )
         return cls.from_result(
@@ -150,7 +174,7 @@ class ProgressiveValidationDisplay:
         )
 
     def plot(self, ax=None, *, name=None, negate_score=False, **kwargs):
-        """Draw the curve.
+        """Draw the curves.
 
         Parameters
         ----------
@@ -161,7 +185,7 @@ class ProgressiveValidationDisplay:
         negate_score : bool, default=False
             Whether to draw the score with the opposite sign: a loss as a loss.
         **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+            Passed on to :meth:`matplotlib.axes.Axes.plot` for the curve of all rows.
 
         Returns
         -------
@@ -172,8 +196,18 @@ class ProgressiveValidationDisplay:
         name = self.name if name is None else name
         if name is not None:
             kwargs = {"label": name, **kwargs}
-        scores = np.negative(self.scores) if negate_score else self.scores
-        (self.line_,) = ax.plot(self.n_samples, scores, **kwargs)
+        sign = -1.0 if negate_score else 1.0
+        (self.line_,) = ax.plot(
+            self.n_samples, sign * np.asarray(self.scores), **kwargs
+        )
+        self.window_line_ = None
+        if self.window_scores is not None:
+            (self.window_line_,) = ax.plot(
+                self.window_n_samples,
+                sign * np.asarray(self.window_scores),
+                color=self.line_.get_color(),
+                linewidth=0.4 * self.line_.get_linewidth(),
+            )
         ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
         if self.line_.get_label() and not self.line_.get_label().startswith("_"):
             ax.legend()

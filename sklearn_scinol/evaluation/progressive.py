@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from numbers import Integral
 from time import perf_counter
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .scores import RunningScores, accepted_methods, make_scorers
@@ -35,6 +37,14 @@ class ProgressiveValidationResult:
         defined yet, as the area under the ROC curve while there is one class only.
     seconds : float
         Time spent in predicting and learning, without that of reading and scoring.
+    window : int or None
+        Number of rows that the scores of the latest rows are over.
+    window_n_samples : ndarray of shape (n_window_points,) or None
+        Number of rows scored up to each point of the curves of the latest rows: a
+        quarter of the window apart, and the last one.
+    window_curves : dict of str to ndarray of shape (n_window_points,) or None
+        For each metric its value over the latest rows, as many as `window` says, or all
+        as long as there are fewer.
     """
 
     estimator: object
@@ -42,10 +52,20 @@ class ProgressiveValidationResult:
     n_samples: np.ndarray = field(repr=False)
     curves: dict = field(repr=False)
     seconds: float
+    window: int | None = None
+    window_n_samples: np.ndarray | None = field(default=None, repr=False)
+    window_curves: dict | None = field(default=None, repr=False)
 
 
 def progressive_validation(
-    estimator, stream, *, metrics, classes=None, target=None, progress=True
+    estimator,
+    stream,
+    *,
+    metrics,
+    classes=None,
+    target=None,
+    window=None,
+    progress=True,
 ):
     """Score an estimator on a stream, each row predicted before it is learned.
 
@@ -91,6 +111,9 @@ def progressive_validation(
         All classes of the stream. Needed for a classifier that is not fitted.
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
+    window : int, default=None
+        If given, the latest so many rows are scored as well, which shows how the
+        quality changes along the stream. Their labels and predictions are kept.
     progress : bool, default=True
         Whether to show a progress bar where the stream takes longer than a second.
         Needs tqdm; without it there is no bar.
@@ -140,13 +163,17 @@ def progressive_validation(
     >>> round(result.scores["accuracy"], 3)
     0.923
     """
+    if window is not None:
+        check_scalar(window, "window", Integral, min_val=1)
+        window = int(window)
     learner = _Learner(estimator, metrics, classes)
-    running = RunningScores(learner.scorers, learner.classes)
+    running = RunningScores(learner.scorers, learner.classes, window)
     n_chunks = n_rows = 0
 
     def result():
-        scored = running.finish()
-        return ProgressiveValidationResult(estimator, *scored, learner.seconds)
+        return ProgressiveValidationResult(
+            estimator, seconds=learner.seconds, window=window, **running.finish()
+        )
 
     with _progress_bar(progress) as bar:
         try:

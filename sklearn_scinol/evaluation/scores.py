@@ -1,6 +1,7 @@
 """Scores of predictions while they come in, as metrics of scikit-learn have them."""
 
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 
@@ -226,6 +227,18 @@ class _AnyScore:
         return rows.score(self.scorer, self.classes)
 
 
+@contextmanager
+def _too_few_rows_are_no_news():
+    """For metrics that warn of what they cannot say yet."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+def _as_arrays(curves):
+    return {name: np.array(curve) for name, curve in curves.items()}
+
+
 def _running_score(scorer, classes):
     metric = scorer._score_func
     if metric in _MEANS_OVER_ROWS and scorer._kwargs.get("normalize", True):
@@ -239,10 +252,40 @@ def _running_score(scorer, classes):
     return _AnyScore(scorer, classes)
 
 
+class _Window:
+    """Scores of the latest rows, at points a quarter of the window apart."""
+
+    def __init__(self, size, scorers, classes):
+        self.size = size
+        self.scorers = scorers
+        self.classes = classes
+        self.step = max(size // 4, 1)
+        self.blocks = []
+        self.n_samples = []
+        self.curves = {name: [] for name in scorers}
+
+    def next_point(self, n_added):
+        return n_added - n_added % self.step + self.step
+
+    def add(self, block, n_added):
+        """Add rows up to `n_added`, and score if this is a point."""
+        self.blocks.append(block)
+        if n_added % self.step == 0:
+            self.score(n_added)
+
+    def score(self, n_added):
+        rows = _concatenate(self.blocks)[-self.size :]
+        self.blocks = [rows]
+        self.n_samples.append(n_added)
+        for name, scorer in self.scorers.items():
+            self.curves[name].append(float(rows.score(scorer, self.classes)))
+
+
 class RunningScores:
     """Curves of the scores, with the same points however the rows are chunked."""
 
-    def __init__(self, scorers, classes):
+    def __init__(self, scorers, classes, window=None):
+        self.window = None if window is None else _Window(window, scorers, classes)
         self.scores = {
             name: _running_score(scorer, classes) for name, scorer in scorers.items()
         }
@@ -260,16 +303,20 @@ class RunningScores:
         if not sample_weight.all():
             rows = rows[sample_weight > 0]
         while len(rows):
-            n = min(self.next_point - self.n_added, _MAX_WAITING_ROWS - self.n_waiting)
+            next_point = self.next_point
+            if self.window is not None:
+                next_point = min(next_point, self.window.next_point(self.n_added))
+            n = min(next_point - self.n_added, _MAX_WAITING_ROWS - self.n_waiting)
             block, rows = rows[:n], rows[n:]
             self.waiting.append(block)
             self.n_waiting += len(block)
             self.n_added += len(block)
+            if self.window is not None:
+                with _too_few_rows_are_no_news():
+                    self.window.add(block, self.n_added)
             at_point = self.n_added == self.next_point
             if at_point or self.n_waiting == _MAX_WAITING_ROWS:
-                with warnings.catch_warnings():
-                    # Too few rows for some metrics is no news at the start.
-                    warnings.simplefilter("ignore", UserWarning)
+                with _too_few_rows_are_no_news():
                     self._score_waiting()
                     if at_point:
                         self._add_point(self._values())
@@ -283,7 +330,7 @@ class RunningScores:
         return {name: f"{curve[-1]:.4g}" for name, curve in self.curves.items()}
 
     def finish(self):
-        """Final scores, number of rows at each point, and the curves."""
+        """What the result has of the scores."""
         if self.n_added == 0:
             raise ValueError(
                 "No row of the stream was scored: all have weight 0, or there was only "
@@ -293,8 +340,18 @@ class RunningScores:
         scores = self._values()
         if self.n_samples[-1] != self.n_added:
             self._add_point(scores)
-        curves = {name: np.array(curve) for name, curve in self.curves.items()}
-        return scores, np.array(self.n_samples), curves
+        result = {
+            "scores": scores,
+            "n_samples": np.array(self.n_samples),
+            "curves": _as_arrays(self.curves),
+        }
+        if self.window is not None:
+            if self.window.n_samples[-1:] != [self.n_added]:
+                with _too_few_rows_are_no_news():
+                    self.window.score(self.n_added)
+            result["window_n_samples"] = np.array(self.window.n_samples)
+            result["window_curves"] = _as_arrays(self.window.curves)
+        return result
 
     def _score_waiting(self):
         if self.waiting:
