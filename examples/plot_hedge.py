@@ -130,7 +130,7 @@ def run(method, data_set):
 # Table
 # -----
 
-COLUMNS = "{:<23}{:>10}{:>10}  {:<14}{:>6}{:>10}{:>10}{:>6}".format
+COLUMNS = "{:<23}{:>10}{:>10}  {:<18}{:>6}{:>10}{:>10}{:>6}".format
 HEADER = COLUMNS("data set", "hedge", "best", "expert", "times", "SGD", "SGD*", "times")
 LEGEND = """\
 Mean loss of one pass, log loss or absolute error: of the mixture, of its best expert in
@@ -169,7 +169,8 @@ def summary(comparisons):
 # Each data set has two panels above each other: losses, and weights.
 
 # Of the experts in their order; shades of one colour where only the rate differs.
-COLOURS = ["#00705a", "#f0b469", "#d9730d", "#bcc5ee", "#757fc4", "#2f356b"]
+COLOURS = ["#00705a", "#d9730d", "#bcc5ee", "#5a66b5", "#e3a6c6", "#a8326f"]
+COLOURS += ["#d8c25a", "#7d6b14"]
 
 # A few rows say nothing yet; what goes beyond the later losses there is cut off.
 FIRST_ROW = 10
@@ -191,8 +192,9 @@ def draw(comparisons):
     for ax in axes[n + 1 :]:
         ax.set_ylabel("")
         ax.tick_params(labelleft=False)
+    of_axes = [ax.get_legend_handles_labels() for ax in axes[:n]]
     figure.legend(
-        *axes[0].get_legend_handles_labels(),
+        *max(of_axes, key=lambda legend: len(legend[1])),  # not all have all experts
         loc="upper center",
         bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=8,
@@ -262,7 +264,7 @@ def main(argv=None):
     readers = chosen_readers(arguments)
     print("\n".join([LEGEND, HEADER, "-" * len(HEADER)]))
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
-        for data_set in read_data_sets(readers, arguments.max_rows):
+        for data_set in read_data_sets(readers, arguments.max_rows, arguments.in_order):
             comparison = compare(data_set, parallel)
             print(line(comparison), flush=True)
             comparisons.append(comparison)

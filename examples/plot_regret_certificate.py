@@ -195,7 +195,7 @@ def main(argv=None):
     arguments.output_dir.mkdir(parents=True, exist_ok=True)
     by_data_set = []
     with config_context(engine="numpy" if arguments.data_dir is None else "auto"):
-        data_sets = read_data_sets(readers, arguments.max_rows)
+        data_sets = read_data_sets(readers, arguments.max_rows, arguments.in_order)
         for data_set in show_progress(data_sets, "Certifying"):
             by_data_set.append(certify(data_set))
             print(table(by_data_set[-1]))

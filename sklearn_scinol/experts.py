@@ -9,8 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._plotting import axes_for
 from .models.adahedge import AdaHedge
+from .models.fixed_share import FixedShare
 
-__all__ = ["AdaHedge", "ExpertWeightsDisplay"]
+__all__ = ["AdaHedge", "ExpertWeightsDisplay", "FixedShare"]
 
 
 class ExpertWeightsDisplay:

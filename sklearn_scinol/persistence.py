@@ -18,15 +18,17 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses
-from .engines.protocol import Hedge
+from .engines.protocol import Hedge, Shares
 from .models.adahedge import AdaHedge
 from .models.expert import Expert
+from .models.fixed_share import FixedShare
 from .models.growing import GrowingArray, GrowingSparseArray
 from .models.kernel import Kernel, KernelModel
 from .models.linear import LinearModel
 from .models.meaning import Meaning
 from .models.mixture import MixtureModel
 from .models.newton import NewtonModel
+from .models.target_range import TargetRange
 from .models.weights import WeightScale
 from .transforms.clipping import FeatureLimits
 from .transforms.features import FeatureTransform
@@ -66,11 +68,14 @@ _PARTS = [
     FeatureTransform,
     FeatureLimits,
     FeatureUnits,
+    FixedShare,
     GrowingArray,
     GrowingSparseArray,
     Hedge,
     Kernel,
     Meaning,
+    Shares,
+    TargetRange,
     TargetTransform,
     WeightScale,
 ]

@@ -622,6 +622,8 @@ PARAMETERS = {
     "fit_intercept": [True, False],
     "average": [True, 2, 10],
     "shuffle": [True, False],
+    "switching": [True, False],
+    "second_order": ["auto", True, False],
     "warm_start": [True, False],
     "max_iter": [1, 2, 5],
     "tol": [None, 1e-3, 0.0],

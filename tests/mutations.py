@@ -333,9 +333,37 @@ MUTATIONS = [
     Mutation(
         "weights of experts do not sum to one",
         "engines/numpy_engine/mixing.py",
-        "w /= np.add.reduce(w)",
-        "w /= np.maximum.reduce(w)",
+        "scale)\n            w /= np.add.reduce(w)",
+        "scale)\n            w /= np.maximum.reduce(w)",
         "stages",
+    ),
+    Mutation(
+        "the decreasing share is that of the round before",
+        "learners/fixed_share.py",
+        "1.0 / (t + 1.0)",
+        "1.0 / t",
+        "experts bayes",
+    ),
+    Mutation(
+        "a smaller learning rate leaves the weights alone",
+        "learners/fixed_share.py",
+        "return w**ratio",
+        "return w",
+        "experts shares_agree",
+    ),
+    Mutation(
+        "fixed share's gap has the wrong sign",
+        "learners/fixed_share.py",
+        "hedge_loss + scale * np.log",
+        "hedge_loss - scale * np.log",
+        "experts shares_agree",
+    ),
+    Mutation(
+        "predictions are clipped to targets of the same row",
+        "models/target_range.py",
+        "return limits[:, :-1]",
+        "return limits[:, 1:]",
+        "hedge agrees_with_reference",
     ),
     Mutation(
         "unlikely classes are impossible",
@@ -397,7 +425,7 @@ MUTATIONS = [
     Mutation(
         "a mixture keeps the weights of what was not learned",
         "models/mixture.py",
-        "            self.hedges = hedges\n",
+        "            self.hedges, self.target_range = hedges, target_range\n",
         "            pass\n",
         "interruptions mixture",
     ),

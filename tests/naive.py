@@ -457,6 +457,13 @@ class IOMD(Implicit):
         return lambda_
 
 
+class ConstantImplicit(IOMD):
+    """The same with lambda = 1 / beta at all rows."""
+
+    def before_step(self, k, loss, x, y, p, c):
+        return 1 / self.beta
+
+
 class AdaImplicit(Implicit):
     """Algorithm 2.
 
@@ -1034,6 +1041,7 @@ ALGORITHMS = {
     "scinol2": ScInOL2,
     "adaimplicit": AdaImplicit,
     "iomd": IOMD,
+    "constant": ConstantImplicit,
     "ogd": OGD,
     "adaogd": AdaOGD,
     "dfeg": DFEG,

@@ -1,4 +1,4 @@
-"""A slow reference of AdaHedge in plain Python, written straight from the papers.
+"""Slow references of weights for experts, in plain Python, straight from the papers.
 
 One round and one expert at a time, in decimal numbers with so many digits that it need
 not care for what is well-conditioned. Nothing here is shared with the package. The
@@ -9,6 +9,9 @@ Hedge If You Must, JMLR 2014.
 
 W. M. Koolen: AdaFTRL, 2016: the definitions, Propositions 1, 2 and 5, and the section
 on the Hedge setting with its regret bound.
+
+M. Herbster, M. K. Warmuth: Tracking the Best Expert, Machine Learning 32, 1998: the
+fixed-share algorithm.
 """
 
 import decimal
@@ -68,3 +71,114 @@ class AdaHedge:
         with decimal.localcontext(self.context):
             squares = sum(s * s for s in self.ranges)
             return (self.log_K * squares).sqrt() + 2 * max(self.ranges)
+
+
+class FixedShare:
+    """Fixed share of Herbster and Warmuth, for several shares, which Bayes' rule mixes.
+
+    `update` takes the losses of one round and their weight. Beside the paper's there
+    are the package's own rules for the learning rate, and for weights that are too
+    small for floating-point numbers.
+    """
+
+    shares = "0", "1 / (t + 1)", "0.001", "0.01", "0.1"
+    growth = Decimal("1.25")
+    smallest_weight = Decimal.from_float(1e-300)
+
+    def __init__(self, n_experts, learning_rate=None, digits=50):
+        self.context = decimal.Context(
+            digits, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX
+        )
+        self.K, self.A = n_experts, len(self.shares)
+        self.rate = learning_rate and Decimal(learning_rate)
+        with decimal.localcontext(self.context):
+            self.w = [[Decimal(1) / self.K] * self.K for _ in self.shares]
+            self.of_shares = [Decimal(1) / self.A] * self.A
+        self.log_paths = self.context.ln(self.A * self.K)
+        self.eta = INFINITY
+        self.t = 0
+        self.Delta = self.loss = Decimal(0)
+        self.L = [Decimal(0)] * n_experts
+
+    def weights(self):
+        with decimal.localcontext(self.context):
+            columns = zip(*self.w, strict=True)
+            return normalised([dot(self.of_shares, column) for column in columns])
+
+    def slow_down(self, eta):
+        """A prior to a power, which is what all weights are, and nothing else moves."""
+        ratio = Decimal(0) if self.eta == INFINITY else eta / self.eta
+        self.w = [normalised([w_k**ratio for w_k in w]) for w in self.w]
+        self.of_shares = normalised([o**ratio for o in self.of_shares])
+        self.eta = eta
+
+    def share(self, alpha):
+        if alpha == "1 / (t + 1)":
+            return 1 / Decimal(self.t + 1)
+        return Decimal(float(alpha))
+
+    def likelihoods(self, losses):
+        least = min(losses)
+        if self.eta == INFINITY:
+            return [Decimal(l_k == least) for l_k in losses]
+        exponents = [self.eta * (l_k - least) for l_k in losses]
+        return [Decimal(0) if x > 700 else (-x).exp() for x in exponents]
+
+    def update(self, losses, c=1.0):
+        with decimal.localcontext(self.context):
+            losses = [Decimal(float(l_k * c)) for l_k in losses]
+            if self.rate and self.rate / Decimal(float(c)) < self.eta:
+                self.slow_down(self.rate / Decimal(float(c)))
+            w, least = self.weights(), min(losses)
+            mean = dot(w, self.likelihoods(losses))
+            mix = least if self.eta == INFINITY else least - mean.ln() / self.eta
+            if self.rate:
+                self.loss += mix
+            else:
+                self.loss += dot(w, losses)
+                # But for rounding, it is never negative.
+                self.Delta += max(dot(w, losses) - mix, Decimal(0))
+                if self.Delta and self.eta > self.log_paths / self.Delta:
+                    self.slow_down(self.log_paths / self.Delta / self.growth)
+            self.L = [L_k + l_k for L_k, l_k in zip(self.L, losses, strict=True)]
+            self.t += 1
+            if self.eta == INFINITY:  # all losses were the same
+                return
+            likelihoods = self.likelihoods(losses)
+            evidence = [dot(w, likelihoods) for w in self.w]
+            for a, alpha in enumerate(map(self.share, self.shares)):
+                v = [w * e for w, e in zip(self.w[a], likelihoods, strict=True)]
+                self.w[a] = [
+                    max((1 - alpha) * v_k + alpha / self.K, self.smallest_weight)
+                    for v_k in normalised(v)
+                ]
+            of_shares = [o * e for o, e in zip(self.of_shares, evidence, strict=True)]
+            self.of_shares = [
+                max(o, self.smallest_weight) for o in normalised(of_shares)
+            ]
+
+    def regret_bound(self, n_switches):
+        """Theorem of the mixture of shares, each with its prior on sequences."""
+        with decimal.localcontext(self.context):
+            K, T, costs = Decimal(self.K), self.t, []
+            for alpha in self.shares:
+                if alpha == "1 / (t + 1)":
+                    cost, last = Decimal(T).ln(), 1 / Decimal(T)
+                else:
+                    last = Decimal(float(alpha))
+                    stays = T - 1 - n_switches
+                    cost = -stays * (1 - last + last / K).ln()
+                if n_switches and not last:
+                    continue
+                costs.append(cost + (n_switches * (K / last).ln() if last else 0))
+            total = Decimal(self.A).ln() + K.ln() + min(costs)
+            return self.Delta + (total / self.eta if self.eta < INFINITY else 0)
+
+
+def dot(a, b):
+    return sum(a_k * b_k for a_k, b_k in zip(a, b, strict=True))
+
+
+def normalised(values):
+    total = sum(values)
+    return [value / total for value in values]

@@ -43,11 +43,11 @@ PUBLIC_ESTIMATORS = [
     if isclass(public) and issubclass(public, BaseEstimator)
 ]
 
-#: Of linear models.
-ESTIMATORS = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "coef_")]
+#: Of mixtures.
+MIXTURES = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "estimators_")]
 
-#: Of mixtures of those.
-MIXTURES = [public for public in PUBLIC_ESTIMATORS if public not in ESTIMATORS]
+#: Of the linear models that they mix.
+ESTIMATORS = [public for public in PUBLIC_ESTIMATORS if public not in MIXTURES]
 
 #: Other values than the defaults, for the losses that have parameters.
 LOSS_PARAMETERS = {

@@ -109,6 +109,10 @@ KINDS = {
     "kernel-budget": Kind(DFEGRegressor(kernel="poly", max_support=6)),
     "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),
     "kernel-precomputed": Kind(DFEGClassifier(kernel="precomputed")),
+    "constant": Kind(
+        AdaImplicitRegressor(algorithm="constant", standardize_target=True)
+    ),
+    "hedge-adahedge": Kind(HedgeClassifier(switching=False)),
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2

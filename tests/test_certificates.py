@@ -402,7 +402,7 @@ def test_what_has_no_regret_curve():
     for estimator, message in (
         (ScInOLClassifier(center=True), "pass `center=False`"),
         (ScInOLClassifier(), "fit with `center=False`"),
-        (HedgeClassifier(), "no attribute 'regret_bound'"),
+        (HedgeClassifier(), "HedgeClassifier is that against its experts"),
     ):
         with pytest.raises(AttributeError, match=message):
             regret(estimator, [(X, y)], classes=[0, 1])

@@ -162,9 +162,13 @@ def test_default_experts_of_a_mixture_share_the_limits(learner):
     rng = np.random.default_rng(0)
     X, y = rng.standard_t(1, size=(30, 3)), rng.integers(2, size=30)
     mixture = learner(clip_ratio=3.0).fit(X, y)
-    experts = mixture.named_estimators_.values()
-    assert {expert.clip_ratio for expert in experts} == {3.0}
-    limits = {id(expert._model.features.limits): expert for expert in experts}
+    experts = mixture.named_estimators_
+    assert {expert.clip_ratio for expert in experts.values()} == {3.0}
+    limits = {
+        id(expert._model.features.limits)
+        for name, expert in experts.items()
+        if not name.startswith("newton")
+    }
     assert len(limits) == 2  # of rows that are scaled, and of others
 
 

@@ -303,8 +303,12 @@ def test_linear_models(breaking, words):
     ("breaking", "words"),
     [
         (lambda m: m.hedges[0].weights_.fill(1.0), "weights: weights sum to one"),
-        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "weights: lead >= 0"),
-        (lambda m: m.hedges[0]._state.lead.fill(1.0), "weights: an expert leads"),
+        (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "weights: of_shares > 0"),
+        (
+            lambda m: m.hedges[0]._state.of_experts[1].fill(1.0),
+            "weights: of_experts sum to one",
+        ),
+        (lambda m: m.target_range.limits.fill(np.nan), "limits are in order"),
         (lambda m: setattr(m, "points", m.points[::-1]), "points grow"),
         (lambda m: m.curve.pop(), "a curve for each point"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
@@ -318,6 +322,23 @@ def test_linear_models(breaking, words):
 def test_mixtures(breaking, words):
     X = np.random.default_rng(0).normal(size=(9, 3))
     model = HedgeRegressor().partial_fit(X, X[:, 0])
+    model._check_state()
+    breaking(model._model)
+    with pytest.raises(AssertionError, match=re.escape(words)):
+        model._check_state()
+
+
+@pytest.mark.parametrize(
+    ("breaking", "words"),
+    [
+        (lambda m: m.hedges[0].weights_.fill(1.0), "weights: weights sum to one"),
+        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "weights: lead >= 0"),
+        (lambda m: m.hedges[0]._state.lead.fill(1.0), "weights: an expert leads"),
+    ],
+)
+def test_mixtures_without_switches(breaking, words):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    model = HedgeRegressor(switching=False).partial_fit(X, X[:, 0])
     model._check_state()
     breaking(model._model)
     with pytest.raises(AssertionError, match=re.escape(words)):

@@ -24,6 +24,7 @@ from sklearn.base import (
 )
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -33,6 +34,7 @@ from sklearn.utils import get_tags
 from test_invariances import assert_close, assert_identical, weights
 
 from sklearn_scinol import (
+    AdaImplicitClassifier,
     HedgeClassifier,
     HedgeRegressor,
     ScInOLClassifier,
@@ -123,6 +125,9 @@ PROBLEMS = [
     Problem("squared_error", 2),
 ]
 problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+switching_or_not = pytest.mark.parametrize(
+    "switching", [True, False], ids=["switching", "fixed"]
+)
 of_each_kind = pytest.mark.parametrize(
     "problem", [PROBLEMS[0], PROBLEMS[1], Problem("absolute_error", 2)], ids=str
 )
@@ -163,15 +168,27 @@ def losses_of(problem, said):
     return np.abs(error.T) if problem.loss == "absolute_error" else error.T**2 / 2
 
 
+def clipped_naively(problem, said):
+    """Predictions (n_experts, n, n_outputs) in the range of the targets before."""
+    said = said.reshape(len(said), len(problem.y), -1).copy()
+    if problem.classifies:
+        return said if problem.loss == "log_loss" else np.clip(said, -1, 1)
+    y = problem.y.reshape(len(problem.y), -1)
+    for r in range(1, len(y)):
+        said[:, r] = np.clip(said[:, r], y[:r].min(axis=0), y[:r].max(axis=0))
+    return said
+
+
 @problems
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
-def test_agrees_with_reference(problem, weighted, engine):
-    """Experts by themselves, AdaHedge in decimals, and means as the formulas say."""
+@switching_or_not
+def test_agrees_with_reference(problem, weighted, switching, engine):
+    """Experts by themselves, their weights in decimals, and means as formulas say."""
     X, y = problem.X, problem.y
     c = np.random.default_rng(2).exponential(size=len(y)) if weighted else None
     keywords = {} if c is None else {"sample_weight": c}
     experts = few_experts(problem.classifies, problem.loss)
-    mixture = problem.make(estimators=experts)
+    mixture = problem.make(estimators=experts, switching=switching)
     charged = problem.charged(mixture, X, y, **keywords)
 
     method = "predict_proba" if problem.loss == "log_loss" else "decision_function"
@@ -180,15 +197,24 @@ def test_agrees_with_reference(problem, weighted, engine):
         expert.partial_fit_predict(X, y, **problem.classes, **method, **keywords)
         for _, expert in experts
     ]
+    if switching:
+        said = clipped_naively(problem, np.stack(said))
     losses = np.stack([losses_of(problem, one) for one in said], axis=2)
     said = np.stack(said)
     expected, final = [], []
     for k, of_output in enumerate(losses):
         reference = naive_hedge.AdaHedge(len(experts))
+        if switching:
+            rate = 1 if problem.loss == "log_loss" else None
+            reference = naive_hedge.FixedShare(len(experts), rate)
         w = []
         for r, of_row in enumerate(of_output):
             w.append([float(w_k) for w_k in reference.weights()])
-            reference.update(of_row * (1.0 if c is None else c[r]))
+            weight = 1.0 if c is None else c[r]
+            if switching:
+                reference.update(of_row, weight)
+            else:
+                reference.update(of_row * weight)
         final.append([float(w_k) for w_k in reference.weights()])
         of_experts = said.reshape(len(experts), len(y), -1)
         if len(losses) > 1:
@@ -225,6 +251,28 @@ def test_experts_are_what_they_would_be_alone(problem, engine):
         assert_identical(vars(inside)["_model"], vars(alone)["_model"])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_experts_with_losses_of_their_own(n_classes, engine):
+    """Losses without parameters are equal as tuples, and not the same."""
+    X = rows()
+    y = targets(X, n_classes).argmax(axis=1)
+    classes = np.arange(n_classes)
+    experts = [
+        (loss, BaselineClassifier("adaogd", loss=loss, scale=True))
+        for loss in ("hinge", "squared_hinge", "log_loss")
+    ]
+    experts.append(("rest", AdaImplicitClassifier("log_loss", scale=True)))
+    mixture = HedgeClassifier(experts).partial_fit(X, y, classes=classes)
+    for k, (_, alone) in enumerate(experts):
+        link = alone.loss == "log_loss"
+        method = "predict_proba" if link else "decision_function"
+        said = alone.partial_fit_predict(X, y, classes=classes, method=method)
+        assert_identical(mixture.estimators_[k]._model, alone._model)
+        if link:
+            loss = -np.log(said[np.arange(len(y)), y]).sum()
+            assert_allclose(mixture.expert_losses_[k], loss, rtol=1e-10)
+
+
 class Scripted(RegressorMixin, BaseEstimator):
     """Says what it was told to say."""
 
@@ -254,39 +302,64 @@ class ScriptedClassifier(ClassifierMixin, BaseEstimator):
 numbers = st.floats(-1e6, 1e6).map(lambda number: float(np.float32(number)))
 
 
+def least_with_a_switch(losses):
+    """Smallest loss of experts (n_experts, n) of which one gives way to another."""
+    before = np.cumsum(losses, axis=1)[:, :-1]
+    after = losses.sum(axis=1, keepdims=True) - before
+    return (before.min(axis=0) + after.min(axis=0)).min()
+
+
 @given(
     scripts=arrays(float, (4, 12), elements=numbers),
     y=arrays(float, 12, elements=numbers),
+    switching=st.booleans(),
 )
-def test_bound_against_the_best_expert(scripts, y):
-    mixture = HedgeRegressor([(f"e{i}", Scripted(s)) for i, s in enumerate(scripts)])
+def test_bound_against_the_best_expert(scripts, y, switching):
+    experts = [(f"e{i}", Scripted(s)) for i, s in enumerate(scripts)]
+    mixture = HedgeRegressor(experts, switching=switching)
     with config_context(engine="numpy"):
         mixture.partial_fit([[0.0]], [0.0])  # they say 0 until they have learned
         mixture.partial_fit(np.zeros((12, 1)), y)
-    losses = np.abs(scripts - y).sum(axis=1)
-    assert_allclose(mixture.expert_losses_, losses, rtol=1e-12)
-    regret = mixture.cumulative_loss_ - losses.min()
-    assert regret <= mixture.regret_bound_ + 1e-9 * losses.max()
+    if switching:
+        so_far = np.concatenate([[0.0], y])
+        for r in range(12):
+            seen = so_far[: r + 1]
+            scripts[:, r] = np.clip(scripts[:, r], seen.min(), seen.max())
+    losses = np.abs(scripts - y)
+    assert_allclose(mixture.expert_losses_, losses.sum(axis=1), rtol=1e-12)
+    regret = mixture.cumulative_loss_ - losses.sum(axis=1).min()
+    assert mixture.regret_bound_ == mixture.regret_bound()
+    assert regret <= mixture.regret_bound() + 1e-9 * losses.sum()
+    regret = mixture.cumulative_loss_ - least_with_a_switch(losses)
+    assert regret <= mixture.regret_bound(n_switches=1) + 1e-9 * losses.sum()
+    assert np.isfinite(mixture.regret_bound(n_switches=1)) == switching
 
 
 @given(
     scripts=arrays(float, (4, 12), elements=st.floats(-1e4, 1e4)),
     y=arrays(int, 12, elements=st.integers(0, 1)),
+    switching=st.booleans(),
 )
-def test_bound_against_the_best_expert_on_log_odds(scripts, y):
+def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
     """Also of experts that are sure of what is wrong."""
     experts = [(f"e{i}", ScriptedClassifier(s)) for i, s in enumerate(scripts)]
-    mixture = HedgeClassifier(experts)
+    mixture = HedgeClassifier(experts, switching=switching)
     with config_context(engine="numpy"):
         mixture.partial_fit([[0.0]], [0], classes=[0, 1])  # all say 1/2
         decision = mixture.partial_fit_predict(
             np.zeros((12, 1)), y, method="decision_function"
         )
     assert np.isfinite(decision).all()
-    losses = np.log(2) + np.logaddexp(0, (1 - 2 * y) * scripts).sum(axis=1)
-    assert_allclose(mixture.expert_losses_, losses, rtol=1e-12, atol=1e-12)
-    regret = mixture.cumulative_loss_ - losses.min()
-    assert regret <= mixture.regret_bound_ + 1e-9 * losses.max() + 1e-12
+    losses = np.logaddexp(0, (1 - 2 * y) * scripts)
+    totals = np.log(2) + losses.sum(axis=1)
+    assert_allclose(mixture.expert_losses_, totals, rtol=1e-12, atol=1e-12)
+    regret = mixture.cumulative_loss_ - totals.min()
+    rounding = 1e-9 * losses.sum() + 1e-11
+    assert regret <= mixture.regret_bound() + rounding
+    if switching:
+        assert mixture.regret_bound() == pytest.approx(np.log(5 * 4))
+        regret = mixture.cumulative_loss_ - np.log(2) - least_with_a_switch(losses)
+        assert regret <= mixture.regret_bound(n_switches=1) + rounding
 
 
 # What holds for every stream, with the default experts.
@@ -341,8 +414,8 @@ def test_outputs_have_weights_of_their_own(problem, engine):
             problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
         )
         assert_close(both.weights_[k], alone.weights_, 1e-12)
-    assert both.weights_.shape == both.expert_losses_.shape == (2, 6)
-    assert both.weights_curve_[1].shape[1:] == (2, 6)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 8)
+    assert both.weights_curve_[1].shape[1:] == (2, 8)
 
 
 @of_each_kind
@@ -514,14 +587,43 @@ def test_parallel_experts_have_the_configuration(backend):
 def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
-    names = ["scinol2", "adagrad-0.0625", "adagrad-0.25"]
-    names += ["adaogd-0.125", "adaogd-0.5", "adaogd-2"]
+    names = ["scinol2", "adagrad-0.25", "adaogd-0.125", "adaogd-0.5"]
+    names += ["constant-0.5", "constant-2", "newton", "newton-forgetting"]
     assert [*mixture().fit(X, y).named_estimators_] == names
+    linear = mixture(second_order=False).fit(X, y)
+    assert [*linear.named_estimators_] == names[:6]
     loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
     model = mixture(loss=loss).fit(X, y)
     assert [*model.named_estimators_] == names[1:]
     assert all(expert.loss == loss for expert in model.estimators_)
     assert_allclose(model.weights_.sum(), 1.0)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize(("n_features", "expected"), [(64, True), (65, False)])
+def test_second_order_where_features_are_few(n_features, expected, container):
+    X = np.random.default_rng(0).normal(size=(20, n_features))
+    y = 1 * (X[:, 0] > 0)
+    for second_order, has_them in (("auto", expected), (True, True), (False, False)):
+        model = HedgeClassifier(second_order=second_order)
+        model.partial_fit(container(X), y, classes=[0, 1])
+        assert ("newton" in model.named_estimators_) == has_them
+
+
+def test_an_expert_that_becomes_the_best_is_followed(engine):
+    """Of two that are right for 80 rows in turn."""
+    X = np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], 80, axis=0)
+    X *= np.random.default_rng(0).choice([-1.0, 1.0], (240, 1))
+    y = 1 * (X.sum(axis=1) > 0)
+    experts = [(f"e{k}", ScriptedClassifier(4.0 * X[:, k])) for k in range(2)]
+    losses = {}
+    for switching in (True, False):
+        model = HedgeClassifier(experts, switching=switching)
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
+        with config_context(engine="numpy"):
+            model.partial_fit(X, y)
+        losses[switching] = model.cumulative_loss_
+    assert losses[True] < 0.5 * losses[False]
 
 
 def test_parameters_of_the_loss_reach_the_experts():
@@ -565,7 +667,7 @@ def test_one_expert_is_the_mixture(engine):
     X = rows()
     y = targets(X, 1)[:, 0]
     alone = ScInOLRegressor()
-    model = HedgeRegressor([("only", ScInOLRegressor())])
+    model = HedgeRegressor([("only", ScInOLRegressor())], switching=False)
     assert_array_equal(model.partial_fit_predict(X, y), alone.partial_fit_predict(X, y))
     assert_array_equal(model.weights_, [1.0])
     assert model.cumulative_loss_ == alone.cumulative_loss_
@@ -623,12 +725,13 @@ def test_other_estimators_beside_ours():
         chunk = slice(start, start + 50)
         model.partial_fit(Z[chunk], y[chunk])
     sgd = SGDRegressor(random_state=0)
-    loss = np.abs(y[:50]).sum()
+    said = np.zeros(600)
     for start in range(0, 550, 50):
         sgd.partial_fit(Z[start : start + 50], y[start : start + 50])
-        after = slice(start + 50, start + 100)
-        loss += np.abs(sgd.predict(Z[after]) - y[after]).sum()
-    assert_allclose(model.expert_losses_[0], loss, rtol=1e-12)
+        said[start + 50 : start + 100] = sgd.predict(Z[start + 50 : start + 100])
+    for row in range(1, 600):
+        said[row] = np.clip(said[row], y[:row].min(), y[:row].max())
+    assert_allclose(model.expert_losses_[0], np.abs(said - y).sum(), rtol=1e-12)
     best = model.expert_losses_.min()
     assert model.cumulative_loss_ <= best + model.regret_bound_
 
@@ -687,6 +790,48 @@ def test_search_and_pipeline():
 # What was learned.
 
 
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_coefficients_of_a_regressor_are_the_model(n_outputs, engine):
+    X = rows(seed=5)
+    y = targets(X, n_outputs)
+    y = y[:, 0] if n_outputs == 1 else y
+    experts = few_experts(False, "absolute_error")
+    model = HedgeRegressor(experts, switching=False).partial_fit(X, y)
+    shape = (5,) if n_outputs == 1 else (2, 5)
+    assert model.coef_.shape == shape
+    assert model.intercept_.shape == (n_outputs,)
+    assert_close(X @ model.coef_.T + model.intercept_, model.predict(X), 1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
+    model = HedgeClassifier().partial_fit(X, y, classes=np.arange(n_classes))
+    experts = np.array([expert.coef_ for expert in model.estimators_])
+    expected = np.einsum("e,ekd->kd", model.weights_, experts)
+    assert_allclose(model.coef_, expected)
+    assert model.intercept_.shape == (1 if n_classes == 2 else 3,)
+    model.set_params(max_iter=1, tol=None)
+    for select in (
+        SelectFromModel(model, max_features=2),
+        RFE(model, n_features_to_select=2, step=4),
+    ):
+        assert_array_equal(np.flatnonzero(select.fit(X, y).get_support()), [2, 4])
+
+
+def test_experts_without_coefficients():
+    X = rows()
+    y = 1 * (X[:, 0] > 0)
+    model = HedgeClassifier([("ours", ScInOLClassifier()), ("nb", GaussianNB())])
+    with pytest.raises(NotFittedError):
+        model.coef_  # noqa: B018
+    assert not hasattr(model.fit(X, y), "coef_")
+    with pytest.raises(AttributeError, match="expert 'nb' has none"):
+        model.coef_  # noqa: B018
+
+
 def test_curve_of_weights(engine):
     problem = PROBLEMS[3]
     model = problem.make()
@@ -697,7 +842,7 @@ def test_curve_of_weights(engine):
     assert_array_equal(points[:21], np.arange(21))
     assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
     assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(6, 1 / 6))
+    assert_allclose(curve[0], np.full(8, 1 / 8))
     assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
     assert_array_equal(curve[-1], model.weights_)
 
@@ -711,7 +856,7 @@ def test_plot_of_weights(monkeypatch):
     assert isinstance(display, ExpertWeightsDisplay)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert sorted(names) == sorted(model.named_estimators_)
-    assert len(display.areas_) == 6
+    assert len(display.areas_) == 8
     assert_array_equal(display.weights, model.weights_curve_[1][:, 1])
     assert display.areas_[0].get_alpha() == 0.5
     _, ax = plt.subplots()

@@ -19,7 +19,7 @@ cases = pytest.mark.parametrize(
     [
         case
         for case in CASES
-        if case.algorithm in ("adaimplicit", "iomd") and not case.average
+        if case.algorithm in ("adaimplicit", "constant", "iomd") and not case.average
     ],
     ids=str,
 )
@@ -97,6 +97,8 @@ def test_lambda_and_delta_sum(case, engine):
     assert estimator.lambda_.shape == estimator.intercept_.shape
     if case.algorithm == "iomd":
         assert_allclose(estimator.lambda_, np.sqrt(len(y)) / 3.0)
+    elif case.algorithm == "constant":
+        assert_allclose(estimator.lambda_, 1 / 3.0)
     elif case.loss != "log_loss" or case.radius:
         assert_allclose(estimator.lambda_, estimator.delta_sum_ / 9.0)
 

@@ -19,16 +19,17 @@ from sklearn_scinol.models.linear import LinearModel
 FACTS = {
     "scale_invariant": "scinol1 scinol2 nag sfmd k17 freegrad coin",
     "bounded_gradients": "scinol1 scinol2 k17 freegrad coin",
-    "implicit": "adaimplicit iomd online_newton",
-    "in_ball": "adaimplicit iomd ogd adaogd koolen orabona_pal",
+    "implicit": "adaimplicit constant iomd online_newton",
+    "in_ball": "adaimplicit constant iomd ogd adaogd koolen orabona_pal",
     "bounds_regret": (
-        "scinol1 scinol2 adaimplicit iomd sgd ogd adaogd kernel_gd dfeg koolen "
-        "orabona_pal"
+        "scinol1 scinol2 adaimplicit constant iomd sgd ogd adaogd kernel_gd dfeg "
+        "koolen orabona_pal"
     ),
     "reaches": "scinol1 scinol2 nag sfmd k17 freegrad coin",
     "touches_all": "adam online_newton",
     "by_row": (
-        "adaimplicit iomd sgd ogd adaogd kernel_gd nag k17 dfeg koolen orabona_pal"
+        "adaimplicit constant iomd sgd ogd adaogd kernel_gd nag k17 dfeg koolen "
+        "orabona_pal"
     ),
     "by_vector": "online_newton",
 }

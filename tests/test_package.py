@@ -77,7 +77,7 @@ def test_engine_auto_is_numba_where_it_is_installed():
             },
         ),
         ("sklearn_scinol.baselines", {"BaselineClassifier", "BaselineRegressor"}),
-        ("sklearn_scinol.experts", {"AdaHedge", "ExpertWeightsDisplay"}),
+        ("sklearn_scinol.experts", {"AdaHedge", "ExpertWeightsDisplay", "FixedShare"}),
         (
             "sklearn_scinol.evaluation",
             {"ProgressiveValidationDisplay", "progressive_validation"},

@@ -45,7 +45,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     persistence,
 )
-from sklearn_scinol.experts import AdaHedge
+from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
 
@@ -189,9 +189,10 @@ def test_text(path):
     assert path.stat().st_size < 100_000  # of the 8 MB that are nearly all 0
 
 
-def test_weights_of_experts(path):
+@pytest.mark.parametrize("algorithm", [AdaHedge, FixedShare])
+def test_weights_of_experts(algorithm, path):
     losses = np.random.default_rng(0).random((40, 3))
-    original = AdaHedge(3)
+    original = algorithm(3)
     original.update(losses[:20])
     revived = saved(original, path)
     assert_array_equal(revived.update(losses[20:]), original.update(losses[20:]))

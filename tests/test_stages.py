@@ -418,8 +418,8 @@ def test_weights_of_experts(scale, loops):
     for of_round in losses:
         expected.append([float(w) for w in reference.weights()])
         reference.update(of_round)
-    state, first = loops.learn_rounds(state, losses[:13])
-    state, second = loops.learn_rounds(state, losses[13:])
+    state, first = loops.learn_rounds(state, losses[:13], np.ones(13))
+    state, second = loops.learn_rounds(state, losses[13:], np.ones(27))
     assert_allclose(np.vstack([first, second]), expected, rtol=1e-9, atol=1e-15)
     assert_allclose(state.gap, float(reference.Delta), rtol=1e-12)
     assert_allclose(state.loss, float(reference.hedge_loss), rtol=1e-12)

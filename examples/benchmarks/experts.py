@@ -3,8 +3,8 @@ Which experts the estimators that hedge should have
 ===================================================
 
 Prints the one-pass loss of many candidates, and of mixtures of several sets of them by
-AdaHedge, on each data set: each row is predicted before it is learned, in an order that
-is random but always the same, features in raw units. It is the log loss in
+fixed share, on each data set: each row is predicted before it is learned, in an order
+that is random but always the same, features in raw units. It is the log loss in
 classification and the absolute error in regression::
 
     python examples/benchmarks/experts.py
@@ -18,8 +18,8 @@ no less close to its own best member, which is what a guarantee there is about.
 Experts look better on the data sets that they were chosen on than on others. To see by
 how much, sets of experts are also chosen by a rule, without the data sets that they are
 measured on. The rule starts with no candidate and adds the one with which the geometric
-mean of the mixture's losses over the data sets is smallest, until there are six or none
-lowers it. It is applied
+mean of the mixture's losses over the data sets is smallest, until there are eight or
+none lowers it. It is applied
 
 - to one half of the data sets, to be measured on the other half, and the other way
   round; the halves are every other one of the names in alphabetical order;
@@ -30,7 +30,8 @@ Files whose names differ only by _train, _test or _valid count as one data set h
 
 SGD* is stochastic gradient descent with the best learning rate in hindsight, on
 features standardised in hindsight, and data sets are read as in ``quality.py``. In
-regression, all experts have their target standardised online.
+regression, all experts have their target standardised online. Candidates of second
+order are run on up to 200 features.
 """
 
 import argparse
@@ -59,13 +60,17 @@ from scipy.stats import gmean
 from sklearn.base import clone
 
 from sklearn_scinol import (
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.experts import AdaHedge
+from sklearn_scinol.experts import FixedShare
 
 # Candidates
 # ----------
@@ -76,6 +81,10 @@ PREPARATIONS = {
     "centred": {"center": "auto"},
     "standardised": {"center": "auto", "scale": True},
 }
+
+
+# Candidates of second order are only run on so many features.
+MOST_SECOND_ORDER = 200
 
 
 class Candidate(NamedTuple):
@@ -90,10 +99,26 @@ class Candidate(NamedTuple):
         rate = "" if self.rate is None else f" {self.rate:g}"
         return f"{self.algorithm}{rate}, {self.preparation}"
 
+    def suits(self, data_set):
+        """Whether it can be run on a data set in a reasonable time."""
+        is_quadratic = self.algorithm.startswith("newton")
+        return not is_quadratic or data_set.X.shape[1] <= MOST_SECOND_ORDER
+
     def estimator(self, is_regression):
+        if self.algorithm.startswith("newton"):
+            options = {"prior_scale": self.rate}
+            if self.algorithm.endswith("forgetting"):
+                options["forgetting"] = 0.01
+            if is_regression:
+                return OnlineNewtonRegressor("absolute_error", **options)
+            return OnlineNewtonClassifier(**options)
         options = {"algorithm": self.algorithm, **PREPARATIONS[self.preparation]}
         if is_regression:
             options["standardize_target"] = True
+        if self.algorithm == "constant":
+            options["beta"] = self.rate
+            implicit = AdaImplicitRegressor if is_regression else AdaImplicitClassifier
+            return implicit(**options)
         if self.algorithm.startswith("scinol"):
             return (ScInOLRegressor if is_regression else ScInOLClassifier)(**options)
         if self.rate is not None:
@@ -119,6 +144,9 @@ CANDIDATES = [
         ("nag", powers(-4, 1), ["centred", "standardised"]),
         ("adaogd", powers(-4, 2), ["standardised"]),
         ("adagrad", powers(-5, -1), ["standardised"]),
+        ("constant", powers(-5, 1), ["standardised"]),
+        ("newton", [0.1, 0.3, 1.0], ["standardised"]),
+        ("newton, forgetting", [0.3, 1.0], ["standardised"]),
     )
     for preparation in preparations
     for rate in rates
@@ -138,6 +166,11 @@ SIX = [
 
 SETS = {
     "all candidates": CANDIDATES,
+    "AdaGrad, AdaOGD, ScInOL2": [
+        SCINOL2,
+        *(Candidate("adagrad", rate, "standardised") for rate in (1 / 16, 1 / 4)),
+        *(Candidate("adaogd", rate, "standardised") for rate in (1 / 8, 1 / 2, 2.0)),
+    ],
     "AdaOGD 1/8 to 2, ScInOL2": [
         SCINOL2,
         *(Candidate("adaogd", rate, "standardised") for rate in powers(-3, 1)),
@@ -166,7 +199,9 @@ def sets_of_experts(data_set):
     """Estimators by name, in sets by name; that of all candidates is the first."""
     is_regression = data_set.n_classes is None
     sets = {
-        title: {c.name: c.estimator(is_regression) for c in candidates}
+        title: {
+            c.name: c.estimator(is_regression) for c in candidates if c.suits(data_set)
+        }
         for title, candidates in SETS.items()
     }
     return {**sets, "default": default_experts(data_set)}
@@ -204,8 +239,8 @@ class Mixture:
 class Answers:
     """What experts said of each row before they learned it, and mixtures of that.
 
-    It is the log probability of the label, or in regression the error, and so in both
-    the loss but for the sign.
+    It is the log probability of the label, or in regression the error of the prediction
+    clipped to the targets so far, and so in both the loss but for the sign.
 
     Parameters
     ----------
@@ -220,11 +255,14 @@ class Answers:
         self._known = {}
 
     def loss(self, names):
-        """Mean loss of the mixture of some experts, in whatever order."""
-        key = frozenset(names)
+        """Mean loss of the mixture of those experts that there are, in any order."""
+        key = frozenset(name for name in names if name in self.by_name)
+        if not key:
+            return np.inf
         if key not in self._known:
             answers = np.column_stack([self.by_name[name] for name in sorted(key)])
-            weights = AdaHedge(len(key)).update(np.abs(answers))
+            rate = None if self.is_regression else 1.0
+            weights = FixedShare(len(key), rate).update(np.abs(answers))
             if self.is_regression:
                 mixed = (weights * answers).sum(axis=1)
             else:
@@ -233,7 +271,11 @@ class Answers:
         return self._known[key]
 
     def mix(self, title, names):
-        losses = {name: np.abs(self.by_name[name]).mean() for name in names}
+        losses = {
+            name: np.abs(self.by_name[name]).mean()
+            for name in names
+            if name in self.by_name
+        }
         return Mixture(title, self.loss(names), losses)
 
 
@@ -241,7 +283,10 @@ def answers_of(expert, data_set):
     """What it said of each row, as :class:`Answers` has it."""
     X, y = data_set.X, data_set.y
     if data_set.n_classes is None:
-        return expert.partial_fit_predict(X, y) - y
+        said = expert.partial_fit_predict(X, y)
+        least, most = np.minimum.accumulate(y), np.maximum.accumulate(y)
+        said[1:] = np.clip(said[1:], least[:-1], most[:-1])
+        return said - y
     log_probabilities = expert.partial_fit_predict(
         X, y, classes=np.arange(data_set.n_classes), method="predict_log_proba"
     )
@@ -287,13 +332,18 @@ def measure(data_set, parallel):
 CHOSEN = ("chosen on the other half", "chosen on all others", "chosen on all")
 
 
+def candidates_of(results):
+    """Names of all candidates that were run on some data set."""
+    return list(dict.fromkeys(n for r in results for n in r.candidates.losses))
+
+
 def choose(results, n_members):
     """Names of the candidates that the rule chooses, in that order."""
     chosen, smallest = [], np.inf
     while len(chosen) < n_members:
         means = {
             name: gmean([result.answers.loss([*chosen, name]) for result in results])
-            for name in results[0].candidates.losses
+            for name in candidates_of(results)
             if name not in chosen
         }
         best = min(means, key=means.get, default=None)
@@ -415,7 +465,7 @@ def summary_of_choices(results):
             )
             for title in CHOSEN
         ]
-        for name in results[0].candidates.losses
+        for name in candidates_of(results)
     }
     for name in sorted(counts, key=lambda name: -sum(counts[name])):
         if any(counts[name]):
@@ -435,19 +485,22 @@ def summary_of_candidates(results):
         header,
         "-" * len(header),
     ]
-    names = [*results[0].candidates.losses]
-    losses = np.array([[*result.candidates.losses.values()] for result in results])
+    names = candidates_of(results)
+    losses = [
+        [r.candidates.losses.get(name, np.nan) for name in names] for r in results
+    ]
+    losses = np.array(losses)
     of_sgd_star, of_best = multiples(losses, results)
-    means = gmean(of_sgd_star)
+    means = gmean(of_sgd_star, nan_policy="omit")
     for k in means.argsort():
-        worst = of_best[:, k].argmax()
+        worst = np.nanargmax(of_best[:, k])
         lines.append(
             columns(
                 names[k],
                 in_short(means[k], 4),
-                in_short(gmean(of_best[:, k]), 4),
+                in_short(gmean(of_best[:, k], nan_policy="omit"), 4),
                 in_short(of_best[worst, k], 4),
-                np.count_nonzero(losses.argmin(axis=1) == k),
+                np.count_nonzero(np.nanargmin(losses, axis=1) == k),
                 results[worst].name,
             )
         )
@@ -489,7 +542,7 @@ def parse(argv):
     parser.add_argument(
         "--members",
         type=positive,
-        default=6,
+        default=8,
         metavar="N",
         help="experts to choose at most (default: %(default)s)",
     )
@@ -504,7 +557,7 @@ def main(argv=None):
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
-        for data_set in read_data_sets(readers, arguments.max_rows):
+        for data_set in read_data_sets(readers, arguments.max_rows, arguments.in_order):
             results.append(measure(data_set, parallel))
             print(table(results[-1]), flush=True)
     has_others = len({result.origin for result in results}) > 1

@@ -9,6 +9,9 @@ classification and the absolute error in regression::
 
     python examples/benchmarks/quality.py
     python examples/benchmarks/quality.py --data-dir FOLDER --max-rows 20000
+    python examples/benchmarks/quality.py --data-dir FOLDER --in-order elec2
+
+Data sets named after ``--in-order`` keep the order of their rows, as streams do.
 
 Baselines that need a learning rate are shown with the best one in hindsight. It is
 searched for among 0.001, 0.003, 0.01, ..., 3, and further as long as that lowers the
@@ -116,8 +119,8 @@ class DataSet:
         return f"{self.name}: {n_rows:,} rows, {n_features:,} features, {kind}"
 
 
-def make_data_set(name, X, y, max_rows=None):
-    """Check, encode and shuffle what was read."""
+def make_data_set(name, X, y, max_rows=None, in_order=False):
+    """Check, encode and, unless they shall stay in order, shuffle what was read."""
     if X.shape[0] != len(y) or len(y) < 2 or X.shape[1] == 0:
         raise InputError("it needs a target in each row, two rows and a feature.")
     classes, codes = np.unique(y, return_inverse=True)
@@ -128,8 +131,10 @@ def make_data_set(name, X, y, max_rows=None):
         y, n_classes = y.astype(float), None
     else:
         y, n_classes = codes, len(classes)
-    order = np.random.default_rng(0).permutation(len(y))[:max_rows]
-    X, y = X[order], y[order]
+    order = np.arange(len(y))
+    if not in_order:
+        order = np.random.default_rng(0).permutation(order)
+    X, y = X[order[:max_rows]], y[order[:max_rows]]
     if sparse.issparse(X) and X.shape[1] <= MAX_DENSE_COLUMNS:
         X = X.toarray()
     return DataSet(name, X, y, n_classes)
@@ -293,6 +298,7 @@ def our_methods():
         ("ScInOL2", scinol, {"algorithm": "scinol2"}),
         ("AdaImplicit", implicit, {"algorithm": "adaimplicit"}),
         ("IOMD", implicit, {"algorithm": "iomd"}),
+        ("IOMD, constant", implicit, {"algorithm": "constant"}),
         ("DFEG", (DFEGClassifier, DFEGRegressor), {}),
         ("AdaFTRL", adaftrl, {"tuning": "koolen"}),
         ("AdaFTRL, original", adaftrl, {"tuning": "orabona_pal"}),
@@ -577,6 +583,13 @@ def add_data_options(parser):
         "--only", default="", metavar="TEXT", help="data sets whose name contains this"
     )
     parser.add_argument(
+        "--in-order",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="data sets whose rows are a stream, and are not to be shuffled",
+    )
+    parser.add_argument(
         "--max-rows", type=positive, metavar="N", help="rows to learn (default: all)"
     )
     parser.add_argument(
@@ -603,12 +616,12 @@ def chosen_readers(arguments):
     return chosen
 
 
-def read_data_sets(readers, max_rows):
+def read_data_sets(readers, max_rows, in_order=()):
     """Yield one data set after the other; what cannot be used is skipped."""
     is_left = False
     for name, read in readers.items():
         try:
-            data_set = make_data_set(name, *read(), max_rows)
+            data_set = make_data_set(name, *read(), max_rows, name in in_order)
         except InputError as error:
             print(f"Skipped {name}: {error}")
             continue
@@ -627,7 +640,7 @@ def main(argv=None):
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
     found = methods()
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
-        for data_set in read_data_sets(chosen, arguments.max_rows):
+        for data_set in read_data_sets(chosen, arguments.max_rows, arguments.in_order):
             entries = run_all(data_set, found, parallel)
             results[data_set.name] = entries
             print(table(data_set, entries), flush=True)

@@ -3,10 +3,10 @@ Online Newton steps: the prior, and the optimum
 ===============================================
 
 Prints two tables. The first is the mean progressive loss of one pass over each data
-set, with five values of `prior_scale`, divided by that of the default mixture,
-`HedgeClassifier` or `HedgeRegressor`; last the loss of the default over that of the
-best of the five. It is the log loss in classification and the absolute error in
-regression; features are in raw units::
+set, with five values of `prior_scale`, divided by that of the mixture of learners of
+first order, `HedgeClassifier` or `HedgeRegressor` with ``second_order=False``; last the
+loss of the default over that of the best of the five. It is the log loss in
+classification and the absolute error in regression; features are in raw units::
 
     python examples/benchmarks/second_order.py
     python examples/benchmarks/second_order.py --data-dir FOLDER
@@ -56,7 +56,8 @@ REPEATS = 5
 
 def losses(data_set, parallel):
     """Of the mixture, and of each prior."""
-    runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, {}, data_set)]
+    first_order = {"second_order": False}
+    runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, first_order, data_set)]
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
     runs += [
         delayed(second_order)(*newton, {"prior_scale": scale}, data_set)
@@ -140,7 +141,8 @@ def main(argv=None):
     arguments = parse(argv)
     chosen = chosen_readers(arguments)
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
-        compare_priors(read_data_sets(chosen, arguments.max_rows), parallel)
+        data_sets = read_data_sets(chosen, arguments.max_rows, arguments.in_order)
+        compare_priors(data_sets, parallel)
     compare_with_optimum(N_ROWS, N_FEATURES)
 
 

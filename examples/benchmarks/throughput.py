@@ -117,6 +117,7 @@ LEARNERS = [
     ("OnlineNewton", OnlineNewtonClassifier(), sgd("log_loss")),
     ("AdaOGD, scaled", STANDARDISED, sgd("log_loss")),
     ("Hedge", HedgeClassifier(), sgd("log_loss")),
+    ("Hedge, first order", HedgeClassifier(second_order=False), sgd("log_loss")),
     ("Hedge, 2 jobs (SGD: 1 job)", HedgeClassifier(n_jobs=2), ONE_JOB),
 ]
 

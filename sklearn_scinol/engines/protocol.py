@@ -18,6 +18,7 @@ __all__ = [
     "Hedge",
     "Moments",
     "RowWeights",
+    "Shares",
     "State",
     "TargetScale",
     "Task",
@@ -168,6 +169,22 @@ class Hedge(NamedTuple):
     norm_of_ranges: float  # root of the sum of their squares
 
 
+class Shares(NamedTuple):
+    """State of fixed share with `A` shares, see learners/fixed_share.py."""
+
+    mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
+    log_paths: float  # ln(A K)
+    shares: np.ndarray  # (A,)
+    of_shares: np.ndarray  # (A,), weights of the shares
+    of_experts: np.ndarray  # (A, K), weights of the experts for each of these
+    weights: np.ndarray  # (K,), of the experts for all of them
+    totals: np.ndarray  # (K,), cumulative losses
+    t: float  # number of rounds
+    scale: float  # 1 / eta of the next round
+    gap: float  # sum of the mixability gaps
+    loss: float  # sum of the losses of the mixture
+
+
 class Engine(Protocol):
     """The functions of a module that runs the loops.
 
@@ -298,17 +315,21 @@ class Engine(Protocol):
             The sum of all losses by their given weights, added to `total` one by one.
         """
 
-    def learn_rounds(self, state, losses):
-        """Learn from rounds of experts' losses with AdaHedge.
+    def learn_rounds(self, state, losses, c):
+        """Learn from rounds of experts' losses.
 
         Parameters
         ----------
-        state : Hedge
+        state : Hedge or Shares
+            With AdaHedge or fixed share.
         losses : ndarray of shape (n, K)
+            Multiplied by their weights already.
+        c : ndarray of shape (n,)
+            The weights of the rounds, positive.
 
         Returns
         -------
-        state : Hedge
+        state : Hedge or Shares
             With new numbers; its arrays are changed.
         weights : ndarray of shape (n, K)
             The weights before each round.

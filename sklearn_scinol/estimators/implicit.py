@@ -14,7 +14,7 @@ class _AdaImplicit:
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
-        "algorithm": [StrOptions({"adaimplicit", "iomd"})],
+        "algorithm": [StrOptions({"adaimplicit", "constant", "iomd"})],
         "beta": [UNITS],
         "radius": [UNITS, None],
     }
@@ -53,10 +53,12 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         square, "log_loss" the logistic loss. With more than two classes each is one
         versus rest.
 
-    algorithm : {"adaimplicit", "iomd"}, default="adaimplicit"
+    algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
         "adaimplicit" is Algorithm 2 of the paper, in which the regularisation grows
         with the losses suffered. "iomd" is Algorithm 1 with regularisation
-        :math:`\sqrt t / \beta` at row :math:`t`.
+        :math:`\sqrt t / \beta` at row :math:`t`. "constant" is the same with
+        :math:`1 / \beta` at all rows [2]_: it forgets, and so follows streams that
+        change.
 
     beta : float, default=1.0
         Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
@@ -137,7 +139,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
 
     lambda_ : ndarray of shape (1,) or (n_classes,)
         Regularisation :math:`\lambda`, the inverse of the step size: with "adaimplicit"
-        that of the next row, with "iomd" that of the last.
+        that of the next row, with the others that of the last.
 
     delta_sum_ : ndarray of shape (1,) or (n_classes,)
         The sum of the :math:`\delta_t`, each the decrease of a row's loss in its update
@@ -201,6 +203,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     ----------
     .. [1] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
 
     Examples
     --------
@@ -280,10 +283,12 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         `epsilon` and linear beyond; "epsilon_insensitive" ignores errors up to
         `epsilon`.
 
-    algorithm : {"adaimplicit", "iomd"}, default="adaimplicit"
+    algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
         "adaimplicit" is Algorithm 2 of the paper, in which the regularisation grows
         with the losses suffered. "iomd" is Algorithm 1 with regularisation
-        :math:`\sqrt t / \beta` at row :math:`t`.
+        :math:`\sqrt t / \beta` at row :math:`t`. "constant" is the same with
+        :math:`1 / \beta` at all rows [2]_: it forgets, and so follows streams that
+        change.
 
     beta : float, default=1.0
         Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
@@ -314,9 +319,15 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
+    standardize_target : bool, default=False
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. `beta` is then in
+        units of that deviation, and neither the unit nor the zero of the target
+        matters.
+
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20.
+        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
@@ -363,7 +374,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
 
     lambda_ : ndarray of shape (1,) or (n_outputs,)
         Regularisation :math:`\lambda`, the inverse of the step size: with "adaimplicit"
-        that of the next row, with "iomd" that of the last.
+        that of the next row, with the others that of the last.
 
     delta_sum_ : ndarray of shape (1,) or (n_outputs,)
         The sum of the :math:`\delta_t`, each the decrease of a row's loss in its update
@@ -419,6 +430,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     ----------
     .. [1] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
 
     Examples
     --------
@@ -437,6 +449,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     _parameter_constraints: dict = {
         **LinearRegressor._parameter_constraints,
         **_AdaImplicit._own_constraints,
+        "standardize_target": ["boolean"],
     }
 
     def __init__(
@@ -449,6 +462,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         center=False,
         scale=False,
         clip_ratio=None,
+        standardize_target=False,
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
@@ -468,6 +482,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept

@@ -88,7 +88,7 @@ def regret_curve(
     ------
     AttributeError
         If the estimator has no `regret_bound`, as where features are centred or scaled,
-        or no `coef_`, as with kernels.
+        or no `coef_`, as with kernels; or if it is a mixture.
     ValueError
         If the stream is empty, or classes are missing. What the estimator does not
         accept raises its own errors.
@@ -158,6 +158,11 @@ class _Race:
     """A learner, and a fixed model on the same rows."""
 
     def __init__(self, learner, classes):
+        if hasattr(type(learner), "estimators_"):
+            raise AttributeError(
+                "regret_curve is about linear models; the regret of "
+                f"{type(learner).__name__} is that against its experts."
+            )
         learner.regret_bound  # noqa: B018  (its error says what is in the way)
         self.learner = learner
         self.first_call = {}

@@ -16,7 +16,7 @@ from .coin import Coin
 from .dfeg import DFEG
 from .freegrad import FreeGrad
 from .gradient_descent import OGD, SGD, AdaOGD
-from .implicit import IOMD, AdaImplicit
+from .implicit import IOMD, AdaImplicit, ConstantImplicit
 from .k17 import K17
 from .kernel_gd import KernelGD
 from .nag import NAG
@@ -42,6 +42,7 @@ __all__ = [
     "Adam",
     "CoCoB",
     "Coin",
+    "ConstantImplicit",
     "FreeGrad",
     "KernelGD",
     "OnlineNewton",
@@ -72,5 +73,6 @@ ALGORITHMS = {
     "scinol2": ScInOL2,
     "adaimplicit": AdaImplicit,
     "iomd": IOMD,
+    "constant": ConstantImplicit,
     **BASELINES,
 }

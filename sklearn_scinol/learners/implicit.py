@@ -7,7 +7,7 @@ from ..losses import methods
 from ..losses.proximal import proximal_step
 from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, move
 
-__all__ = ["IOMD", "AdaImplicit"]
+__all__ = ["IOMD", "AdaImplicit", "ConstantImplicit"]
 
 
 class IOMD(MirrorDescent):
@@ -22,11 +22,30 @@ class IOMD(MirrorDescent):
 
     stays_finite = True
 
-    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
+    def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
         shared.lambda_[k] = np.sqrt(t) / self.beta
-        g, _ = move_implicitly(self, shared, k, loss, y, c, shared.scale[k] * dot, q)
-        return g
+        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        g, _ = move_implicitly(self, shared, k, loss, row)
+        return scale[1] * g
+
+
+class ConstantImplicit(MirrorDescent):
+    r"""The step of :class:`IOMD` with the same :math:`\lambda = 1 / \beta` at all rows.
+
+    It never stops to adapt: for streams that change. Kulis and Bartlett (2010).
+    """
+
+    __slots__ = ()
+
+    stays_finite = True
+
+    def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
+        """Solve for the new weights of output `k`, at row `t`."""
+        shared.lambda_[k] = 1.0 / self.beta
+        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        g, _ = move_implicitly(self, shared, k, loss, row)
+        return scale[1] * g
 
 
 class AdaImplicit(MirrorDescent):
@@ -47,23 +66,39 @@ class AdaImplicit(MirrorDescent):
 
     stays_finite = True
 
-    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
+    def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
-        p = shared.scale[k] * dot
+        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        y, c, p, q = row
         unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
             first = c * methods.value(loss, y, p) / self.beta / self.beta
             shared.lambda_[k] = smaller(first, LARGEST_LAMBDA)
-        g, decrease = move_implicitly(self, shared, k, loss, y, c, p, q)
+        g, decrease = move_implicitly(self, shared, k, loss, row)
         shared.lambda_[k] = smaller(
             shared.lambda_[k] + decrease / self.beta / self.beta, LARGEST_LAMBDA
         )
-        return g
+        return scale[1] * g
 
 
 @portable
-def move_implicitly(learner, shared, k, loss, y, c, p, q):
+def in_units(y, c, scale, p, q):
+    """Target, weight, prediction and squared norm of a row as the loss sees them.
+
+    That of ``offset + spread * p`` is the loss of ``spread * p`` for the target less
+    the offset: what is predicted by the same weights for a row ``spread * x``. Its
+    derivatives, which are multiplied by the slope, have the spread in them already.
+    There is nothing to learn while there is no spread.
+    """
+    offset, spread, slope = scale
+    weight = c * slope / spread if spread > 0.0 else 0.0
+    return y - offset, weight, spread * p, spread * spread * q
+
+
+@portable
+def move_implicitly(learner, shared, k, loss, row):
     """What `update` shall subtract, and the decrease; for ``p = <w, x>``."""
+    y, c, p, q = row
     shrink, step, decrease = proximal_step(
         loss, y, p, q, c, shared.lambda_[k], shared.norm2[k], learner.radius
     )

@@ -122,10 +122,11 @@ class RowLearner(Learner, Protocol):
     def row_step(self, shared, k, g, dot, q, t):
         """Learn from row `t`; return a number for `update`."""
 
-    def implicit_row_step(self, shared, k, loss, y, c, dot, q, t):
+    def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """The same from the loss itself; only where there is no `row_step`.
 
         The sample weight is `c`, and not in `x`. In `update`, `g` then says nothing.
+        For `scale` see :meth:`ImplicitVectorLearner.learn_implicitly`.
         """
 
     def update(self, s, i, x, g, step, t):

@@ -4,17 +4,16 @@ import math
 from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_scalar
 
 from .._invariants import ROUNDING
-from ..config import get_config
-from ..engines import get_engine
 from ..engines.protocol import Hedge
+from .expert_weights import ExpertWeights
 
 __all__ = ["AdaHedge"]
 
 
-class AdaHedge:
+class AdaHedge(ExpertWeights):
     r"""Weights for experts, learned from their losses, with nothing to tune.
 
     In each round the weights are announced, then the experts' losses come in, and the
@@ -102,43 +101,25 @@ class AdaHedge:
     2.73 is at most 13.55
     """
 
+    _sums = *ExpertWeights._sums, "lead"
+
     def __init__(self, n_experts):
         check_scalar(n_experts, "n_experts", Integral, min_val=1)
-        self.n_experts = int(n_experts)
-        self.n_rounds_ = 0
-        self._state = Hedge(
-            log_K=math.log(self.n_experts),
-            lead=np.zeros(self.n_experts),
-            weights=np.full(self.n_experts, 1.0 / self.n_experts),
-            totals=np.zeros(self.n_experts),
+        K = int(n_experts)
+        state = Hedge(
+            log_K=math.log(K),
+            lead=np.zeros(K),
+            weights=np.full(K, 1.0 / K),
+            totals=np.zeros(K),
             gap=0.0,
             loss=0.0,
             largest_range=0.0,
             norm_of_ranges=0.0,
         )
+        super().__init__(K, state)
 
     def __repr__(self):
         return f"{type(self).__name__}(n_experts={self.n_experts})"
-
-    @property
-    def weights_(self):
-        """Weights of the next round."""
-        return self._state.weights
-
-    @property
-    def cumulative_losses_(self):
-        """Sum of the losses of each expert, in units of the losses."""
-        return self._state.totals
-
-    @property
-    def cumulative_loss_(self):
-        """Sum of the losses that the mixture was charged, in the same units."""
-        return self._state.loss
-
-    @property
-    def mixability_gap_(self):
-        """Sum of the mixability gaps."""
-        return self._state.gap
 
     @property
     def learning_rate_(self):
@@ -149,6 +130,24 @@ class AdaHedge:
     @property
     def regret_bound_(self):
         """What the theorem bounds the regret by, in units of the losses."""
+        return self.regret_bound()
+
+    def regret_bound(self, n_switches=0):
+        """What the theorem bounds the regret by, in units of the losses.
+
+        Parameters
+        ----------
+        n_switches : int, default=0
+            How often the best expert may change. The theorem is about the best one of
+            all rounds: with any switches the bound is infinite.
+
+        Returns
+        -------
+        bound : float
+        """
+        check_scalar(n_switches, "n_switches", Integral, min_val=0)
+        if n_switches > 0:
+            return math.inf
         state = self._state
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
 
@@ -170,58 +169,3 @@ class AdaHedge:
         yield "largest_range <= norm_of_ranges", state.largest_range <= ROUNDING * norm
         largest = ROUNDING * math.sqrt(self.n_rounds_) * state.largest_range
         yield "norm_of_ranges^2 <= n_rounds_ largest_range^2", norm <= largest
-
-    def update(self, losses):
-        """Learn from the losses of one round, or of several in order.
-
-        How rounds are divided among calls changes nothing, to the last bit.
-
-        Parameters
-        ----------
-        losses : array-like of shape (n_experts,) or (n_rounds, n_experts)
-            Losses of the experts, in any unit and of any sign. The sum of each expert's
-            losses must be finite.
-
-        Returns
-        -------
-        weights : ndarray of the shape of `losses`
-            The weights that each round was charged with: those before it was learned.
-
-        Raises
-        ------
-        ValueError
-            If the losses have another shape, are not all finite, or if sums of them
-            are too large for floating-point numbers. Nothing is learned then.
-        TypeError
-            If they are no array, or a sparse one.
-        """
-        with np.errstate(all="ignore"):  # scikit-learn's test sums them
-            rounds = check_array(
-                losses, dtype=np.float64, ensure_2d=False, input_name="losses"
-            )
-        shape = rounds.shape
-        if shape[-1] != self.n_experts:
-            raise ValueError(
-                f"losses has {shape[-1]} experts, but {type(self).__name__} is "
-                f"expecting {self.n_experts} experts as input."
-            )
-        rounds = np.require(rounds, np.float64, ["C", "W"])
-        return self.learn_rounds(rounds.reshape(-1, self.n_experts)).reshape(shape)
-
-    def learn_rounds(self, losses):
-        """What :meth:`update` does with losses that need no check any more."""
-        state = self._state
-        state = state._replace(
-            lead=state.lead.copy(),
-            weights=state.weights.copy(),
-            totals=state.totals.copy(),
-        )
-        engine = get_engine(get_config()["engine"])
-        state, charged = engine.learn_rounds(state, losses)
-        # What has overflowed once is never finite again.
-        sums = state.gap, state.loss, state.lead, state.totals
-        if not all(np.isfinite(value).all() for value in sums):
-            raise ValueError("The sums of losses are too large for dtype('float64').")
-        self._state = state
-        self.n_rounds_ += len(losses)
-        return charged

@@ -68,7 +68,7 @@ class Expert:
         if not answers.all_finite:
             self._refuse()
         said = answers.said
-        if answers.averaged is None and model.loss == self.meaning.loss:
+        if answers.averaged is None and self.meaning.has(model.loss):
             return said, answers.losses
         answer = self._checked(self.meaning.of_decision(said, model.loss))
         y = block.targets

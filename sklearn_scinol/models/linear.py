@@ -229,8 +229,9 @@ class LinearModel(OnlineModel):
         """Equal for models that may learn side by side, None for one that may not."""
         if self.average or self.traits.by_vector:
             return None
+        algorithm = type(self.learner), type(self.loss), self.loss
         transforms = id(self.features), id(self.target)
-        return type(self.learner), self.loss, self.fit_intercept, self.t, *transforms
+        return *algorithm, self.fit_intercept, self.t, *transforms
 
     @staticmethod
     def learn_team(engine, models, block):

@@ -38,6 +38,15 @@ class Meaning:
         if hasattr(loss, "log_probabilities"):
             self.kind = "log_odds" if n_outputs == 1 else "softmax"
 
+    @property
+    def learning_rate(self):
+        """Rate that the loss of the mixture is mixable with, or None."""
+        return None if self.kind == "mean" else 1.0
+
+    def has(self, loss):
+        """Whether this is its own loss, and not one whose parameters are the same."""
+        return type(loss) is type(self.loss) and loss == self.loss
+
     def methods(self, is_ours):
         """Methods of estimators to ask, in this order."""
         if self.kind == "mean":

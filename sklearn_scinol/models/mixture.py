@@ -1,4 +1,4 @@
-"""A mixture of experts, which are estimators: what they say, weighted by AdaHedge."""
+"""A mixture of experts, which are estimators: what they say, by learned weights."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -27,7 +27,9 @@ from .expert import (
     learn_block,
     learn_rows,
 )
+from .fixed_share import FixedShare
 from .meaning import Meaning
+from .target_range import TargetRange
 
 __all__ = ["MixtureModel"]
 
@@ -55,27 +57,38 @@ class MixtureModel(Model):
         Number of outputs.
     n_classes : int or None
         None in regression, where each output has weights of its own.
+    switching : bool
+        Whether weights are those of fixed share, else those of AdaHedge.
 
     Attributes
     ----------
     n_jobs : int or None
         How many experts learn or predict at once.
     experts : list of Expert
-    hedges : list of AdaHedge
+    hedges : list of FixedShare or AdaHedge
         One for each set of weights.
+    target_range : TargetRange or None
+        What predictions or scores are clipped to, when weights can switch.
     points : list of int
         Numbers of rows after which the weights were recorded.
     curve : list of ndarray of shape (n_hedges, n_experts)
         Those weights.
     """
 
-    def __init__(self, estimators, loss, n_outputs, n_classes):
+    def __init__(self, estimators, loss, n_outputs, n_classes, switching):
         super().__init__(loss, n_outputs)
         self.meaning = Meaning(loss, n_outputs, n_classes)
         self.n_jobs = None
         self.experts = [Expert(*named, self.meaning) for named in estimators]
+        algorithm = AdaHedge
+        self.target_range = None
+        if switching:
+            algorithm = partial(FixedShare, learning_rate=self.meaning.learning_rate)
+            if self.meaning.kind == "mean":
+                new = TargetRange.of_signs if n_classes else TargetRange.unknown
+                self.target_range = new(n_outputs)
         n_hedges = 1 if n_classes else n_outputs
-        self.hedges = [AdaHedge(len(estimators)) for _ in range(n_hedges)]
+        self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
         self.points = []
         self.curve = []
         self.has_begun = False
@@ -103,12 +116,12 @@ class MixtureModel(Model):
                 self.experts = list(experts)
                 self._share_transforms(X)
                 self.weight_scale.learned(shared.weights)
-                targets = shared.targets(self)
-                weights = self._learn_weights(losses, shared.weights.given)
+                block = Block((), None, shared.targets(self), shared.weights, None)
                 answers = np.stack(answers)
-                weights = np.ascontiguousarray(weights)
+                if self.target_range is not None:
+                    answers, losses = self._clip(engine, block, answers, losses)
+                weights = self._learn_weights(losses, shared.weights.given)
                 predictions = engine.mix(self.meaning.kind, answers, weights)
-                block = Block((), None, targets, shared.weights, None)
                 self._suffer(engine, block, predictions)
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
 
@@ -156,31 +169,36 @@ class MixtureModel(Model):
             if model.target is not None:
                 model.target = targets.setdefault(model.target.kind, model.target)
 
+    def _clip(self, engine, block, answers, losses):
+        """Clip what experts say to the range of the targets before each row."""
+        learned = block.weights.given > 0.0
+        limits = self.target_range.learn(block.targets, learned)
+        clipped = self.target_range.clip(answers, limits)
+        losses = [
+            of_expert
+            if np.array_equal(before, after)
+            else engine.charge(self.loss, block, after, 0.0)[0]
+            for before, after, of_expert in zip(answers, clipped, losses, strict=True)
+        ]
+        return clipped, losses
+
     def _learn_weights(self, losses, c):
         """Learn from the experts' losses; return the weights of each row.
 
         These are of shape (n_hedges, n, n_experts), before the row was learned.
         """
-        n, n_learned = len(c), np.count_nonzero(c)
-        weights = np.empty((len(self.hedges), n_learned + 1, len(self.experts)))
+        weights = []
         for k, hedge in enumerate(self.hedges):
             rounds = np.stack([self.meaning.of_hedge(k, one) for one in losses], axis=1)
-            with np.errstate(all="ignore"):  # see `is_finite`
-                rounds *= c[:, np.newaxis]
-            if n_learned < n:
-                rounds = rounds[c > 0.0]
-            if n_learned:
-                weights[k, :-1] = hedge.learn_rounds(rounds)
-            weights[k, -1] = hedge.weights_
-        while self._next_point < self.t + n_learned:
+            weights.append(hedge.learn_rounds(rounds, c))
+        weights = np.stack(weights)
+        learned = np.flatnonzero(c > 0.0)
+        while self._next_point < self.t + len(learned):
             point = self._next_point
             self.points.append(point)
-            self.curve.append(weights[:, point - self.t].copy())
-        self.t += n_learned
-        if n_learned == n:
-            return weights[:, :-1]
-        learned = c > 0.0
-        return weights[:, np.cumsum(learned) - learned]
+            self.curve.append(weights[:, learned[point - self.t]].copy())
+        self.t += len(learned)
+        return weights
 
     def invariants(self):
         yield from super().invariants()
@@ -194,6 +212,8 @@ class MixtureModel(Model):
         yield "points have been", np.less(self.points, max(self.t, 1))
         for weights in self.curve:
             yield from floats("curve", weights, shape)
+        if self.target_range is not None:
+            yield from within("target range", self.target_range.invariants())
         for expert in self.experts:
             if expert.is_ours:
                 invariants = expert.estimator._invariants()
@@ -238,6 +258,9 @@ class MixtureModel(Model):
                         transformed[key] = model.transform(X[rows])
                     calls.append((answer_transformed, [place], (transformed[key],)))
                 answers = np.stack(self._run(run, calls))
+                if self.target_range is not None:
+                    limits = self.target_range.limits[:, np.newaxis]
+                    answers = self.target_range.clip(answers, limits)
                 p[rows] = engine.mix(self.meaning.kind, answers, weights)
         return p
 
@@ -253,12 +276,12 @@ class MixtureModel(Model):
     def way_back(self, X):
         restores = [expert.way_back(X) for expert in self.experts]
         restores.append(snapshot(self, self.weight_scale))
-        hedges = deepcopy(self.hedges)
+        hedges, target_range = deepcopy((self.hedges, self.target_range))
 
         def restore():
             for one in restores:
                 one()
-            self.hedges = hedges
+            self.hedges, self.target_range = hedges, target_range
 
         return restore
 

@@ -190,7 +190,9 @@ _method("square")(lambda self, s, i, x: _own(self, "square", _square))
 _method("factor")(lambda self, shared, k, q, t: _own(self, "factor"))
 _method("row_step")(lambda self, shared, k, g, dot, q, t: _own(self, "row_step"))
 _method("implicit_row_step")(
-    lambda self, shared, k, loss, y, c, dot, q, t: _own(self, "implicit_row_step")
+    lambda self, shared, k, loss, y, c, scale, dot, q, t: _own(
+        self, "implicit_row_step"
+    )
 )
 _method("take_scale")(lambda self, shared, k: _own(self, "take_scale"))
 _method("fold")(lambda self, s, i, scale: _own(self, "fold", _no_fold))

@@ -203,7 +203,11 @@ def _loop(
                 learn_vectors = parts.vectors_by_joint_loss
     row_step = parts.no_step
     if has.by_row:
-        row_step = parts.implicit_step if has.implicit else parts.gradient_step
+        row_step = parts.gradient_step
+        if has.implicit:
+            row_step = parts.implicit_step
+            if standard_target:
+                row_step = parts.implicit_step_of_standard_target
     member = parts.member if team else parts.only
     place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
@@ -370,8 +374,9 @@ def _loop(
                     g[k] *= slope[r, own[k] if team else k]
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
+                own_k = own[k] if team else k
                 step[k] = row_step(
-                    one, shared, k, loss, y, row, dots[k], g[k], own[k] if team else k
+                    one, shared, k, task, y, row, dots[k], g[k], own_k, target_scale
                 )
             scale_before, t_before = row_scale, t
             if overlaps:

@@ -4,28 +4,44 @@ Sums over rounds are not reordered: rounds must give the same numbers wherever a
 happen to lie, and whatever block they are in.
 """
 
-from functools import cache
+from functools import cache, singledispatch
 
 import numpy as np
 
 from ... import _portable
-from ...learners import hedge
-from ..protocol import Hedge
+from ...learners import fixed_share, hedge
+from ..protocol import Hedge, Shares
 from .borrowing import borrowed
-from .compiling import STRICT, compiled, inlined, source_digest
+from .compiling import STRICT, compiled, exact, inlined, source_digest
 
 __all__ = ["learn_rounds", "mix"]
 
 
-def learn_rounds(state, losses):
+@singledispatch
+def learn_rounds(state, losses, c):
     """Learn from rounds of experts' losses: see the protocol."""
+    raise NotImplementedError(type(state))
+
+
+@learn_rounds.register
+def learn_hedge(state: Hedge, losses, c):
+    """Learn with AdaHedge."""
     weights = np.empty_like(losses)
-    numbers = _rounds_loop()(state, losses, weights, np.empty_like(state.lead))
+    numbers = _hedge_loop()(state, losses, weights, np.empty_like(state.lead))
     return Hedge(*state[:4], *map(float, numbers)), weights
 
 
+@learn_rounds.register
+def learn_shares(state: Shares, losses, c):
+    """Learn with fixed share."""
+    weights = np.empty_like(losses)
+    room = np.empty((2, *state.weights.shape))
+    numbers = _shares_loop()(state, losses, c, weights, room)
+    return Shares(*state[:7], *map(float, numbers)), weights
+
+
 @cache
-def _rounds_loop():
+def _hedge_loop():
     digest = source_digest()
 
     def learn_rounds(state, losses, weights, excess):
@@ -78,6 +94,93 @@ def _rounds_loop():
         return gap, loss, largest_range, norm_of_ranges
 
     return compiled(learn_rounds, STRICT)
+
+
+@cache
+def _shares_loop():
+    digest = source_digest()
+
+    def learn_rounds(state, losses, c, weights, room):
+        digest  # noqa: B018 - see source_digest
+        of_shares, of_experts = state.of_shares, state.of_experts
+        w, totals = state.weights, state.totals
+        t, scale, gap, loss = state.t, state.scale, state.gap, state.loss
+        excess, earned = room
+        n, K = losses.shape
+        A = of_shares.size
+        for r in range(n):
+            smallest = losses[r, 0]
+            for k in range(K):
+                weights[r, k] = w[k]
+                totals[k] += losses[r, k]
+                smallest = _portable.smaller(smallest, losses[r, k])
+            if c[r] * state.mixable_scale > scale:
+                ratio = scale / (c[r] * state.mixable_scale)
+                temper(of_shares, of_experts, ratio)
+                scale = c[r] * state.mixable_scale
+            mean = hedge_loss = 0.0
+            for k in range(K):
+                excess[k] = losses[r, k] - smallest
+                earned[k] = fixed_share.likelihood(excess[k], scale)
+                mean += w[k] * earned[k]
+                hedge_loss += w[k] * excess[k]
+            if state.mixable_scale > 0.0:
+                loss += smallest - scale * np.log(mean)
+            else:
+                loss += smallest + hedge_loss
+                gap += fixed_share.gap(hedge_loss, mean, scale)
+                lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
+                if lasting > scale:
+                    temper(of_shares, of_experts, scale / lasting)
+                    scale = lasting
+                    for k in range(K):
+                        earned[k] = fixed_share.likelihood(excess[k], scale)
+            t += 1.0
+            total = 0.0
+            for a in range(A):
+                of_share = 0.0
+                for k in range(K):
+                    of_experts[a, k] *= earned[k]
+                    of_share += of_experts[a, k]
+                share = fixed_share.share_after(state.shares[a], t)
+                inverse = 1.0 / of_share
+                for k in range(K):
+                    v = of_experts[a, k] * inverse
+                    of_experts[a, k] = fixed_share.shared(v, share, K)
+                of_shares[a] *= of_share
+                total += of_shares[a]
+            w[:] = 0.0
+            for a in range(A):
+                of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
+                for k in range(K):
+                    w[k] += of_shares[a] * of_experts[a, k]
+            total = 0.0
+            for k in range(K):
+                total += w[k]
+            for k in range(K):
+                w[k] /= total
+        return t, scale, gap, loss
+
+    return compiled(learn_rounds, STRICT)
+
+
+@exact
+def temper(of_shares, of_experts, ratio):
+    """Turn to a smaller rate."""
+    tempered_into(of_shares, ratio)
+    for a in range(of_shares.size):
+        tempered_into(of_experts[a], ratio)
+
+
+@exact
+def tempered_into(w, ratio):
+    """Change weights to those at a smaller rate."""
+    total = 0.0
+    for k in range(w.size):
+        w[k] = fixed_share.tempered(w[k], ratio)
+        total += w[k]
+    for k in range(w.size):
+        w[k] /= total
 
 
 def mix(kind, answers, weights):

@@ -143,18 +143,37 @@ def no_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
 
 
 @inlined
-def gradient_step(learner, shared, k, loss, y, row, dot, g, own_k):
+def gradient_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
     return learner.row_step(shared, k, g, row.scale * dot, row.q, row.t)
 
 
 @inlined
-def implicit_step(learner, shared, k, loss, y, row, dot, g, own_k):
-    y_k = y[row.r, own_k]
-    return learner.implicit_row_step(shared, k, loss, y_k, row.c, dot, row.q, row.t)
+def implicit_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
+    y_k, scale = y[row.r, own_k], (0.0, 1.0, 1.0)
+    return learner.implicit_row_step(
+        shared, k, task.loss, y_k, row.c, scale, dot, row.q, row.t
+    )
 
 
 @inlined
-def no_step(learner, shared, k, loss, y, row, dot, g, own_k):
+def implicit_step_of_standard_target(
+    learner, shared, k, task, y, row, dot, g, own_k, target_scale
+):
+    y_k, scale = y[row.r, own_k], scale_of_output(target_scale, task, row, own_k)
+    return learner.implicit_row_step(
+        shared, k, task.loss, y_k, row.c, scale, dot, row.q, row.t
+    )
+
+
+@inlined
+def scale_of_output(target_scale, task, row, k):
+    """Offset, spread and slope of a target, see the interface of learners."""
+    offset, deviation, slope = target_scale
+    return offset[row.r, k], deviation[row.r, k], slope[row.r, k] / task.lipschitz
+
+
+@inlined
+def no_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
     return 0.0
 
 
@@ -195,10 +214,8 @@ def vectors_by_loss(learner, s, task, y, row, x, dots, g, target_scale):
 
 @inlined
 def vectors_of_standard_target(learner, s, task, y, row, x, dots, g, target_scale):
-    offset, deviation, slope = target_scale
     for k in range(dots.size):
-        mean, spread = offset[row.r, k], deviation[row.r, k]
-        scale = mean, spread, slope[row.r, k] / task.lipschitz
+        scale = scale_of_output(target_scale, task, row, k)
         learner.learn_implicitly(s, k, task.loss, y[row.r, k], row.c, scale, dots[k])
 
 

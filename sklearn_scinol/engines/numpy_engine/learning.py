@@ -84,8 +84,8 @@ class _Loop:
                 if self.learns_vectors_implicitly:
                     self.learn_vector(s, c, y, of_target, dots)
                 else:
-                    slope = None if scale is None else of_target[2]
-                    self.update(s, scaled_x, c, (y, predictions, slope), (dots, q, w))
+                    charged = y, predictions, of_target
+                    self.update(s, scaled_x, c, charged, (dots, q, w))
                 self.t += 1.0
                 if first is not None:
                     np.copyto(first, np.abs(scaled_x), where=first == 0.0)
@@ -143,28 +143,25 @@ class _Loop:
             learner.learn_jointly(s, loss, y, c, dots)
             return
         for k, dot in enumerate(dots):
-            scale = (0.0, 1.0, 1.0)
-            if of_target is not None:
-                offset, spread, slope = (numbers[k] for numbers in of_target)
-                scale = offset, spread, slope / self.task.lipschitz
+            scale = self.scale_of_output(k, of_target)
             learner.learn_implicitly(s, k, loss, y[k], c, scale, dot)
 
     def update(self, s, scaled_x, c, charged, scored):
-        """Learn from a row, of which (y, predictions, slope) and what `score` gave."""
+        """Learn from a row, of which (y, predictions, target) and what `score` gave."""
         task, learner, t = self.task, self.task.learner, self.t + 1.0
-        (y, predictions, slope), (dots, q, w) = charged, scored
+        (y, predictions, of_target), (dots, q, w) = charged, scored
         g = None
         if self.traits.implicit:
             w = [
-                learner.implicit_row_step(self.shared, k, task.loss, y[k], c, dot, q, t)
+                self.implicit_row_step(k, y[k], c, dot, q, of_target)
                 for k, dot in enumerate(dots)
             ]
         else:
             g = derivatives(task.loss, y, predictions)
             if task.lipschitz != 1.0:
                 g = g / task.lipschitz
-            if slope is not None:
-                g = g * slope
+            if of_target is not None:
+                g = g * of_target[2]
             if self.shared is not None:
                 w = row_steps(learner, self.shared, g, self.row_scale(c) * dots, q, t)
         if self.traits.by_vector:
@@ -175,6 +172,20 @@ class _Loop:
             w = np.reshape(w, (-1, 1))
         g = None if g is None else np.reshape(g, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
+
+    def implicit_row_step(self, k, y, c, dot, q, of_target):
+        """What a learner makes of the loss of output `k`."""
+        task, t, scale = self.task, self.t + 1.0, self.scale_of_output(k, of_target)
+        return task.learner.implicit_row_step(
+            self.shared, k, task.loss, y, c, scale, dot, q, t
+        )
+
+    def scale_of_output(self, k, of_target):
+        """Offset, spread and slope of a target, see the interface of learners."""
+        if of_target is None:
+            return 0.0, 1.0, 1.0
+        offset, spread, slope = (numbers[k] for numbers in of_target)
+        return offset, spread, slope / self.task.lipschitz
 
     def end_trial(self):
         """Let the clocks tick; keep them and factors in range, by passes over all."""

@@ -1,15 +1,23 @@
 """Mixtures of experts: their weights, and means of what they say."""
 
+from functools import singledispatch
+
 import numpy as np
 from scipy.special import softmax
 
-from ...learners import hedge
-from ..protocol import Hedge
+from ...learners import fixed_share, hedge
+from ..protocol import Hedge, Shares
 
 __all__ = ["learn_rounds", "mix"]
 
 
-def learn_rounds(state, losses):
+@singledispatch
+def learn_rounds(state, losses, c):
+    raise NotImplementedError(type(state))
+
+
+@learn_rounds.register
+def learn_hedge(state: Hedge, losses, c):
     log_K, lead, w, totals, gap, loss, largest_range, norm = state
     weights = np.empty_like(losses)
     with np.errstate(all="ignore"):
@@ -40,6 +48,57 @@ def learn_rounds(state, losses):
     largest_range = max(largest_range, ranges.max(initial=0.0))
     numbers = map(float, (gap, loss, largest_range, norm))
     return Hedge(log_K, lead, w, totals, *numbers), weights
+
+
+@learn_rounds.register
+def learn_shares(state: Shares, losses, c):
+    mixable_scale, log_paths, shares, of_shares, of_experts, w, totals = state[:7]
+    t, scale, gap, loss = state[7:]
+    K = w.size
+    weights = np.empty_like(losses)
+    lowest_scales = c * mixable_scale
+    with np.errstate(all="ignore"):
+        smallest = losses.min(axis=1)
+        for r in range(losses.shape[0]):
+            weights[r] = w
+            totals += losses[r]
+            excess = losses[r] - smallest[r]
+            if lowest_scales[r] > scale:
+                _temper(of_shares, of_experts, scale / lowest_scales[r])
+                scale = lowest_scales[r]
+            earned = fixed_share.likelihood(excess, scale)
+            mean = np.add.reduce(w * earned)
+            if mixable_scale > 0.0:
+                loss += smallest[r] - scale * np.log(mean)
+            else:
+                hedge_loss = np.add.reduce(w * excess)
+                loss += smallest[r] + hedge_loss
+                gap += fixed_share.gap(hedge_loss, mean, scale)
+                lasting = fixed_share.lasting_scale(gap, log_paths, scale)
+                if lasting > scale:
+                    _temper(of_shares, of_experts, scale / lasting)
+                    scale = lasting
+                    earned = fixed_share.likelihood(excess, scale)
+            t += 1.0
+            of_experts *= earned
+            sums = np.add.reduce(of_experts, axis=1)
+            of_experts *= 1.0 / sums[:, np.newaxis]
+            share = fixed_share.share_after(shares, t)[:, np.newaxis]
+            of_experts[:] = fixed_share.shared(of_experts, share, K)
+            of_shares *= sums
+            of_shares /= np.add.reduce(of_shares)
+            of_shares[:] = fixed_share.shared(of_shares, 0.0, of_shares.size)
+            np.einsum("a,ak->k", of_shares, of_experts, out=w)
+            w /= np.add.reduce(w)
+    return Shares(*state[:7], t, *map(float, (scale, gap, loss))), weights
+
+
+def _temper(of_shares, of_experts, ratio):
+    """Turn to a smaller rate."""
+    of_shares[:] = fixed_share.tempered(of_shares, ratio)
+    of_shares /= np.add.reduce(of_shares)
+    of_experts[:] = fixed_share.tempered(of_experts, ratio)
+    of_experts /= np.add.reduce(of_experts, axis=1)[:, np.newaxis]
 
 
 def mix(kind, answers, weights):

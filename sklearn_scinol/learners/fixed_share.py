@@ -1,0 +1,115 @@
+r"""Fixed share: weights for experts that may take turns at being the best.
+
+With the learning rate :math:`\eta` a round of losses :math:`l` turns the weights into
+:math:`v_k \propto w_k e^{-\eta l_k}`, and a share :math:`\alpha` of them is then given
+to all experts alike: :math:`w_k = (1 - \alpha) v_k + \alpha / K`. That is Bayes' rule
+where before each round, with probability :math:`\alpha`, the best expert is drawn
+anew. Several :math:`\alpha` run side by side and are weighted by the same rule.
+
+The rate may fall: to change it to a smaller one all weights are raised to the power of
+the ratio of the two, which is below 1, and divided by their sum. With `scale = 1 / eta`
+each of these steps keeps to
+
+    sum of the mix losses <= loss of a sequence of experts + scale * complexity,
+
+where the complexity is minus the logarithm of the probability of the sequence. The mix
+loss is :math:`-\frac1\eta \ln \sum_k w_k e^{-\eta l_k}`. Where a loss is mixable with a
+known rate, it is what the mixture is charged. Otherwise the hedge loss :math:`\langle
+w, l \rangle` is, whose excess over the mix loss, the gap, sums to :math:`\Delta`; and
+the rate is kept below :math:`\ln(A K) / \Delta` for `A` shares, as AdaHedge does.
+
+Here `excess` is a loss less the smallest of the round, as in :mod:`.hedge`.
+"""
+
+import math
+
+import numpy as np
+
+from .._portable import chosen, exact, exp, larger
+
+__all__ = [
+    "DECREASING",
+    "SHARES",
+    "complexity",
+    "gap",
+    "lasting_scale",
+    "likelihood",
+    "share_after",
+    "shared",
+    "tempered",
+]
+
+#: Stands for the share 1 / (t + 1) after round `t`.
+DECREASING = -1.0
+
+#: The shares, from none to one that forgets within ten rounds.
+SHARES = (0.0, DECREASING, 0.001, 0.01, 0.1)
+
+#: When the scale has to grow it grows by more than it has to, to grow seldom.
+GROWTH = 1.25
+
+#: No weight falls below this, from where it can still grow.
+SMALLEST_WEIGHT = 1e-300
+
+#: The exponential of minus this counts as 0.
+LARGEST_EXPONENT = 700.0
+
+
+@exact
+def likelihood(excess, scale):
+    """What a weight is multiplied by; 1 while there is no scale, and no excess."""
+    if scale == 0.0:
+        return 1.0
+    return chosen(LARGEST_EXPONENT * scale < excess, 0.0, exp(-(excess / scale)))
+
+
+@exact
+def gap(hedge_loss, mean_likelihood, scale):
+    """Hedge loss less mix loss, both less the smallest loss of the round."""
+    if scale == 0.0:
+        return hedge_loss
+    return larger(0.0, hedge_loss + scale * np.log(mean_likelihood))
+
+
+@exact
+def lasting_scale(Delta, log_paths, scale):
+    """The scale if the gaps allow it, else a larger one; `log_paths` is ln(A K)."""
+    return GROWTH * Delta / log_paths if log_paths * scale < Delta else scale
+
+
+@exact
+def tempered(w, ratio):
+    """A weight at a smaller rate, but for a common factor."""
+    return w**ratio
+
+
+@exact
+def share_after(share, t):
+    """Which share of the weights all experts get alike after round `t`."""
+    return chosen(share < 0.0, 1.0 / (t + 1.0), share)
+
+
+@exact
+def shared(v, share, K):
+    """Weight of an expert for the next round, from the one that it has earned."""
+    return larger(v + share * (1.0 / K - v), SMALLEST_WEIGHT)
+
+
+def complexity(share, K, n_rounds, n_switches):
+    """The most that a sequence of `K` experts costs with a share, in mix losses.
+
+    Minus the logarithm of the probability, before any loss is known, that an expert
+    is the best of the first round and `n_switches` times gives way to another one.
+    """
+    if K == 1:
+        return 0.0
+    stays = max(n_rounds - 1 - n_switches, 0)
+    if share == DECREASING:
+        smallest, of_stays = 1.0 / max(n_rounds, 1), math.log(max(n_rounds, 1))
+    else:
+        smallest, of_stays = share, -stays * math.log1p(share / K - share)
+    if n_switches == 0:
+        return math.log(K) + of_stays
+    if smallest == 0.0:
+        return math.inf
+    return math.log(K) + of_stays + n_switches * math.log(K / smallest)

@@ -1,0 +1,125 @@
+"""Weights for experts, learned from their losses: what all algorithms for it share."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_sample_weight
+
+from ..config import get_config
+from ..engines import get_engine
+
+__all__ = ["ExpertWeights"]
+
+
+class ExpertWeights(ABC):
+    """Weights for experts, learned round by round.
+
+    Parameters
+    ----------
+    n_experts : int
+    state : NamedTuple
+        Engines change its arrays in place. Has `totals`, the cumulative losses of the
+        experts, `loss`, that of the mixture, and `gap`, the sum of mixability gaps.
+    """
+
+    #: Fields of the state that are sums of losses. What has overflowed once is never
+    #: finite again.
+    _sums = "totals", "loss", "gap"
+
+    def __init__(self, n_experts, state):
+        self.n_experts = n_experts
+        self.n_rounds_ = 0
+        self._state = state
+
+    @property
+    def weights_(self):
+        """Weights of the next round."""
+        return self._state.weights
+
+    @property
+    def cumulative_losses_(self):
+        """Sum of the losses of each expert, in units of the losses."""
+        return self._state.totals
+
+    @property
+    def cumulative_loss_(self):
+        """Sum of the losses that the mixture was charged, in the same units."""
+        return self._state.loss
+
+    @property
+    def mixability_gap_(self):
+        """Sum of the mixability gaps."""
+        return self._state.gap
+
+    @abstractmethod
+    def regret_bound(self, n_switches=0):
+        """Bound on the regret against experts that take turns."""
+
+    def update(self, losses, sample_weight=None):
+        """Learn from the losses of one round, or of several in order.
+
+        How rounds are divided among calls changes nothing, to the last bit.
+
+        Parameters
+        ----------
+        losses : array-like of shape (n_experts,) or (n_rounds, n_experts)
+            Losses of the experts, in any unit and of any sign. The sum of each expert's
+            losses must be finite.
+        sample_weight : array-like of shape (n_rounds,), default=None
+            What the losses of each round are multiplied by. None stands for ones.
+
+        Returns
+        -------
+        weights : ndarray of the shape of `losses`
+            The weights that each round was charged with: those before it was learned.
+
+        Raises
+        ------
+        ValueError
+            If the losses have another shape, are not all finite, or if sums of them
+            are too large for floating-point numbers; if a sample weight is negative.
+            Nothing is learned then.
+        TypeError
+            If they are no array, or a sparse one.
+        """
+        with np.errstate(all="ignore"):  # scikit-learn's test sums them
+            rounds = check_array(
+                losses, dtype=np.float64, ensure_2d=False, input_name="losses"
+            )
+        shape = rounds.shape
+        if shape[-1] != self.n_experts:
+            raise ValueError(
+                f"losses has {shape[-1]} experts, but {type(self).__name__} is "
+                f"expecting {self.n_experts} experts as input."
+            )
+        rounds = rounds.reshape(-1, self.n_experts)
+        c = _check_sample_weight(
+            sample_weight, rounds, dtype=np.float64, ensure_non_negative=True
+        )
+        return self.learn_rounds(rounds, c).reshape(shape)
+
+    def learn_rounds(self, losses, c):
+        """What :meth:`update` does with what needs no check any more.
+
+        Rounds of weight 0 are not learned: they count for nothing.
+        """
+        learned = c > 0.0
+        if not learned.all():
+            charged = self.learn_rounds(losses[learned], c[learned])
+            return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
+        with np.errstate(all="ignore"):
+            rounds = np.require(losses * c[:, np.newaxis], np.float64, ["C", "W"])
+        state = self._state
+        arrays = {
+            name: value.copy()
+            for name, value in state._asdict().items()
+            if isinstance(value, np.ndarray)
+        }
+        engine = get_engine(get_config()["engine"])
+        state, charged = engine.learn_rounds(state._replace(**arrays), rounds, c)
+        if not all(np.isfinite(getattr(state, name)).all() for name in self._sums):
+            raise ValueError("The sums of losses are too large for dtype('float64').")
+        self._state = state
+        self.n_rounds_ += len(losses)
+        return charged

@@ -1,0 +1,74 @@
+"""The range of the targets, which experts' predictions are clipped to."""
+
+import numpy as np
+
+__all__ = ["TargetRange"]
+
+
+class TargetRange:
+    """Smallest and largest target so far, and predictions clipped to lie between.
+
+    A prediction beyond all targets that there were costs without bound where it is
+    wrong. Clipped it costs no more, as long as the next target is not beyond them, too.
+
+    Parameters
+    ----------
+    limits : ndarray of shape (2, n_outputs)
+        To begin with; infinity and its negative where nothing is known.
+
+    Attributes
+    ----------
+    limits : ndarray of shape (2, n_outputs)
+        Smallest and largest target so far.
+    """
+
+    def __init__(self, limits):
+        self.limits = limits
+
+    @classmethod
+    def unknown(cls, n_outputs):
+        """Of outputs whose targets may be any numbers."""
+        return cls(np.outer([np.inf, -np.inf], np.ones(n_outputs)))
+
+    @classmethod
+    def of_signs(cls, n_outputs):
+        """Of outputs whose targets are -1 and 1: no hinge charges more in between."""
+        return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
+
+    def learn(self, y, learned):
+        """Learn from targets in order.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n, n_outputs)
+        learned : ndarray of bool of shape (n,)
+            Which rows count.
+
+        Returns
+        -------
+        limits : ndarray of shape (2, n, n_outputs)
+            Before each row.
+        """
+        learned = learned[:, np.newaxis]
+        least, most = self.limits
+        least = np.vstack([least, np.where(learned, y, np.inf)])
+        most = np.vstack([most, np.where(learned, y, -np.inf)])
+        limits = np.stack([np.minimum.accumulate(least), np.maximum.accumulate(most)])
+        self.limits = limits[:, -1].copy()
+        return limits[:, :-1]
+
+    @staticmethod
+    def clip(answers, limits):
+        """Predictions of shape (..., n, n_outputs), between limits."""
+        least, most = limits
+        known = least <= most
+        return np.clip(
+            answers, np.where(known, least, -np.inf), np.where(known, most, np.inf)
+        )
+
+    def invariants(self):
+        """What holds between two calls."""
+        least, most = self.limits
+        unknown = (least == np.inf) & (most == -np.inf)
+        yield "limits are in order", (least <= most) | unknown
+        yield "limits are finite", np.isfinite(self.limits) | unknown
