@@ -1,0 +1,307 @@
+r"""
+====================
+Streams that change
+====================
+
+On a stream, what is right today need not be right tomorrow: customers, prices and
+sensors change. A learner that settles down as rows come in, as it must where nothing
+changes, is then late; one that never settles down is noisy where nothing changes.
+:class:`~sklearn_scinol.HedgeClassifier` has both kinds among its experts, and weights
+that can switch between them at any time.
+
+Three streams of two classes are drawn here. In the first the labels are swapped all of
+a sudden, twice. In the second, SEA [1]_, the threshold of a sum jumps three times, and
+a tenth of the labels is wrong. In the third a hyperplane turns slowly. The
+figure shows the share of errors among the latest rows, and whom the mixture trusts. The
+table has the log loss and the share of labels predicted right, of predictions made
+before each row was learned: of the mixture, of ScInOL2, and of gradient descent with
+the best constant rate in hindsight, on features standardised in hindsight.
+
+It does the same for the data sets of two classes in a folder, whose rows are learned in
+the order of the file::
+
+    python plot_drift.py --data-dir FOLDER --only elec2
+
+Where river is installed, ``--river`` adds some of its learners, which take minutes.
+
+.. [1] W. N. Street, Y. Kim. "A streaming ensemble algorithm (SEA) for large-scale
+   classification." KDD 2001.
+"""
+
+import argparse
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from csv_stream import InputError
+from interface import add_output_dir, gives_status, panels, show_progress
+from joblib import Parallel, delayed
+from plot_hedge import COLOURS
+from scipy import special
+from sklearn.metrics import accuracy_score, log_loss
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_scinol import HedgeClassifier, ScInOLClassifier
+
+sys.path.append(str(Path(__file__).parent / "benchmarks"))
+
+from quality import add_data_options, chosen_readers, read_data_sets
+
+# %%
+# Streams
+# -------
+
+N_ROWS = 10_000
+
+
+class Stream(NamedTuple):
+    """Rows in their order; labels are 0 and 1."""
+
+    name: str
+    X: np.ndarray
+    y: np.ndarray
+
+
+def swapped_labels():
+    """A linear rule whose labels are swapped after each third of the rows."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N_ROWS, 5))
+    y = X @ random.normal(size=5) + 0.5 * random.normal(size=N_ROWS) > 0
+    third = np.arange(N_ROWS) * 3 // N_ROWS
+    return Stream("swapped labels", X, np.where(third == 1, ~y, y).astype(int))
+
+
+def sea():
+    """Two of three features decide, by thresholds of their sum."""
+    random = np.random.default_rng(1)
+    X = random.uniform(0, 10, size=(N_ROWS, 3))
+    threshold = np.repeat([8.0, 9.0, 7.0, 9.5], N_ROWS // 4)
+    y = X[:, 0] + X[:, 1] <= threshold
+    wrong = random.random(N_ROWS) < 0.1
+    return Stream("SEA", X, (y ^ wrong).astype(int))
+
+
+def turning_hyperplane():
+    """A linear rule of ten features, whose weights go round in a circle once."""
+    random = np.random.default_rng(2)
+    X = random.uniform(-1, 1, size=(N_ROWS, 10))
+    angles = np.linspace(0, 2 * np.pi, N_ROWS)[:, np.newaxis]
+    start, side = np.linalg.qr(random.normal(size=(10, 2)))[0].T
+    weights = np.cos(angles) * start + np.sin(angles) * side
+    y = (X * weights).sum(axis=1) + 0.1 * random.normal(size=N_ROWS) > 0
+    return Stream("turning hyperplane", X, y.astype(int))
+
+
+def streams_of_folder(arguments):
+    readers = chosen_readers(arguments)
+    found = []
+    for data in read_data_sets(readers, arguments.max_rows, in_order=readers):
+        if data.n_classes == 2:
+            X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+            found.append(Stream(data.name, X, data.y))
+        else:
+            print(f"Skipped {data.name}: it does not have two classes.")
+    if not found:
+        raise InputError("No data set is left.")
+    return found
+
+
+# %%
+# Learners
+# --------
+#
+# Each gives the probability of class 1 for each row before it learns it. The mixture
+# learns in chunks, only to look at its weights now and then.
+
+CHUNK_ROWS = 50
+
+
+class Course(NamedTuple):
+    """What a learner said, and what there is to say of it."""
+
+    name: str
+    p: np.ndarray  # (n,), probabilities of class 1
+    rows: np.ndarray | None = None  # at which the weights were looked at
+    weights: np.ndarray | None = None
+    experts: list | None = None
+
+
+def mixture(X, y):
+    model, p, weights = HedgeClassifier(), [], []
+    starts = range(0, len(y), CHUNK_ROWS)
+    for start in starts:
+        rows = slice(start, start + CHUNK_ROWS)
+        said = model.partial_fit_predict(
+            X[rows], y[rows], classes=[0, 1], method="predict_proba"
+        )
+        p.append(said[:, 1])
+        weights.append(model.weights_)
+    experts = [*model.named_estimators_]
+    rows = np.minimum(np.array(starts) + CHUNK_ROWS, len(y))
+    return Course("mixture", np.concatenate(p), rows, np.array(weights), experts)
+
+
+def scinol2(X, y):
+    p = ScInOLClassifier().partial_fit_predict(
+        X, y, classes=[0, 1], method="predict_proba"
+    )
+    return Course("ScInOL2", p[:, 1])
+
+
+RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+
+
+def gradient_descent(X, y):
+    """With the best of the constant rates: the models of all of them side by side."""
+    Z = np.column_stack([StandardScaler().fit_transform(X), np.ones(len(y))])
+    w = np.zeros((len(RATES), Z.shape[1]))
+    p = np.empty((len(y), len(RATES)))
+    for r, (z, label) in enumerate(zip(Z, y, strict=True)):
+        p[r] = special.expit(w @ z)
+        w -= np.outer(RATES * (p[r] - label), z)
+    losses = [mean_log_loss(y, of_rate) for of_rate in p.T]
+    best = int(np.argmin(losses))
+    return Course(f"SGD, constant rate {RATES[best]:g}", p[:, best])
+
+
+def of_river(name):
+    """A function that runs one of river's learners."""
+
+    def run(X, y):
+        from river.forest import ARFClassifier
+        from river.linear_model import ALMAClassifier, LogisticRegression
+        from river.preprocessing import StandardScaler
+
+        model = {
+            "logistic regression": lambda: StandardScaler() | LogisticRegression(),
+            "ALMA": lambda: StandardScaler() | ALMAClassifier(),
+            "adaptive random forest": lambda: ARFClassifier(seed=0),
+        }[name]()
+        p = []
+        for values, label in zip(X.tolist(), y.tolist(), strict=True):
+            row = dict(enumerate(values))
+            p.append(model.predict_proba_one(row).get(True, 0.5))
+            model.learn_one(row, label == 1)
+        return Course(f"river, {name}", np.array(p, dtype=float))
+
+    return run
+
+
+LEARNERS = (mixture, scinol2, gradient_descent)
+OF_RIVER = ("logistic regression", "ALMA", "adaptive random forest")
+
+
+def mean_log_loss(y, p):
+    # Some learners are sure of what is wrong.
+    return log_loss(y, np.clip(p, 1e-15, 1 - 1e-15))
+
+
+def run(streams, learners, n_jobs):
+    """Courses of all learners, in a list for each stream."""
+    tasks = [delayed(learn)(s.X, s.y) for s in streams for learn in learners]
+    courses = Parallel(n_jobs=n_jobs)(show_progress(tasks, "learning"))
+    n = len(learners)
+    return [courses[n * k : n * (k + 1)] for k in range(len(streams))]
+
+
+# %%
+# Table
+# -----
+
+COLUMNS = "{:<22}{:<32}{:>10}{:>10}".format
+HEADER = COLUMNS("stream", "learner", "log loss", "accuracy")
+
+
+def lines(stream, courses):
+    return [
+        COLUMNS(
+            stream.name,
+            course.name,
+            f"{mean_log_loss(stream.y, course.p):.4f}",
+            f"{accuracy_score(stream.y, course.p > 0.5):.4f}",
+        )
+        for course in courses
+    ]
+
+
+# %%
+# Figure
+# ------
+#
+# Above the share of errors in a window, below the weights of the mixture's experts.
+
+WINDOW = 500
+
+
+def draw(streams, of_streams):
+    n = len(streams)
+    figure, axes = panels(2 * n, n, 4.2, 2.7)
+    for upper, lower, stream, courses in zip(
+        axes[:n], axes[n:], streams, of_streams, strict=True
+    ):
+        window = min(WINDOW, len(stream.y))
+        rows = np.arange(window, len(stream.y) + 1)
+        for course in courses:
+            errors = np.cumsum(np.append(0, (course.p > 0.5) != stream.y))
+            label = course.name.partition(" rate")[0]
+            share = (errors[window:] - errors[:-window]) / window
+            upper.plot(rows, share, label=label, linewidth=1)
+        upper.set(title=stream.name, ylim=(0, None), xlim=(0, len(stream.y)))
+        ours = courses[0]
+        colours = COLOURS[: len(ours.experts)]
+        lower.stackplot(ours.rows, ours.weights.T, labels=ours.experts, colors=colours)
+        lower.set(xlabel="row", ylim=(0, 1), xlim=(0, len(stream.y)))
+    axes[0].set_ylabel(f"errors among {WINDOW} rows")
+    axes[n].set_ylabel("weights of experts")
+    for row, y in ((axes[:n], 1.0), (axes[n:], 0.48)):
+        legends = [ax.get_legend_handles_labels() for ax in row]
+        figure.legend(
+            *max(legends, key=lambda legend: len(legend[1])),  # as in plot_hedge.py
+            loc="upper left",
+            bbox_to_anchor=(1, y),  # beside the panels
+            frameon=False,
+        )
+    return figure
+
+
+# %%
+# Command line
+# ------------
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description="Learn from streams that change, with nothing to tune."
+    )
+    add_data_options(parser)
+    parser.add_argument(
+        "--river", action="store_true", help="run learners of river as well"
+    )
+    add_output_dir(parser, "figure")
+    return parser.parse_args(argv)
+
+
+@gives_status
+def main(argv=None):
+    arguments = parse(argv)
+    if arguments.river and find_spec("river") is None:
+        raise InputError("river is not installed: `pip install river` does it.")
+    if arguments.data_dir is None:
+        streams = [swapped_labels(), sea(), turning_hyperplane()]
+    else:
+        streams = streams_of_folder(arguments)
+    learners = [*LEARNERS, *(map(of_river, OF_RIVER) if arguments.river else ())]
+    of_streams = run(streams, learners, arguments.n_jobs)
+    print("\n".join([HEADER, "-" * len(HEADER)]))
+    for stream, courses in zip(streams, of_streams, strict=True):
+        print("\n".join([*lines(stream, courses), ""]))
+    path = arguments.output_dir / "drift.png"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw(streams, of_streams).savefig(path, dpi=150, bbox_inches="tight")
+    print(f"Wrote {path}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
