@@ -87,19 +87,19 @@ def add_output_dir(parser, what):
 def gives_status(main):
     """Let a script's main function return 0, or 2 where it was given what won't do.
 
-    It says then in a sentence what is wrong with the data, or with a file.
+    It says then in a sentence what is wrong with the data, or with a file. A status of
+    its own stays.
     """
 
     @wraps(main)
     def main_with_status(argv=None):
         try:
-            main(argv)
+            return main(argv) or 0
         except InputError as error:
             print(error, file=sys.stderr)
             return 2
         except OSError as error:
             print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
             return 2
-        return 0
 
     return main_with_status

@@ -144,6 +144,56 @@ def test_folder(example, run, folder, tmp_path):
             assert loss == pytest.approx(losses["amounts", "NAG"][0], rel=1e-12)
 
 
+def test_guard(run, folder, tmp_path):
+    table = tmp_path / "table.csv"
+    options = "--data-dir", folder, "--only", "three"
+    assert run(*options, "--untuned", "--output", table)[0] == 0
+    losses = losses_in(table)
+    assert ("three", "Hedge") in losses
+    assert ("three", "SGD") not in losses
+    status, out, err = run(*options, "--baseline", table)
+    assert (status, err) == (0, "")
+    end = f"Compared {len(losses)} losses with {table}.\n"
+    assert out.endswith(end + "None is worse by more than 0.5%.\n")
+
+    changed = {"Hedge": 0.994, "ScInOL2": 0.996, "CoCoB": 0.5, "Coin": 2.0}
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["data set", "method", "loss", "rate"])
+        for (_, method), (loss, _) in losses.items():
+            writer.writerow(["three", method, loss * changed.get(method, 1), ""])
+        writer.writerow(["another", "Hedge", 0.1, ""])
+    status, out, err = run(*options, "--baseline", table)
+    assert (status, err) == (1, "")
+    _, _, worse = out.partition("Worse by more than 0.5%:\n")
+    lines = sorted(worse.splitlines())
+    assert [line.partition(":")[0] for line in lines] == [
+        "CoCoB on three",
+        "Hedge on three",
+    ]
+    loss = losses["three", "CoCoB"][0]
+    assert lines[0].endswith(f": {loss:.5g} instead of {loss / 2:.5g}")
+
+
+def test_tables_that_are_none(run, folder, tmp_path):
+    missing, text = tmp_path / "missing.csv", tmp_path / "text.csv"
+    text.write_text("a,b\n1,2\n")
+    for path, words in (
+        (missing, f"{missing}: No such file or directory.\n"),
+        (text, f"{text} is not a table that --output has written.\n"),
+    ):
+        status, _, err = run("--data-dir", folder, "--baseline", path)
+        assert (status, err) == (2, words)
+
+
+def test_stored_table_has_all_estimators(example):
+    """That of the data that come with scikit-learn, which CI compares with."""
+    stored = example.read_losses(Path(example.__file__).with_name("quality.csv"))
+    names = [method.name for method in example.untuned_methods()]
+    data_sets = ("breast cancer", "digits", "wine", "diabetes")
+    assert stored.keys() == {(data, name) for data in data_sets for name in names}
+
+
 def sgd(X, y, rate):
     """Mean absolute error of gradient descent, from its definition."""
     w, b, loss = np.zeros(X.shape[1]), 0.0, 0.0

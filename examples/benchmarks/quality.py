@@ -13,6 +13,13 @@ classification and the absolute error in regression::
 
 Data sets named after ``--in-order`` keep the order of their rows, as streams do.
 
+With ``--baseline`` it is a guard: only what needs no tuning is run, and compared with a
+table that ``--output`` has written before. What has become worse by more than 0.5 % is
+listed, and the exit status is 1. The table for the data that come with scikit-learn is
+beside this script::
+
+    python examples/benchmarks/quality.py --baseline examples/benchmarks/quality.csv
+
 Baselines that need a learning rate are shown with the best one in hindsight. It is
 searched for among 0.001, 0.003, 0.01, ..., 3, and further as long as that lowers the
 loss; in regression, rates are multiplied by the mean absolute target. SGD* has the
@@ -64,6 +71,7 @@ from sklearn_scinol import (
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
+    config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
@@ -77,6 +85,7 @@ from csv_stream import (
 )
 from data_folder import check_finite, read_npz, read_svm, readers_in
 from interface import gives_status, positive, processes, show_progress
+from plot_no_tuning import FEW_ROWS
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000
@@ -311,7 +320,7 @@ def our_methods():
     yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 
-def baseline_methods():
+def untuned_baseline_methods():
     baselines = BaselineClassifier, BaselineRegressor
     for name, algorithm in (
         ("CoCoB", "cocob"),
@@ -320,6 +329,9 @@ def baseline_methods():
         ("Coin", "coin"),
     ):
         yield Method(name, partial(untuned, *baselines, {"algorithm": algorithm}))
+
+
+def tuned_baseline_methods():
     for name, options in (
         # "ogd" is the same as long as there is no ball.
         ("SGD", {"algorithm": "sgd"}),
@@ -335,8 +347,12 @@ def baseline_methods():
     yield Method("SGD*", standardised)
 
 
+def untuned_methods():
+    return [*our_methods(), *untuned_baseline_methods()]
+
+
 def methods():
-    found = [*our_methods(), *baseline_methods()]
+    found = [*untuned_methods(), *tuned_baseline_methods()]
     if find_spec("vowpalwabbit") is None:
         print("Vowpal Wabbit is left out: there is no package vowpalwabbit.")
     else:
@@ -478,8 +494,11 @@ def run_all(data_set, methods, parallel):
 
 def run(method, data_set):
     """An entry of the table, or a sentence that says why there is none."""
+    # Compiling takes longer than learning so few rows.
+    engine = "numpy" if len(data_set.y) < FEW_ROWS else "auto"
     try:
-        return Entry(method.name, *method.run(data_set))
+        with config_context(engine=engine):
+            return Entry(method.name, *method.run(data_set))
     except InputError as error:
         return f"{method.name} is left out on {data_set.name}: {error}"
 
@@ -553,6 +572,39 @@ def write_csv(path, results):
                 writer.writerow([name, entry.method, entry.loss, entry.rate])
 
 
+# Guard
+# -----
+
+TOLERANCE = 0.005
+
+
+def read_losses(path):
+    """Losses by data set and method, as `write_csv` wrote them."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return {(row["data set"], row["method"]): float(row["loss"]) for row in rows}
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path} is not a table that --output has written.") from None
+
+
+def compare(results, stored):
+    """Lines that say what has become worse, and how many losses were compared."""
+    worse, n_compared = [], 0
+    for name, entries in results.items():
+        for entry in entries:
+            before = stored.get((name, entry.method))
+            if before is None:
+                continue
+            n_compared += 1
+            if not entry.loss <= (1 + TOLERANCE) * before:
+                worse.append(
+                    f"{entry.method} on {name}: {in_short(entry.loss, 5)} instead of "
+                    f"{in_short(before, 5)}"
+                )
+    return worse, n_compared
+
+
 # Command line
 # ------------
 
@@ -564,6 +616,15 @@ def parse(argv):
     add_data_options(parser)
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
+    )
+    parser.add_argument(
+        "--untuned", action="store_true", help="run only what needs no tuning"
+    )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help="table of losses: list what is worse; implies --untuned",
     )
     return parser.parse_args(argv)
 
@@ -638,7 +699,9 @@ def main(argv=None):
     chosen = chosen_readers(arguments)
     if arguments.output:
         arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    found = methods()
+    stored = None if arguments.baseline is None else read_losses(arguments.baseline)
+    guards = arguments.untuned or stored is not None
+    found = untuned_methods() if guards else methods()
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
         for data_set in read_data_sets(chosen, arguments.max_rows, arguments.in_order):
             entries = run_all(data_set, found, parallel)
@@ -646,7 +709,16 @@ def main(argv=None):
             print(table(data_set, entries), flush=True)
     if arguments.output:
         write_csv(arguments.output, results)
-    print(summary(results))
+    if stored is not None:
+        worse, n_compared = compare(results, stored)
+        print(f"Compared {n_compared} losses with {arguments.baseline}.")
+        if worse:
+            print(f"Worse by more than {TOLERANCE:.1%}:", *worse, sep="\n")
+            return 1
+        print(f"None is worse by more than {TOLERANCE:.1%}.")
+    elif not guards:
+        print(summary(results))
+    return 0
 
 
 if __name__ == "__main__":
