@@ -52,9 +52,9 @@ class ProgressiveValidationResult:
     n_samples: np.ndarray = field(repr=False)
     curves: dict = field(repr=False)
     seconds: float
-    window: int | None = None
-    window_n_samples: np.ndarray | None = field(default=None, repr=False)
-    window_curves: dict | None = field(default=None, repr=False)
+    window: int | None
+    window_n_samples: np.ndarray | None = field(repr=False)
+    window_curves: dict | None = field(repr=False)
 
 
 def progressive_validation(
@@ -172,7 +172,7 @@ def progressive_validation(
 
     def result():
         return ProgressiveValidationResult(
-            estimator, seconds=learner.seconds, window=window, **running.finish()
+            estimator, seconds=learner.seconds, **running.finish()
         )
 
     with _progress_bar(progress) as bar:

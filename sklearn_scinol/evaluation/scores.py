@@ -340,18 +340,18 @@ class RunningScores:
         scores = self._values()
         if self.n_samples[-1] != self.n_added:
             self._add_point(scores)
-        result = {
+        if self.window is not None and self.window.n_samples[-1:] != [self.n_added]:
+            with _too_few_rows_are_no_news():
+                self.window.score(self.n_added)
+        latest = self.window
+        return {
             "scores": scores,
             "n_samples": np.array(self.n_samples),
             "curves": _as_arrays(self.curves),
+            "window": None if latest is None else latest.size,
+            "window_n_samples": None if latest is None else np.array(latest.n_samples),
+            "window_curves": None if latest is None else _as_arrays(latest.curves),
         }
-        if self.window is not None:
-            if self.window.n_samples[-1:] != [self.n_added]:
-                with _too_few_rows_are_no_news():
-                    self.window.score(self.n_added)
-            result["window_n_samples"] = np.array(self.window.n_samples)
-            result["window_curves"] = _as_arrays(self.window.curves)
-        return result
 
     def _score_waiting(self):
         if self.waiting:
