@@ -17,7 +17,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import sklearn_scinol
 
-from . import baselines, learners, losses
+from . import baselines, learners, losses, preprocessing
 from .engines.protocol import Hedge, Shares
 from .models.adahedge import AdaHedge
 from .models.expert import Expert
@@ -30,6 +30,7 @@ from .models.mixture import MixtureModel
 from .models.newton import NewtonModel
 from .models.target_range import TargetRange
 from .models.weights import WeightScale
+from .transforms.bins import FeatureBins
 from .transforms.clipping import FeatureLimits
 from .transforms.features import FeatureTransform
 from .transforms.targets import TargetTransform
@@ -60,11 +61,12 @@ def _classes(*modules):
     ]
 
 
-_ESTIMATORS = _classes(sklearn_scinol, baselines)
+_ESTIMATORS = _classes(sklearn_scinol, baselines, preprocessing)
 _MODELS = [KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
     AdaHedge,
     Expert,
+    FeatureBins,
     FeatureTransform,
     FeatureLimits,
     FeatureUnits,

@@ -48,6 +48,7 @@ from sklearn_scinol import (
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
+from sklearn_scinol.preprocessing import OnlineBinner
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -215,6 +216,7 @@ def test_trusted_types_are_those_of_models():
     """All that models have, and nothing else."""
     models = [kind.learn(clone(kind.estimator), 0) for kind in KINDS.values()]
     models += [estimator() for estimator in PUBLIC_ESTIMATORS]
+    models.append(OnlineBinner().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():
@@ -223,6 +225,17 @@ def test_trusted_types_are_those_of_models():
     found = skops.get_untrusted_types(data=skops.dumps(models))
     assert found == [*TRUSTED_TYPES]
     assert all(name.startswith("sklearn_scinol.") for name in TRUSTED_TYPES)
+
+
+def test_transformers_go_on(path):
+    X, _ = data()
+    original = OnlineBinner(n_samples=30).partial_fit(X[:20])
+    revived = saved(original, path)
+    for binner in original, revived:
+        binner.partial_fit(X[20:])
+    codes = original.transform(X)
+    assert codes.nnz > 0
+    assert_array_equal(revived.transform(X).toarray(), codes.toarray())
 
 
 def test_experts_of_scikit_learn(path):

@@ -1,0 +1,198 @@
+"""Transformers of features that learn from a stream."""
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    check_is_fitted,
+    validate_data,
+)
+
+from .transforms.bins import FeatureBins
+
+__all__ = ["OnlineBinner"]
+
+
+class OnlineBinner(TransformerMixin, BaseEstimator):
+    """One-hot codes of the bins that values fall into, on a stream.
+
+    A linear model of the bins is a step function of each feature: it learns what is not
+    linear in the values, and is one of generalised additive models. The edges of the
+    bins are values of the first rows, and stay as they are then, so that nothing that
+    was learned changes its meaning.
+
+    Only the order of a feature's values matters: the codes do not change if the feature
+    is replaced by its logarithm, its rank, or any increasing function. A row costs
+    O(n_features), and has at most so many ones.
+
+    Parameters
+    ----------
+    n_samples : int, default=50
+        Number of rows after which the edges are fixed. The rows before have no codes.
+
+    n_quantiles : int, default=8
+        Number of quantiles of the rows that are edges, and of quantiles of the distinct
+        values, which matter where most rows have the same value. Equal edges are one.
+
+    Attributes
+    ----------
+    edges_ : list of ndarray
+        Edges of each feature, in ascending order. A value falls into the bin that ends
+        with the first edge that is not below it, or into the last bin. Empty before
+        they are fixed, and for features with up to two values, which have no codes.
+
+    n_samples_seen_ : int
+        Number of rows so far.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    See Also
+    --------
+    sklearn.preprocessing.KBinsDiscretizer : Bins from all rows at once.
+
+    Notes
+    -----
+    Each feature has ``2 * n_quantiles + 2`` columns from the first row on, so that a
+    model may learn from them before it is known which of them will be used: one for
+    each bin that there may be, and the last for NaN, which is a bin of its own. They
+    are sparse.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_scinol import ScInOLRegressor
+    >>> from sklearn_scinol.preprocessing import OnlineBinner
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 1))
+    >>> y = np.abs(X[:, 0])
+    >>> binner = OnlineBinner().partial_fit(X)
+    >>> for features in X, binner.transform(X):
+    ...     model = ScInOLRegressor().partial_fit(features, y)
+    ...     print(f"{model.cumulative_loss_ / len(y):.2f}")
+    0.48
+    0.17
+    >>> binner.transform([[0.1], [np.nan]]).indices
+    array([ 4, 17])
+    """
+
+    _parameter_constraints: dict = {
+        "n_samples": [Interval(Integral, 1, None, closed="left")],
+        "n_quantiles": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(self, n_samples=50, n_quantiles=8):
+        self.n_samples = n_samples
+        self.n_quantiles = n_quantiles
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Find edges anew, from the first rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, in any units; NaN stands for what is missing.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        return self._learn(X, is_first=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Go on with the next rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, in any units; NaN stands for what is missing.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        return self._learn(X, is_first=not self.__sklearn_is_fitted__())
+
+    def _learn(self, X, is_first):
+        X = self._validate(X, reset=is_first)
+        if is_first:
+            self._bins = FeatureBins(X.shape[1], self.n_samples, self.n_quantiles)
+            self.n_samples_seen_ = 0
+        self._bins.learn(X)
+        self.n_samples_seen_ += len(X)
+        return self
+
+    def transform(self, X):
+        """Codes of rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        codes : CSR array of shape (n_samples, n_features * (2 * n_quantiles + 2))
+            Ones and zeros. All are zeros as long as edges are not fixed.
+
+        Raises
+        ------
+        NotFittedError
+            If there were no rows yet.
+        ValueError
+            If the rows have another number of features, or an infinite value.
+        """
+        check_is_fitted(self)
+        return self._bins.columns(self._validate(X, reset=False))
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns: those of features, and numbers of bins.
+
+        Parameters
+        ----------
+        input_features : array-like of str of shape (n_features,), default=None
+            Names of features, where the input had none.
+
+        Returns
+        -------
+        names : ndarray of str
+            Such as "x0_bin0", and "x0_missing" for NaN.
+        """
+        check_is_fitted(self)
+        codes = [f"bin{k}" for k in range(self._bins.n_columns - 1)] + ["missing"]
+        names = _check_feature_names_in(self, input_features)
+        names = [f"{name}_{code}" for name in names for code in codes]
+        return np.array(names, dtype=object)
+
+    @property
+    def edges_(self):
+        """Edges of each feature."""
+        check_is_fitted(self)
+        return [edges[~np.isnan(edges)] for edges in self._bins.edges]
+
+    def _validate(self, X, reset):
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_bins")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
