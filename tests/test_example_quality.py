@@ -297,7 +297,8 @@ def test_all_estimators_are_there(example):
                 (constraint,) = estimator._parameter_constraints[parameter]
                 used = {args[2][parameter] for args in found if estimator in args[:2]}
                 assert used == constraint.options
-    *baselines, _ = example.baseline_methods()  # the last is SGD*
+    *tuned, _ = example.tuned_baseline_methods()  # the last is SGD*
+    baselines = [*example.untuned_baseline_methods(), *tuned]
     used = {method.run.args[-1]["algorithm"] for method in baselines}
     (constraint,) = BaselineClassifier._parameter_constraints["algorithm"]
     assert used == constraint.options - {"ogd"}
