@@ -10,6 +10,7 @@ Functions of scalars alone may branch and loop: NumPy runs them as they are.
 from functools import lru_cache
 
 import numpy as np
+from scipy.linalg.lapack import dpotrf
 
 __all__ = [
     "BLOCK",
@@ -17,6 +18,7 @@ __all__ = [
     "LARGEST_WEALTH",
     "PORTABLE",
     "SMALLEST_SCALE",
+    "SMALLEST_VARIANCE",
     "TINY",
     "chosen",
     "clip_into",
@@ -24,6 +26,7 @@ __all__ = [
     "exp",
     "expm1",
     "inner",
+    "inverse",
     "larger",
     "log1p",
     "log_sum_exp",
@@ -33,7 +36,9 @@ __all__ = [
     "portable",
     "smaller",
     "softmax",
+    "square",
     "squared_scale",
+    "store_square",
     "trace",
     "triangle",
 ]
@@ -48,6 +53,9 @@ SMALLEST_SCALE = 1e-150
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
 #: square of it, and its sum over any number of features, is finite.
 LARGEST_WEALTH = 1e150
+
+#: Rounding leaves no variance below this, so that its inverse is a number.
+SMALLEST_VARIANCE = 1e-200
 
 #: Rows and columns of the blocks that symmetric matrices are stored by.
 BLOCK = 4
@@ -159,6 +167,44 @@ def triangle(n):
     places = np.empty((padded(n), padded(n)), dtype=np.intp)
     places[columns, rows] = places[rows, columns] = np.arange(rows.size)
     return rows, columns, places[:n, :n]
+
+
+def square(P, n):
+    """All entries of a matrix of `n` rows, as an array of their own."""
+    return P[triangle(n)[2]]
+
+
+def store_square(A, P):
+    """Let `P` be what is stored of the matrix `A`, but for what goes beyond it."""
+    n = len(A)
+    rows, columns, _ = triangle(n)
+    stored = (rows < n) & (columns < n)
+    P[stored] = A[rows[stored], columns[stored]]
+
+
+def inverse(A):
+    """Of a symmetric matrix that is positive definite but for rounding errors.
+
+    What has nothing to do with the rest, to the last bit, still has not in the inverse.
+    That of a matrix with numbers that are not finite is NaN.
+    """
+    units = np.sqrt(np.maximum(np.diag(A), SMALLEST_VARIANCE))
+    scaled = 0.5 * (A + A.T) / units / units[:, np.newaxis]
+    added = 0.0
+    while True:
+        factor, failed_at = dpotrf(scaled + added * np.eye(len(A)), lower=True)
+        if not failed_at:
+            break
+        added = 10.0 * added or 1e-16
+        if not np.isfinite(scaled).all():
+            return np.full_like(A, np.nan)
+    # Row by row: LAPACK would wait for threads, however small the matrix is.
+    root = np.eye(len(A))
+    for i in range(len(A)):
+        root[i] -= factor[i, :i] @ root[:i]
+        root[i] /= factor[i, i]
+    root /= units
+    return root.T @ root
 
 
 def trace(P, n):

@@ -253,6 +253,21 @@ class Engine(Protocol):
         rows : DenseRows or CSRRows
         """
 
+    def count_below(self, edges, X):
+        """In which bins values are: how many edges of their features are below them.
+
+        Parameters
+        ----------
+        edges : ndarray of shape (n_features, n_edges)
+            In ascending order, then NaN, which is not below any number.
+        X : ndarray of shape (n, n_features)
+            Finite values.
+
+        Returns
+        -------
+        bins : ndarray of intp of shape (n, n_features)
+        """
+
     def transform_targets(self, moments, y, weights, unit_free):
         """Running location and scale of targets, before each row.
 
@@ -292,6 +307,17 @@ class Engine(Protocol):
             Without moments.
         answers : list of Answers
             Without averages.
+        """
+
+    def change_units(self, learner, s, change):
+        """Let a state be that of the same rows in other units.
+
+        Parameters
+        ----------
+        learner : OnlineNewton
+        s : State
+            The learner's. Changed.
+        change : Change
         """
 
     def learn_combination(self, task, state, block, combination, answers):

@@ -3,16 +3,19 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
 from .._portable import (
     clip_into,
+    exp,
     inner,
+    inverse,
     larger,
     move_and_multiply,
     padded,
     portable,
     smaller,
+    square,
+    store_square,
     trace,
     triangle,
 )
@@ -23,10 +26,8 @@ __all__ = ["Change", "OnlineNewton", "VovkAzouryWarmuth"]
 
 # Gauss-Hermite quadrature: the mean of a function of a standard normal variable.
 NODES, SHARES = np.polynomial.hermite_e.hermegauss(7)
-NODES, SHARES = tuple(NODES.tolist()), tuple((SHARES / SHARES.sum()).tolist())
-
-#: Rounding leaves no variance below this, so that its inverse is a number.
-SMALLEST_VARIANCE = 1e-200
+# With one of no share there are eight, which compiled code does four at a time.
+NODES, SHARES = np.append(NODES, 0.0), np.append(SHARES / SHARES.sum(), 0.0)
 
 #: Up to this variance of a prediction, the mode of its distribution is the mean.
 NARROW = 0.01
@@ -228,8 +229,7 @@ class OnlineNewton(NamedTuple):
 
     def covariances(self, s, n):
         """Of the `n` weights of each output, a list of matrices."""
-        places = triangle(n)[2]
-        return [P[places] for P in s.P]
+        return [square(P, n) for P in s.P]
 
     def change_units(self, s, change):
         """Let the state be that of the same rows in other units, with the same prior.
@@ -237,39 +237,41 @@ class OnlineNewton(NamedTuple):
         What the rows say of the weights is the inverse of their covariance, less that
         of the prior, and its product with the weights; both are linear in the rows.
         """
-        d = change.slope.size
+        d, left = change.slope.size, s.prior_left
         n = d + self.fit_intercept
-        rows, columns, _ = triangle(n)
-        stored = (rows < n) & (columns < n)
-        rows, columns = rows[stored], columns[stored]
-        precision = np.diag(1.0 / self.prior(n))
-        # A row z with the intercept's 1 is N z in the new units.
-        N = np.diag(np.append(change.slope, np.ones(n - d)))
+        prior = self.prior(n)
+        # What was a row z is slope z + shift times the intercept's 1, which is last.
+        slope, shift, said = np.ones(n), np.zeros(n), np.empty(n)
+        slope[:d] = change.slope
         if self.fit_intercept:
-            N[:d, d] = change.shift
-        unknown = np.flatnonzero(change.slope == 0.0)
-        N[unknown] = 0.0
-        for k, P in enumerate(self.covariances(s, n)):
-            slope, shift = change.target_slope[k], change.target_shift[k]
-            weight = 1.0
+            shift[:d] = np.where(change.slope == 0.0, 0.0, change.shift)
+        for k in range(s.w.shape[0]):
+            of_target, weight = change.target_slope[k], 1.0
             if change.unit_free:
-                weight = 1.0 / slope if slope > 0.0 else 0.0
-            A = inverse(P)
-            said = weight * slope * (N @ (A @ s.w[k, :n]))
-            A = weight * N @ (A - s.prior_left[k] * precision) @ N.T
+                weight = 1.0 / of_target if of_target > 0.0 else 0.0
+            A = inverse(square(s.P[k], n))
+            for i in range(n):
+                said[i] = inner(A[i], s.w[k, :n])
+                A[i, i] -= left[k] / prior[i]
+            said[:] = weight * of_target * (slope * said + shift * said[-1])
+            for i in range(n):
+                row = weight * slope[i] * A[i] + weight * shift[i] * A[-1]
+                A[i] = row * slope + row[-1] * shift
             if self.fit_intercept:
-                said += shift * A[:, d]
-            np.fill_diagonal(A, np.maximum(np.diag(A), 0.0))
-            A += s.prior_left[k] * precision
-            P = inverse(A)
-            w = P @ said
+                said += change.target_shift[k] * A[:, -1]
+            for i in range(n):
+                if A[i, i] < 0.0:
+                    A[i, i] = 0.0
+                A[i, i] += left[k] / prior[i]
+            P, w = inverse(A), s.w[k, :n]
+            for i in range(n):
+                w[i] = inner(P[i], said)
             if not (np.isfinite(w).all() and np.isfinite(P).all()):
                 # Of values that far apart rounding has left nothing: begin again.
-                w, P = 0.0, np.diag(self.prior(n))
-                s.prior_left[k] = 1.0
-            s.w[k, :n] = w
-            s.P[k, stored] = P[rows, columns]
-            s.distance[k] *= slope
+                w[:], P[:] = 0.0, np.diag(prior)
+                left[k] = 1.0
+            store_square(P, s.P[k])
+            s.distance[k] *= of_target
             s.curvature[k] *= weight
 
     def invariants(self, s, shared, t):
@@ -280,30 +282,6 @@ class OnlineNewton(NamedTuple):
         yield "distance >= 0", s.distance >= 0.0
         yield "noise >= 0", s.noise >= 0.0
         yield "excess >= 0", s.excess >= 0.0
-
-
-def inverse(A):
-    """Of a symmetric matrix that is positive definite but for rounding errors.
-
-    What has nothing to do with the rest, to the last bit, still has not in the inverse.
-    """
-    units = np.sqrt(np.maximum(np.diag(A), SMALLEST_VARIANCE))
-    scaled = 0.5 * (A + A.T) / units / units[:, np.newaxis]
-    added = 0.0
-    while True:
-        factor, failed_at = dpotrf(scaled + added * np.eye(len(A)), lower=True)
-        if not failed_at:
-            break
-        added = 10.0 * added or 1e-16
-        if not np.isfinite(scaled).all():  # which is found out later
-            return np.full_like(A, np.nan)
-    # Row by row: LAPACK would wait for threads, however small the matrix is.
-    root = np.eye(len(A))
-    for i in range(len(A)):
-        root[i] -= factor[i, :i] @ root[:i]
-        root[i] /= factor[i, i]
-    root /= units
-    return root.T @ root
 
 
 class VovkAzouryWarmuth(OnlineNewton):
@@ -349,13 +327,13 @@ def matched(loss, y, c, p, way, q, variance):
     """
     at_mode, deviation = methods.value(loss, y, p + way), np.sqrt(variance)
     total = first = second = 0.0
-    for j in range(len(NODES)):
+    for j in range(NODES.size):
         node = NODES[j]
         move = deviation * node
         fall = c * (at_mode - methods.value(loss, y, p + way + move))
         fall -= 0.5 * move * (2.0 * way + move) / q
         # It is at most 0, by rounding as well.
-        weight = SHARES[j] * np.exp(smaller(fall, 0.0) + 0.5 * node * node)
+        weight = SHARES[j] * exp(smaller(fall, 0.0) + 0.5 * node * node)
         total += weight
         first += weight * move
         second += weight * move * move

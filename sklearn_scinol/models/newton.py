@@ -75,7 +75,7 @@ class NewtonModel(LinearModel):
                 some = part if order is not None else slice(part[0], part[-1] + 1)
                 answers = self.learn_block(engine, self.block(engine, chunk, some))
                 if self.t == self.next_change:
-                    self._change_moments()
+                    self._change_moments(engine)
                 yield Learned(some, answers.said, answers.all_finite)
 
     def _up_to_change(self, chunk, rows):
@@ -105,7 +105,7 @@ class NewtonModel(LinearModel):
         if self.features.has_moments:
             self.mean[features] = self.deviation[features] = 0.0
 
-    def _change_moments(self):
+    def _change_moments(self, engine):
         """Go over to the moments of all rows so far."""
         self.next_change = self.t + max(1, self.t // 2)
         if not (self.features.has_moments or self.target is not None):
@@ -132,7 +132,7 @@ class NewtonModel(LinearModel):
                 (before[2] - target_mean) * _inverse(target_deviation),
                 self.target is not None and self.target.unit_free,
             )
-            self.learner.change_units(self.state(), change)
+            engine.change_units(self.learner, self.state(), change)
 
     # Predictions.
 

@@ -114,7 +114,7 @@ def _log_sum_exp(p):
     return log_sum_exp
 
 
-overload_vectors(INLINE)
+overload_vectors(INLINE, OPTIONS)
 
 jitable = register_jitable(**OPTIONS)
 inlined = register_jitable(**INLINE)
@@ -186,6 +186,8 @@ _method("learn_implicitly")(
 )
 _method("learn_jointly")(lambda self, s, loss, y, c, p: _own(self, "learn_jointly"))
 _method("settle")(lambda self, s: _own(self, "settle"))
+_method("prior")(lambda self, n: _own(self, "prior"))
+_method("change_units")(lambda self, s, change: _own(self, "change_units"))
 _method("square")(lambda self, s, i, x: _own(self, "square", _square))
 _method("factor")(lambda self, shared, k, q, t: _own(self, "factor"))
 _method("row_step")(lambda self, shared, k, g, dot, q, t: _own(self, "row_step"))

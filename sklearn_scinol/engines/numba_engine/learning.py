@@ -1,7 +1,9 @@
 """The loop over rows, dense and sparse.
 
-What differs between the two is how a row is loaded and where its state is. A dense row
-is also learned later, by the pass over coordinates that predicts the next one.
+What differs between the two is how a row is loaded. The state of a sparse row's
+coordinates is copied to where they are neighbours, so that passes over them are
+vectorised, and back. A dense row is learned later, by the pass over coordinates that
+predicts the next one.
 """
 
 from functools import cache
@@ -16,10 +18,10 @@ from . import parts
 from .borrowing import borrowed
 from .compiling import compiled, source_digest
 from .losses import charge, joint_losses, running_total, separate_losses
-from .registers import load, registers, store
+from .registers import load, move, registers, store
 from .transforms import Records, looked_at, scale_sparse_rows, transformed
 
-__all__ = ["learn_rows", "learn_team"]
+__all__ = ["change_units", "learn_rows", "learn_team"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -113,6 +115,11 @@ def _learn(learner, task, state, block, answers, n_own=None):
         if fields.shape[2] == 1:  # an array of one is of another type
             fields = np.asfortranarray(np.repeat(fields, 2, axis=2))
     n_outputs = answers.predictions.shape[1]
+    s = learner.State(*(state.arrays or fields[: len(names)]))
+    s_of_row = s
+    if not dense:
+        room = _buffer(len(names) * n_outputs, m).reshape(-1, n_outputs, m)
+        s_of_row = learner.State(*room)
     loop = _loop(
         learner,
         type(task.loss),
@@ -128,7 +135,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
     in_range = loop(
         task,
         parts.Working(
-            learner.State(*(state.arrays or fields[: len(names)])),
+            s,
             fields,
             learner.Shared(*state.shared) if has.by_row else None,
             state.first,
@@ -151,11 +158,28 @@ def _learn(learner, task, state, block, answers, n_own=None):
             np.empty(0 if dense else m, dtype=np.intp),
             *(_buffer(1, m)[0] for _ in range(3)),
             _buffer(n_outputs, m),
+            s_of_row,
         ),
     )
     if fields is not state.fields:
         state.fields[:] = fields[:, :, :1]
     return in_range
+
+
+def change_units(learner, s, change):
+    """Let a state be that of the same rows in other units: see the protocol."""
+    _change(type(learner))(learner, s, change)
+
+
+@cache
+def _change(learner):
+    digest = source_digest(learner)
+
+    def change_units(learner, s, change):
+        digest  # noqa: B018 - see source_digest
+        learner.change_units(s, change)
+
+    return compiled(change_units, classes=(learner,))
 
 
 def _buffer(n_outputs, m):
@@ -203,11 +227,10 @@ def _loop(
                 learn_vectors = parts.vectors_by_joint_loss
     row_step = parts.no_step
     if has.by_row:
-        row_step = parts.gradient_step
-        if has.implicit:
-            row_step = parts.implicit_step
-            if standard_target:
-                row_step = parts.implicit_step_of_standard_target
+        row_step = parts.implicit_step if has.implicit else parts.gradient_step
+    scale_of = parts.scale_as_given
+    if standard_target:
+        scale_of = parts.scale_of_standard_target
     member = parts.member if team else parts.only
     place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
@@ -230,7 +253,8 @@ def _loop(
         starts = task.averaging_starts
         learner = member(task.learner, 0)
         s, shared, clock, first = state.s, state.shared, state.clock, state.first
-        own_s, t = registers(s), state.numbers[0]
+        s_of_row = scratch.s_of_row
+        own_s, t = registers(s_of_row), state.numbers[0]
         fields, at = state.fields, scratch.at
         X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
         y, given = block.targets, block.weights.given
@@ -275,17 +299,20 @@ def _loop(
                 x[nnz] = 1.0
                 if not dense:
                     at[nnz] = last
+            for k in range(0 if dense else n_outputs):
+                for j in range(m):
+                    move(own_s, s, (k, at[j]), s_of_row, (k, j))
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
             dot = q = squares = 0.0
             g_k, step_k = g[0], step[0]
             for j in range(nnz):
-                i = load(own_s, s, (0, place(at, j)))
+                i = load(own_s, s_of_row, (0, j))
                 if overlaps:
                     x_j = x[j]
                     w_j = step_k if by_row else w[0, j]
                     learner.update(own_s, i, scale_before * x_j, g_k, w_j, t_before)
-                    store(own_s, s, (0, j))
+                    store(own_s, s_of_row, (0, j))
                     if not single_output:
                         x_before[j] = x_j
                 if dense:
@@ -309,11 +336,11 @@ def _loop(
                     w[0, j] = w_j
                 dot += w_j * x[j]
             if fit_intercept and not by_vector:
-                i = load(own_s, s, (0, last))
+                i = load(own_s, s_of_row, (0, nnz))
                 if overlaps:
                     w_j = step_k if by_row else w[0, nnz]
                     learner.update(own_s, i, scale_before, g_k, w_j, t_before)
-                    store(own_s, s, (0, last))
+                    store(own_s, s_of_row, (0, nnz))
                     x_before[nnz] = 1.0
                 w_j = learner.weight(own_s, i, row_scale, t)
                 if by_row:
@@ -330,12 +357,12 @@ def _loop(
                 if by_vector:
                     dot = one.score(s, k, x[:m], t)
                 for j in range(0 if by_vector else m):
-                    i = load(own_s, s, (k, place(at, j)))
+                    i = load(own_s, s_of_row, (k, j))
                     if overlaps:
                         w_j = step_k if by_row else w[k, j]
                         x_j = scale_before * x_before[j]
                         one.update(own_s, i, x_j, g_k, w_j, t_before)
-                        store(own_s, s, (k, j))
+                        store(own_s, s_of_row, (k, j))
                     w_j = one.weight(own_s, i, row_scale * x[j], t)
                     if not by_row:
                         w[k, j] = w_j
@@ -375,8 +402,9 @@ def _loop(
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
                 own_k = own[k] if team else k
+                of_target = scale_of(target_scale, task, row, own_k)
                 step[k] = row_step(
-                    one, shared, k, task, y, row, dots[k], g[k], own_k, target_scale
+                    one, shared, k, loss, y, row, dots[k], g[k], own_k, of_target
                 )
             scale_before, t_before = row_scale, t
             if overlaps:
@@ -386,10 +414,13 @@ def _loop(
                 one = member(task.learner, of_learner[k])
                 g_k, step_k = g[k], step[k]
                 for j in range(m):
-                    i = load(own_s, s, (k, place(at, j)))
+                    i = load(own_s, s_of_row, (k, j))
                     w_j = step_k if by_row else w[k, j]
                     one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
-                    store(own_s, s, (k, place(at, j)))
+                    store(own_s, s_of_row, (k, j))
+            for k in range(0 if dense else n_outputs):
+                for j in range(m):
+                    move(own_s, s_of_row, (k, j), s, (k, at[j]))
             for k in range(n_outputs):
                 one = member(task.learner, of_learner[k])
                 taken = take_scale(one, shared, k)

@@ -6,13 +6,14 @@ for each row, and what is left of a row that is no multiple of sixteen runs numb
 number: on twenty features that is all of it.
 """
 
+import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj
 
 from ... import _portable
-from ..._portable import BLOCK
+from ..._portable import BLOCK, SMALLEST_VARIANCE
 
 __all__ = ["overload_vectors"]
 
@@ -21,8 +22,13 @@ VECTOR = ir.VectorType(NUMBER, BLOCK)
 FUSED = ("contract",)
 
 
-def overload_vectors(options):
-    """Give the functions of vectors and of triangles loops, with these options."""
+def overload_vectors(options, outer):
+    """Give the functions of vectors and of matrices loops, with these options.
+
+    The second ones are for those that are called once in many rows.
+    """
+    start_of_row = register_jitable(**options)(_start_of_row)
+    factorise = register_jitable(**outer)(_factorise)
 
     @overload(_portable.inner, jit_options=options)
     def _inner(a, b):
@@ -45,13 +51,79 @@ def overload_vectors(options):
     @overload(_portable.trace, jit_options=options)
     def _trace(P, n):
         def trace(P, n):
-            total = 0.0
-            for i in range(n):
-                block, row = i // BLOCK, i % BLOCK
-                total += P[BLOCK * (block + 1) * (BLOCK // 2 * block + row) + i]
-            return total
+            # Of a block's four entries each has a sum of its own, that none waits.
+            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            for first in range(0, n, BLOCK):
+                step = first + BLOCK + 1
+                i = start_of_row(first) + first
+                a += P[i]
+                b += P[i + step]
+                c += P[i + 2 * step]
+                d += P[i + 3 * step]
+            return (a + b) + (c + d)
 
         return trace
+
+    @overload(_portable.square, jit_options=options)
+    def _square(P, n):
+        def square(P, n):
+            A = np.empty((n, n))
+            for i in range(n):
+                start = start_of_row(i)
+                for j in range(i + 1):
+                    A[i, j] = A[j, i] = P[start + j]
+            return A
+
+        return square
+
+    @overload(_portable.store_square, jit_options=options)
+    def _store_square(A, P):
+        def store_square(A, P):
+            n = len(A)
+            for i in range(n):
+                start = start_of_row(i)
+                for j in range(min(BLOCK * (i // BLOCK + 1), n)):
+                    P[start + j] = A[i, j]
+
+        return store_square
+
+    @overload(_portable.inverse, jit_options=outer)
+    def _inverse(A):
+        def inverse(A):
+            n = len(A)
+            units, added = np.empty(n), 0.0
+            scaled, factor, root = np.empty((3, n, n))
+            for i in range(n):
+                units[i] = np.sqrt(max(A[i, i], SMALLEST_VARIANCE))
+            for i in range(n):
+                for j in range(n):
+                    scaled[i, j] = 0.5 * (A[i, j] + A[j, i]) / units[i] / units[j]
+            while not factorise(scaled, added, factor):
+                added = 10.0 * added if added > 0.0 else 1e-16
+                if not np.isfinite(scaled).all():
+                    return np.full((n, n), np.nan)
+            # From the rows of the factor's inverse, added up.
+            inverted = np.zeros((n, n))
+            for i in range(n):
+                root[i] = 0.0
+                root[i, i] = 1.0
+                for j in range(i):
+                    for k in range(j + 1):
+                        root[i, k] -= factor[i, j] * root[j, k]
+                for k in range(i + 1):
+                    root[i, k] /= factor[i, i]
+            for i in range(n):
+                for k in range(i + 1):
+                    root[i, k] /= units[k]
+                for j in range(i + 1):
+                    for k in range(j + 1):
+                        inverted[j, k] += root[i, j] * root[i, k]
+            for i in range(n):
+                for j in range(i):
+                    inverted[j, i] = inverted[i, j]
+            return inverted
+
+        return inverse
 
     @overload(_portable.move_and_multiply, jit_options=options)
     def _move_and_multiply(w, P, v, g, root, growth, x, u):
@@ -60,6 +132,29 @@ def overload_vectors(options):
             return _portable.inner(w, x), _portable.inner(u, x)
 
         return move_and_multiply
+
+
+def _start_of_row(i):
+    """Where a row of a triangle begins."""
+    block = i // BLOCK
+    return BLOCK * (block + 1) * (BLOCK // 2 * block + i % BLOCK)
+
+
+def _factorise(A, added, factor):
+    """Cholesky's factor of a matrix with a number added to its diagonal, if any."""
+    for i in range(len(A)):
+        for j in range(i + 1):
+            total = A[i, j]
+            for k in range(j):
+                total -= factor[i, k] * factor[j, k]
+            if j < i:
+                factor[i, j] = total / factor[j, j]
+                continue
+            total += added
+            if not total > 0.0:
+                return False
+            factor[i, i] = np.sqrt(total)
+    return True
 
 
 @intrinsic
@@ -121,20 +216,24 @@ def _pass_over_rows(builder, block, w, P, v, g, root, growth, x, u):
     with cgutils.for_range(builder, block) as inner:
         column = builder.mul(inner.index, _whole(BLOCK))
         scaled_columns = builder.fmul(root, _load(builder, v, column))
-        x_columns, total = _load(builder, x, column), _load(builder, u, column)
+        x_columns, products = _load(builder, x, column), []
         for r in range(BLOCK):
             p = changed(r, column, scaled_columns)
             _store(builder, P, builder.add(starts[r], column), p)
             add_up(r, p, x_columns)
-            product = builder.fmul(p, x_row[r], flags=FUSED)
-            total = builder.fadd(total, product, flags=FUSED)
+            products.append(builder.fmul(p, x_row[r], flags=FUSED))
+        # In pairs: a sum that waits for the one before is what takes most of the time.
+        while len(products) > 1:
+            products = [
+                builder.fadd(*pair, flags=FUSED)
+                for pair in zip(products[::2], products[1::2], strict=True)
+            ]
+        total = builder.fadd(_load(builder, u, column), products[0])
         _store(builder, u, column, total)
     for r in range(BLOCK):
         p = changed(r, first, scaled)
-        on_diagonal = _entry(builder, p, r)
-        is_negative = builder.fcmp_ordered("<", on_diagonal, ir.Constant(NUMBER, 0.0))
-        kept = builder.select(is_negative, ir.Constant(NUMBER, 0.0), on_diagonal)
-        p = builder.insert_element(p, kept, _place(r))
+        floor = ir.Constant(VECTOR, [0.0 if i == r else -np.inf for i in range(BLOCK)])
+        p = builder.select(builder.fcmp_ordered("<", p, floor), floor, p)
         _store(builder, P, builder.add(starts[r], first), p)
         add_up(r, p, x_rows)
     _store(builder, u, first, _sums(builder, [builder.load(total) for total in sums]))

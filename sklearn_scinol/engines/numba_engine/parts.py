@@ -47,6 +47,7 @@ class Scratch(NamedTuple):
     x_before: np.ndarray  # (m,), those of the row before
     sums: np.ndarray  # (m,), sums of weights
     w: np.ndarray  # (K, m), weights
+    s_of_row: tuple  # state of a sparse row's coordinates; of dense rows that of all
 
 
 class Row(NamedTuple):
@@ -143,38 +144,33 @@ def no_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
 
 
 @inlined
-def gradient_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
+def gradient_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
     return learner.row_step(shared, k, g, row.scale * dot, row.q, row.t)
 
 
 @inlined
-def implicit_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
-    y_k, scale = y[row.r, own_k], (0.0, 1.0, 1.0)
-    return learner.implicit_row_step(
-        shared, k, task.loss, y_k, row.c, scale, dot, row.q, row.t
-    )
+def implicit_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
+    y_k, c, q, t = y[row.r, own_k], row.c, row.q, row.t
+    return learner.implicit_row_step(shared, k, loss, y_k, c, scale, dot, q, t)
 
 
 @inlined
-def implicit_step_of_standard_target(
-    learner, shared, k, task, y, row, dot, g, own_k, target_scale
-):
-    y_k, scale = y[row.r, own_k], scale_of_output(target_scale, task, row, own_k)
-    return learner.implicit_row_step(
-        shared, k, task.loss, y_k, row.c, scale, dot, row.q, row.t
-    )
+def no_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
+    return 0.0
+
+
+# Offset, spread and slope of a target, see the interface of learners.
 
 
 @inlined
-def scale_of_output(target_scale, task, row, k):
-    """Offset, spread and slope of a target, see the interface of learners."""
+def scale_of_standard_target(target_scale, task, row, k):
     offset, deviation, slope = target_scale
     return offset[row.r, k], deviation[row.r, k], slope[row.r, k] / task.lipschitz
 
 
 @inlined
-def no_step(learner, shared, k, task, y, row, dot, g, own_k, target_scale):
-    return 0.0
+def scale_as_given(target_scale, task, row, k):
+    return 0.0, 1.0, 1.0
 
 
 # Which learner of a team it is; most are alone.
@@ -215,7 +211,7 @@ def vectors_by_loss(learner, s, task, y, row, x, dots, g, target_scale):
 @inlined
 def vectors_of_standard_target(learner, s, task, y, row, x, dots, g, target_scale):
     for k in range(dots.size):
-        scale = scale_of_output(target_scale, task, row, k)
+        scale = scale_of_standard_target(target_scale, task, row, k)
         learner.learn_implicitly(s, k, task.loss, y[row.r, k], row.c, scale, dots[k])
 
 

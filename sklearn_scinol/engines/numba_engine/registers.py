@@ -10,7 +10,7 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 from numba.np import arrayobj
 
-__all__ = ["load", "registers", "store"]
+__all__ = ["load", "move", "registers", "store"]
 
 
 def registers(s):
@@ -27,6 +27,12 @@ def store(own, s, i):
     """Put coordinate `i` of the state back."""
 
 
+def move(own, s, i, target, j):
+    """Copy coordinate `i` of the state to coordinate `j` of another."""
+    for values, of_target in zip(s, target, strict=True):
+        of_target[j] = values[i]
+
+
 @overload(registers)
 def _registers(s):
     return lambda s: _room(s)
@@ -40,6 +46,15 @@ def _load(own, s, i):
 @overload(store)
 def _store(own, s, i):
     return lambda own, s, i: _put(own, s, i)
+
+
+@overload(move)
+def _move(own, s, i, target, j):
+    def through_registers(own, s, i, target, j):
+        _taken(own, s, i)
+        _put(own, target, j)
+
+    return through_registers
 
 
 @intrinsic

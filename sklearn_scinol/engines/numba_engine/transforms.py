@@ -21,6 +21,7 @@ from .compiling import compiled, inlined, source_digest
 __all__ = [
     "Records",
     "clip_rows",
+    "count_below",
     "first_values",
     "looked_at",
     "scale_sparse_rows",
@@ -126,6 +127,29 @@ def _first_values():
         return n_found
 
     return compiled(first_values)
+
+
+def count_below(edges, X):
+    """In which bins values are: see the protocol."""
+    bins = np.empty(X.shape, np.intp)
+    _count_loop()(edges, np.require(X, np.float64, "C"), bins)
+    return bins
+
+
+@cache
+def _count_loop():
+    digest = source_digest()
+
+    def count_below(edges, X, bins):
+        digest  # noqa: B018 - see source_digest
+        for r in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                x, n_below = X[r, j], 0
+                for e in range(edges.shape[1]):  # all: a search could not be vectorised
+                    n_below += edges[j, e] < x
+                bins[r, j] = n_below
+
+    return compiled(count_below)
 
 
 class Records(NamedTuple):

@@ -1,15 +1,23 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
 from .combination import learn_combination
-from .learning import learn_rows, learn_team
+from .learning import change_units, learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
-from .transforms import clip_rows, first_values, transform_rows, transform_targets
+from .transforms import (
+    clip_rows,
+    count_below,
+    first_values,
+    transform_rows,
+    transform_targets,
+)
 
 __all__ = [
     "LEARNS_AT_ONCE",
+    "change_units",
     "charge",
     "clip_rows",
+    "count_below",
     "first_values",
     "learn_combination",
     "learn_rounds",

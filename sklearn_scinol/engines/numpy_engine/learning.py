@@ -9,7 +9,7 @@ from ..protocol import DenseRows, RowWeights
 from .losses import charge, norm
 from .transforms import transform_rows
 
-__all__ = ["derivatives", "learn_rows", "learn_team", "row_steps"]
+__all__ = ["change_units", "derivatives", "learn_rows", "learn_team", "row_steps"]
 
 
 # Rows are transformed so many at a time, which bounds what is kept of them.
@@ -40,6 +40,11 @@ def learn_rows(task, state, block, answers):
 def learn_team(tasks, states, block, answers):
     for task, state, said in zip(tasks, states, answers, strict=True):
         learn_rows(task, state, block, said)
+
+
+def change_units(learner, s, change):
+    with np.errstate(all="ignore"):
+        learner.change_units(s, change)
 
 
 class _Loop:

@@ -13,7 +13,13 @@ from ...transforms.moments import (
 )
 from ..protocol import CSRRows, DenseRows, TargetScale, of_values
 
-__all__ = ["clip_rows", "first_values", "transform_rows", "transform_targets"]
+__all__ = [
+    "clip_rows",
+    "count_below",
+    "first_values",
+    "transform_rows",
+    "transform_targets",
+]
 
 
 def clip_rows(largest, rows, weights, ratio):
@@ -36,6 +42,14 @@ def first_values(seen, rows, weights):
     features, first = np.unique(rows.indices[places], return_index=True)
     seen[features] = True
     return features, rows.data[places[first]]
+
+
+def count_below(edges, X):
+    bins = np.empty(X.shape, np.intp)
+    for j, of_feature in enumerate(edges):
+        # NaN is sorted to the end.
+        bins[:, j] = np.searchsorted(of_feature, X[:, j], side="left")
+    return bins
 
 
 def transform_rows(moments, rows, weights):
