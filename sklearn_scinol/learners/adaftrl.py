@@ -7,6 +7,7 @@ import numpy as np
 from .._invariants import ROUNDING
 from .._portable import exact, larger, portable, smaller
 from .bases.gradient_sum import (
+    SMALLEST_NORM,
     GradientSum,
     norm_invariants,
     once_learned,
@@ -78,7 +79,7 @@ class AdaFTRL(GradientSum, Parameters):
         """Add the mixability gap of the row, and the row to the norm of theta."""
         root = np.sqrt(q)
         length = np.abs(g) * root
-        if length == 0.0:
+        if length < SMALLEST_NORM:  # theta alone would have weights that are too small
             return 0.0
         along = np.sign(g) * dot / root
         before = shared.norm[k]
