@@ -20,6 +20,7 @@ import sklearn_scinol
 from . import baselines, learners, losses, preprocessing
 from .engines.protocol import Hedge, Shares
 from .models.adahedge import AdaHedge
+from .models.additive import AdditiveModel
 from .models.expert import Expert
 from .models.fixed_share import FixedShare
 from .models.growing import GrowingArray, GrowingSparseArray
@@ -62,7 +63,7 @@ def _classes(*modules):
 
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines, preprocessing)
-_MODELS = [KernelModel, LinearModel, MixtureModel, NewtonModel]
+_MODELS = [AdditiveModel, KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
     AdaHedge,
     Expert,

@@ -11,7 +11,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .transforms.bins import FeatureBins
+from .config import get_config
+from .engines import get_engine
+from .transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 
 __all__ = ["OnlineBinner"]
 
@@ -30,7 +32,7 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    n_samples : int, default=50
+    n_samples : int, default=100
         Number of rows after which the edges are fixed. The rows before have no codes.
 
     n_quantiles : int, default=8
@@ -76,8 +78,8 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
     >>> for features in X, binner.transform(X):
     ...     model = ScInOLRegressor().partial_fit(features, y)
     ...     print(f"{model.cumulative_loss_ / len(y):.2f}")
-    0.48
-    0.17
+    0.47
+    0.16
     >>> binner.transform([[0.1], [np.nan]]).indices
     array([ 4, 17])
     """
@@ -87,7 +89,7 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
         "n_quantiles": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_samples=50, n_quantiles=8):
+    def __init__(self, n_samples=N_SAMPLES, n_quantiles=N_QUANTILES):
         self.n_samples = n_samples
         self.n_quantiles = n_quantiles
 
@@ -157,7 +159,8 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
             If the rows have another number of features, or an infinite value.
         """
         check_is_fitted(self)
-        return self._bins.columns(self._validate(X, reset=False))
+        engine = get_engine(get_config()["engine"])
+        return self._bins.columns(engine, self._validate(X, reset=False))
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns: those of features, and numbers of bins.

@@ -119,3 +119,12 @@ def load(monkeypatch):
     plt.switch_backend("agg")
     yield load
     plt.close("all")
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib's, without a window."""
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")

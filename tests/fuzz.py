@@ -39,6 +39,7 @@ from multiprocessing.connection import wait
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from hostile import Call, seeded_case
@@ -54,9 +55,7 @@ import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.models import linear
 from sklearn_scinol.models.weights import LARGEST_WEIGHT
-
-# Chunks are small: let those of two rows go the way of large ones.
-linear.MANY_ROWS, linear.MANY_ENTRIES = 2, 1
+from sklearn_scinol.transforms import bins
 
 PACKAGE = str(Path(sklearn_scinol.__file__).parent)
 VERDICTS = "crash", "exception", "state", "answer", "changed", "warning", "stuck"
@@ -91,6 +90,9 @@ class Failed(Exception):
 # A case.
 
 
+# Chunks are small: let those of two rows go the way of large ones, and few fix edges.
+@patch.multiple(linear, MANY_ROWS=2, MANY_ENTRIES=1)
+@patch.object(bins, "N_SAMPLES", 7)
 def judge(case, tell=lambda *_: None):
     """Make the calls of a case; raise `Failed` at the first that goes wrong."""
     estimator = case.estimator

@@ -693,6 +693,8 @@ def parameters_of(estimator, compiled):
             continue
         if name in ("loss", "algorithm", "tuning"):
             found[name] = options(estimator, name)
+        elif name in ("additive", "interactions"):
+            found[name] = [False, True, *options(estimator, name)]
         elif name == "estimators":
             found[name] = experts(estimator())
         elif name in PARAMETERS:

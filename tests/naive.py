@@ -1208,13 +1208,94 @@ class Model:
         after = [trial[-1] for trial in self.trials[int(self.average) - 1 :]]
         return [
             [sum(w[i][k] for w in after) / len(after) for k in range(self.n_outputs)]
-            for i in range(self.n_features + self.fit_intercept)
+            for i in range(len(after[0]))
         ]
 
     def _comparator(self, coef, intercept):
         """The matrix of a comparator, coordinates by outputs."""
         u = [[coef[k][i] for k in range(self.n_outputs)] for i in range(len(coef[0]))]
         return u + [list(intercept)] * self.fit_intercept
+
+
+class Additive(Model):
+    """A :class:`Model` of features and of their bins, perhaps also of pairs.
+
+    The learner's rows have a one-hot code of each feature after the features as they
+    are given, and then one of each pair of features. Edges come from the first rows;
+    those have no codes.
+    """
+
+    def __init__(
+        self,
+        algorithm,
+        loss,
+        n_features,
+        n_outputs=1,
+        *,
+        n_samples,
+        n_quantiles,
+        pairs,
+        **parameters,
+    ):
+        self.n_samples, self.n_quantiles, self.pairs = n_samples, n_quantiles, pairs
+        self.first, self.edges = [], None
+        n_bins, n_sides = 2 * n_quantiles + 2, n_quantiles + 1
+        n_columns = n_features * (1 + n_bins)
+        if pairs:
+            n_columns += n_features * (n_features - 1) // 2 * n_sides**2
+        super().__init__(algorithm, loss, n_columns, n_outputs, **parameters)
+        self.n_features, self.mean = n_features, self.mean[:n_features]
+        self.n_codes = n_columns - n_features
+
+    def learn(self, x, y, sample_weight=1.0):
+        p = super().learn(x, y, sample_weight)
+        if self.edges is None:
+            self.first.append(list(x))
+            if len(self.first) == self.n_samples:
+                columns = zip(*self.first, strict=True)
+                self.edges = [edges_of(values, self.n_quantiles) for values in columns]
+        return p
+
+    def _centred(self, x, sample_weight):
+        z = super()._centred(x, sample_weight)
+        return z[: self.n_features] + self.codes(x) + z[self.n_features :]
+
+    def codes(self, x):
+        """Zeros, and ones for the bins and cells that a row is in."""
+        codes = [0.0] * self.n_codes
+        if self.edges is None:
+            return codes
+        n_bins, n_sides = 2 * self.n_quantiles + 2, self.n_quantiles + 1
+        bins = [
+            sum(edge < x_i for edge in edges)
+            for x_i, edges in zip(x, self.edges, strict=True)
+        ]
+        for i, edges in enumerate(self.edges):
+            if edges:
+                codes[i * n_bins + bins[i]] = 1.0
+        place = len(x) * n_bins
+        for i in range(len(x) if self.pairs else 0):
+            for j in range(i + 1, len(x)):
+                if self.edges[i] and self.edges[j]:
+                    sides = []
+                    for of in i, j:
+                        n = len(self.edges[of]) + 1
+                        sides.append(bins[of] * min(n, n_sides) // n)
+                    codes[place + sides[0] * n_sides + sides[1]] = 1.0
+                place += n_sides**2
+        return codes
+
+
+def edges_of(values, n_quantiles):
+    """Edges of the bins of a feature from its first values; NaN is none."""
+    values = sorted(v for v in values if v == v)
+    distinct = sorted(set(values))
+    edges = set()
+    if len(distinct) > 2:
+        for ordered in (values, distinct):
+            for k in range(1, n_quantiles + 1):
+                edges.add(ordered[k * len(ordered) // (n_quantiles + 1)])
+    return sorted(edge for edge in edges if edge < distinct[-1])
 
 
 def matrix(n_rows, n_columns, value):

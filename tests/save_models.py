@@ -32,6 +32,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.learners import BASELINES
+from sklearn_scinol.transforms import bins
 
 FOLDER = Path(__file__).parent / "saved_models"
 ANSWERS = "answers.json"
@@ -112,6 +113,7 @@ KINDS = {
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
+    "additive": Kind(ScInOLClassifier(additive="pairs"), 3),
     "hedge-adahedge": Kind(HedgeClassifier(switching=False)),
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
@@ -137,4 +139,5 @@ def save_models(folder):
 
 if __name__ == "__main__":
     with config_context(engine="numpy"):
+        bins.N_SAMPLES = 8  # edges are known half-way
         save_models(FOLDER / __version__)

@@ -9,6 +9,19 @@ from sklearn.datasets import dump_svmlight_file
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
+def runner(example, tmp_path, capsys):
+    """A function that calls a script with options; its status, stdout and stderr."""
+
+    def run(*options):
+        figures = tmp_path / "figures"
+        status = example.main(
+            ["--n-jobs", "1", "--output-dir", str(figures), *map(str, options)]
+        )
+        return status, *capsys.readouterr()
+
+    return run
+
+
 def write_data_sets(folder, n_amounts, n_three):
     """Amounts in LIBSVM text, three classes as arrays, two in wide sparse rows."""
     random = np.random.default_rng(0)

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -22,8 +23,11 @@ WITHOUT_RATE = {"cocob", "k17", "freegrad", "coin"}
 BOUNDED = ["coin", "freegrad", "k17"]
 ADAPTIVE = ["adagrad", "adam", "cocob", "nag", "sfmd", *BOUNDED]
 
+#: The published algorithms.
+regressor = partial(BaselineRegressor, center=False)
+
 estimators = pytest.mark.parametrize(
-    "estimator", [BaselineClassifier, BaselineRegressor]
+    "estimator", [BaselineClassifier, regressor], ids=["classifier", "regressor"]
 )
 adaptive = pytest.mark.parametrize("algorithm", ADAPTIVE)
 
@@ -96,7 +100,7 @@ def test_algorithms_without_a_rate(estimator, algorithm, engine):
 @pytest.mark.parametrize("algorithm", sorted(set(ADAPTIVE) - WITHOUT_RATE))
 def test_algorithms_with_a_rate(algorithm, engine):
     X, y = rows()
-    fast, slow = (BaselineRegressor(algorithm, learning_rate=r) for r in (1.0, 1e-3))
+    fast, slow = (regressor(algorithm, learning_rate=r) for r in (1.0, 1e-3))
     assert np.abs(charged(fast, X, y)).sum() > 10 * np.abs(charged(slow, X, y)).sum()
 
 
@@ -105,7 +109,7 @@ def test_adam_moves_where_features_are_zero(engine):
     X = np.array([[1.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     for algorithm in ADAPTIVE:
         for container in np.array, sparse.csr_array:
-            model = BaselineRegressor(algorithm, fit_intercept=False)
+            model = regressor(algorithm, fit_intercept=False)
             model.partial_fit(container(X[:1]), [3.0])
             before = model.coef_[1]
             model.partial_fit(container(X[1:]), [5.0, 7.0])
@@ -190,9 +194,7 @@ def test_extreme_features(algorithm, container, engine):
         X, _ = rows(12, 3)
         X[3:, 0] = np.sign(X[3:, 0]) * value
         X[5, 0] = 0.0
-        model = BaselineRegressor(algorithm, learning_rate=0.1).partial_fit(
-            X[:3], y[:3]
-        )
+        model = regressor(algorithm, learning_rate=0.1).partial_fit(X[:3], y[:3])
         before = pickle.dumps(vars(model))
         try:
             predictions = charged(model, container(X[3:]), y[3:])
@@ -213,7 +215,7 @@ def test_extreme_features(algorithm, container, engine):
 def test_always_wrong(algorithm, container, size, engine):
     """In the same direction, so that wealth grows as fast as it can."""
     X = size * np.ones((1000, 2))
-    model = BaselineRegressor(algorithm)
+    model = regressor(algorithm)
     predictions = charged(model, container(X), np.full(1000, 1e100))
     assert np.isfinite(predictions).all()
     assert np.isfinite(model.coef_).all()
@@ -224,7 +226,7 @@ def test_always_wrong(algorithm, container, size, engine):
 def test_rows_of_zeros_first(algorithm, engine):
     """Where no feature has been seen there is nothing to divide by."""
     X, y = rows()
-    model = BaselineRegressor(algorithm, fit_intercept=False)
+    model = regressor(algorithm, fit_intercept=False)
     assert_array_equal(charged(model, np.zeros((5, 4)), y[:5]), 0.0)
     later = charged(model, X, y)
     assert np.isfinite(later).all()
@@ -237,7 +239,7 @@ def test_learns(algorithm):
     X, y = load_diabetes(return_X_y=True)
     X, y = scale(X), scale(y)
     rates = {"sfmd": 3.0, "adam": 0.01, "sgd": 0.3, "nag": 0.5}
-    model = BaselineRegressor(
+    model = regressor(
         algorithm, learning_rate=rates.get(algorithm, 0.1), max_iter=50, tol=None
     )
     model.set_params(random_state=0).fit(X, y)

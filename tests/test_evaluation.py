@@ -614,14 +614,6 @@ def test_estimator_without_partial_fit():
 # Display.
 
 
-@pytest.fixture
-def pyplot():
-    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
-    pyplot.switch_backend("agg")
-    yield pyplot
-    pyplot.close("all")
-
-
 def test_display_from_result(pyplot):
     X, y = classification()
     result = validate(

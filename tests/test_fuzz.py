@@ -312,7 +312,8 @@ def test_linear_models(breaking, words):
         (lambda m: setattr(m, "points", m.points[::-1]), "points grow"),
         (lambda m: m.curve.pop(), "a curve for each point"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
-        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "have learned each row"),
+        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "t is the number of rounds"),
+        (lambda m: setattr(m, "t", 5), "weights learn a row once at most"),
         (
             lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
             "expert 'scinol2': first is not above the largest",

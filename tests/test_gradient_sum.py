@@ -59,8 +59,8 @@ def test_extremes(case, size, of_targets, engine):
         DFEGClassifier(),
         DFEGClassifier("hinge"),
         DFEGRegressor(),
-        AdaFTRLClassifier(),
-        AdaFTRLRegressor(tuning="orabona_pal"),
+        AdaFTRLClassifier(center=False),
+        AdaFTRLRegressor(tuning="orabona_pal", center=False),
     ],
     ids=str,
 )
@@ -145,8 +145,8 @@ def test_coefficients_are_at_rest(estimator, engine):
 def test_scale_of_losses_does_not_matter(tuning, power, engine):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((60, 4)), rng.standard_normal(60)
-    expected = AdaFTRLRegressor(tuning=tuning).partial_fit(X, y)
-    model = AdaFTRLRegressor(tuning=tuning)
+    expected = AdaFTRLRegressor(tuning=tuning, center=False).partial_fit(X, y)
+    model = AdaFTRLRegressor(tuning=tuning, center=False)
     model.partial_fit(X, y, sample_weight=np.full(60, 2.0**power))
     assert_array_equal(model.coef_, expected.coef_)
     assert_array_equal(model.intercept_, expected.intercept_)
@@ -166,7 +166,9 @@ def test_scale_of_losses_does_not_matter(tuning, power, engine):
 )
 def test_gaps(tuning, rows, radius):
     """Each is between 0 and the range of the loss; the regret is at most two sums."""
-    model = AdaFTRLRegressor(radius=radius, tuning=tuning, fit_intercept=False)
+    model = AdaFTRLRegressor(
+        radius=radius, tuning=tuning, fit_intercept=False, center=False
+    )
     total, losses = 0.0, []
     gap = 0.0
     for first, second, y, power in rows:

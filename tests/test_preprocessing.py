@@ -2,6 +2,7 @@
 
 import pickle
 
+import naive
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,14 +43,7 @@ def naive_codes(X, n_samples, n_quantiles):
     n_columns = 2 * n_quantiles + 2
     codes = np.zeros((len(X), X.shape[1], n_columns))
     for j, first in enumerate(X[:n_samples].T):
-        values = sorted(v for v in first if v == v)
-        distinct = sorted(set(values))
-        edges = set()
-        if len(distinct) > 2:
-            for ordered in (values, distinct):
-                for k in range(1, n_quantiles + 1):
-                    edges.add(ordered[k * len(ordered) // (n_quantiles + 1)])
-        edges = sorted(edge for edge in edges if edge < distinct[-1])
+        edges = naive.edges_of(first, n_quantiles)
         for i, value in enumerate(X[:, j]):
             if value != value:
                 codes[i, j, -1] = 1

@@ -17,7 +17,7 @@ class _AdaFTRL:
         "tuning": [StrOptions(set(TUNINGS))],
     }
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         return AdaFTRL(float(self.radius), TUNINGS[self.tuning])
 
     @property
@@ -53,7 +53,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
         times weaker and the bound's constant larger.
 
-    center : {"auto", True, False}, default=False
+    center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
@@ -81,9 +81,18 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -103,7 +112,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -132,10 +141,11 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -145,8 +155,11 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -196,12 +209,14 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         *,
         radius=1.0,
         tuning="koolen",
-        center=False,
+        center="auto",
         scale=False,
         clip_ratio=None,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -219,6 +234,8 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -256,7 +273,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
         times weaker and the bound's constant larger.
 
-    center : {"auto", True, False}, default=False
+    center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
@@ -276,9 +293,16 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
+    standardize_target : {"auto", True, False}, default="auto"
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. `radius`
+        is then in units of that deviation, and neither the unit nor the zero of the
+        target matters. "auto" standardises it where features are centred: with
+        ``center=False`` alone the algorithm is the paper's to the letter.
+
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20.
+        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
@@ -291,9 +315,18 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -313,7 +346,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -335,10 +368,11 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -348,8 +382,11 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -381,7 +418,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_scinol import AdaFTRLRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = AdaFTRLRegressor(radius=1000)
+    >>> model = AdaFTRLRegressor(radius=1000, center=False)
     >>> predictions = model.partial_fit_predict(X, y)
     >>> round(abs(predictions - y).mean())
     75
@@ -398,14 +435,17 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         *,
         radius=1.0,
         tuning="koolen",
-        center=False,
+        center="auto",
         scale=False,
         clip_ratio=None,
+        standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -419,11 +459,14 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state

@@ -9,6 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from ..learners import BASELINES
 from ..learners.interface import configured, traits
+from ..models.additive import n_columns, new_bins
+from .additive import Additive
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE, UNITS
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
@@ -16,10 +18,11 @@ from .linear import LinearClassifier, LinearRegressor
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
 
 
-class _Baseline(KernelMethods):
+class _Baseline(Additive, KernelMethods):
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
+        **Additive._additive_constraints,
         **KernelMethods._kernel_constraints,
         "algorithm": [StrOptions(set(BASELINES))],
         "learning_rate": [POSITIVE],
@@ -33,7 +36,7 @@ class _Baseline(KernelMethods):
             return False
         return traits(BASELINES[self.algorithm]).bounds_regret
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         name, learner = self.algorithm, BASELINES[self.algorithm]
         has = traits(learner)
         if self.radius is not None and not has.in_ball:
@@ -43,12 +46,15 @@ class _Baseline(KernelMethods):
                 f"kernel must be 'linear' with algorithm={name!r}: only 'kernel_gd' "
                 "takes others."
             )
-        if has.bounded_gradients and not np.isfinite(loss.lipschitz):
+        if has.bounded_gradients and not np.isfinite(lipschitz):
             raise ValueError(
                 f"loss={self.loss!r} is not supported with algorithm={name!r}, which "
                 "needs one with a bounded slope."
             )
-        n_coordinates = float(self.n_features_in_ + self.fit_intercept)
+        n_coordinates = self.n_features_in_
+        if self.additive:
+            n_coordinates = n_columns(new_bins(n_coordinates), self.additive == "pairs")
+        n_coordinates = float(n_coordinates + self.fit_intercept)
         values = {
             "learning_rate": float(self.learning_rate),
             "radius": np.inf if self.radius is None else float(self.radius),
@@ -161,6 +167,16 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
+    additive : {False, True, "pairs"}, default=False
+        Whether the model is additive: a function of each feature instead of a multiple
+        of it. Beside the value there is then a one-hot code of the bin that the value
+        falls into, with edges from the first 100 rows (see
+        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
+        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
+        was learned. A row costs what a sparse one with twice as many values does; with
+        "pairs" the cost grows with the square of the number of features. Sparse rows
+        are made dense, some at a time. Not with "adam".
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -169,9 +185,18 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -191,7 +216,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -227,10 +252,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -240,8 +266,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -319,9 +348,12 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         center=False,
         scale=False,
         clip_ratio=None,
+        additive=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -344,9 +376,12 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.additive = additive
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -440,7 +475,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         of a row as well. When so many are stored, later rows are projected to the space
         that these span.
 
-    center : {"auto", True, False}, default=False
+    center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the published algorithm.
@@ -460,11 +495,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
-    standardize_target : bool, default=False
+    standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `learning_rate` is
-        then in units of that deviation, and neither the unit nor the zero of the target
-        matters.
+        deviation (of the rows before) times what the algorithm says. `learning_rate`
+        and `radius` are then in units of that deviation, and neither the unit nor the
+        zero of the target matters. "auto" standardises it where features are centred.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -472,6 +507,16 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
+
+    additive : {False, True, "pairs"}, default=False
+        Whether the model is additive: a function of each feature instead of a multiple
+        of it. Beside the value there is then a one-hot code of the bin that the value
+        falls into, with edges from the first 100 rows (see
+        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
+        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
+        was learned. A row costs what a sparse one with twice as many values does; with
+        "pairs" the cost grows with the square of the number of features. Sparse rows
+        are made dense, some at a time. Not with "adam".
 
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
@@ -481,9 +526,18 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -503,7 +557,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -532,10 +586,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -545,8 +600,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -591,12 +649,12 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn_scinol.baselines import BaselineRegressor
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> for rate in 1, 100, 10000:
-    ...     model = BaselineRegressor("ogd", learning_rate=rate).partial_fit(X, y)
-    ...     print(f"{rate:>6}: {model.cumulative_loss_ / len(y):.0f}")
-         1: 126
-       100: 64
-     10000: 489
+    >>> for rate in 0.1, 1, 100:
+    ...     model = BaselineRegressor("ogd", learning_rate=rate, scale=True)
+    ...     print(f"{rate:>4}: {model.partial_fit(X, y).cumulative_loss_ / len(y):.0f}")
+     0.1: 48
+       1: 68
+     100: 3707
     """
 
     _parameter_constraints: dict = {
@@ -618,15 +676,18 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         coef0=1,
         kernel_params=None,
         max_support=None,
-        center=False,
+        center="auto",
         scale=False,
         clip_ratio=None,
-        standardize_target=False,
+        additive=False,
+        standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -648,12 +709,15 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.additive = additive
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state

@@ -26,8 +26,8 @@ class _DFEG(KernelMethods):
         "delta": [POSITIVE],
     }
 
-    def _make_learner(self, loss):
-        return DFEG(float(self.a), float(self.delta), loss.lipschitz)
+    def _make_learner(self, lipschitz):
+        return DFEG(float(self.a), float(self.delta), lipschitz)
 
 
 class DFEGClassifier(_DFEG, LinearClassifier):
@@ -113,9 +113,18 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=100
         Number of epochs without improvement before :meth:`fit` stops. Weights grow
@@ -136,7 +145,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -172,10 +181,11 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -185,8 +195,11 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -268,6 +281,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=DEFAULT_N_ITER_NO_CHANGE,
         shuffle=True,
         random_state=None,
@@ -291,6 +306,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -384,9 +401,16 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
+    standardize_target : {"auto", True, False}, default="auto"
+        Whether a prediction is the running mean of the target plus its running standard
+        deviation (of the rows before) times what the algorithm says. Neither the unit
+        nor the zero of the target matters then. "auto" standardises it where features
+        are centred: with ``center=False`` alone the algorithm is the paper's to the
+        letter.
+
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20.
+        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
@@ -399,9 +423,18 @@ class DFEGRegressor(_DFEG, LinearRegressor):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=100
         Number of epochs without improvement before :meth:`fit` stops. Weights grow
@@ -422,7 +455,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -451,10 +484,11 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -464,8 +498,11 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -545,11 +582,14 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         center=False,
         scale=False,
         clip_ratio=None,
+        standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=DEFAULT_N_ITER_NO_CHANGE,
         shuffle=True,
         random_state=None,
@@ -569,11 +609,14 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state

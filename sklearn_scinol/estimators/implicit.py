@@ -19,7 +19,7 @@ class _AdaImplicit:
         "radius": [UNITS, None],
     }
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         radius = np.inf if self.radius is None else float(self.radius)
         return ALGORITHMS[self.algorithm](float(self.beta), radius)
 
@@ -98,9 +98,18 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -120,7 +129,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -154,10 +163,11 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -167,8 +177,11 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -236,6 +249,8 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -254,6 +269,8 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -299,7 +316,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         If given, weights and intercept of each output stay in the ball of that
         Euclidean norm. The step is the exact minimum over the ball.
 
-    center : {"auto", True, False}, default=False
+    center : {"auto", True, False}, default="auto"
         Whether each feature is centred at its running mean (the row itself included).
         "auto" centres dense input and not sparse, as decided by the first rows. False
         is the paper's algorithm to the letter.
@@ -319,11 +336,12 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
-    standardize_target : bool, default=False
+    standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `beta` is then in
-        units of that deviation, and neither the unit nor the zero of the target
-        matters.
+        deviation (of the rows before) times what the algorithm says. `beta` and
+        `radius` are then in units of that deviation, and neither the unit nor the zero
+        of the target matters. "auto" standardises it where features are centred: with
+        ``center=False`` alone the algorithm is the paper's to the letter.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -340,9 +358,18 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -362,7 +389,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -389,10 +416,11 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -402,8 +430,11 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -440,7 +471,9 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     >>> from sklearn_scinol import AdaImplicitRegressor
     >>> X = np.ones((2000, 1))
     >>> y = 100 * np.sin(np.pi * np.arange(1, 2001) / 20000)
-    >>> model = AdaImplicitRegressor("squared_error", radius=75, fit_intercept=False)
+    >>> model = AdaImplicitRegressor(
+    ...     "squared_error", radius=75, center=False, fit_intercept=False
+    ... )
     >>> model = model.partial_fit(X, y, sample_weight=np.full(2000, 0.5))
     >>> round(model.cumulative_loss_, 3)
     0.153
@@ -449,7 +482,6 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     _parameter_constraints: dict = {
         **LinearRegressor._parameter_constraints,
         **_AdaImplicit._own_constraints,
-        "standardize_target": ["boolean"],
     }
 
     def __init__(
@@ -459,15 +491,17 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         algorithm="adaimplicit",
         beta=1.0,
         radius=None,
-        center=False,
+        center="auto",
         scale=False,
         clip_ratio=None,
-        standardize_target=False,
+        standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -488,6 +522,8 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state

@@ -37,6 +37,9 @@ class KernelMethods:
     def _has_kernel(self):
         return self.kernel != "linear"
 
+    def _centers(self, X):
+        return not self._has_kernel and super()._centers(X)
+
     def _make_model(self, X, *arguments, **keywords):
         if not self._has_kernel:
             return super()._make_model(X, *arguments, **keywords)
@@ -45,8 +48,8 @@ class KernelMethods:
                 "Cannot center rows in the space of a kernel: pass `center=False` "
                 "instead, or `kernel='linear'`."
             )
-        for parameter in ("scale", "standardize_target"):
-            if getattr(self, parameter, False):
+        for parameter in ("scale", "standardize_target", "additive"):
+            if getattr(self, parameter, False) not in ("auto", False):
                 raise ValueError(
                     f"{parameter} must be False with a kernel other than 'linear'."
                 )
@@ -185,8 +188,8 @@ class KernelMethods:
         Raises
         ------
         AttributeError
-            If the model centres, scales or standardises, or no bound is known of its
-            algorithm.
+            If the model centres, scales, standardises or is additive, or no bound is
+            known of its algorithm.
         ValueError
             If shapes do not fit, or the model has no intercept and `intercept` is not
             zero.

@@ -1,7 +1,7 @@
 """What the estimators of linear models share: their parameters and coefficients."""
 
 from abc import abstractmethod
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from numbers import Integral, Real
 from types import MethodType
 
@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..learners.interface import traits
+from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
@@ -28,8 +29,9 @@ class bounds_regret:
 
     That is where the algorithm has one, and learns the rows and the targets themselves:
     a row that is centred or scaled is changed by another mean or deviation than the row
-    before, so that no fixed model of raw rows is a fixed model of what was learned. The
-    model decides once there is one, before that the parameters.
+    before, so that no fixed model of raw rows is a fixed model of what was learned; and
+    a linear model of raw rows is none to compare an additive one with. The model
+    decides once there is one, before that the parameters.
     """
 
     def __init__(self, method):
@@ -68,18 +70,23 @@ def _has_bound(estimator):
 
 def _changes(estimator):
     """Parameters by which what is learned is not what is given."""
+    asked = getattr(estimator, "standardize_target", False)
     if not _is_fitted(estimator):
         found = {
             "center": estimator.center not in ("auto", False),
             "scale": estimator.scale,
-            "standardize_target": getattr(estimator, "standardize_target", False),
+            # "auto" does so only where features are centred.
+            "standardize_target": asked not in ("auto", False),
+            "additive": getattr(estimator, "additive", False),
         }
     elif isinstance(estimator._model, LinearModel):
         model = estimator._model
         found = {
             "center": model.features.center,
             "scale": model.features.scale,
-            "standardize_target": model.target is not None,
+            "standardize_target": model.target is not None
+            and not (asked == "auto" and model.features.center),
+            "additive": isinstance(model, AdditiveModel),
         }
     else:
         found = {}
@@ -105,20 +112,38 @@ class _Linear:
     _model_type = LinearModel
 
     @abstractmethod
-    def _make_learner(self, loss):
-        """Learner with the hyperparameters of the estimator."""
+    def _make_learner(self, lipschitz):
+        """Learner with the hyperparameters of the estimator.
+
+        Parameters
+        ----------
+        lipschitz : float
+            Lipschitz constant of the loss as the learner sees it, if there is one.
+        """
+
+    def _centers(self, X):
+        """Whether features are centred; the first rows, `X`, decide with "auto"."""
+        return not sparse.issparse(X) if self.center == "auto" else bool(self.center)
+
+    def _standardizes_target(self, X):
+        """Whether the target is; with "auto" where features are centred."""
+        asked = getattr(self, "standardize_target", False)
+        return self._centers(X) if asked == "auto" else bool(asked)
 
     def _start(self, X):
         loss = self._make_loss()
-        keeps_unit = not getattr(self, "standardize_target", False)
-        if keeps_unit and LARGEST < loss.lipschitz < np.inf:
-            raise ValueError(
-                f"epsilon == {self.epsilon:g} with loss={self.loss!r}, must be <= "
-                f"{LARGEST:g} unless the target is standardised."
-            )
+        lipschitz = loss.lipschitz
+        if np.isfinite(lipschitz):
+            if self._standardizes_target(X):
+                lipschitz = 1.0
+            elif lipschitz > LARGEST:
+                raise ValueError(
+                    f"epsilon == {self.epsilon:g} with loss={self.loss!r}, must be <= "
+                    f"{LARGEST:g} unless the target is standardised."
+                )
         self._model = self._make_model(
             X,
-            self._make_learner(loss),
+            self._make_learner(lipschitz),
             loss,
             X.shape[1],
             self._n_outputs(),
@@ -128,20 +153,27 @@ class _Linear:
 
     def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
         """Model before the first row; `X` has the first rows."""
-        center = not sparse.issparse(X) if self.center == "auto" else self.center
         features = FeatureTransform(
             n_features,
-            center=bool(center),
+            center=self._centers(X),
             scale=bool(self.scale),
             in_units=self.scale or traits(type(learner)).scale_invariant,
             clip_ratio=self.clip_ratio,
         )
         target = None
-        if getattr(self, "standardize_target", False):
+        if self._standardizes_target(X):
             target = TargetTransform(
                 n_outputs, unit_free=bool(np.isfinite(loss.lipschitz))
             )
-        return self._model_type(
+        model_type = self._model_type
+        if additive := getattr(self, "additive", False):
+            has = traits(type(learner))
+            if has.touches_all or has.by_vector:
+                raise ValueError(
+                    f"additive must be False with algorithm={self.algorithm!r}."
+                )
+            model_type = partial(AdditiveModel, pairs=additive == "pairs")
+        return model_type(
             learner,
             loss,
             n_features,
@@ -153,7 +185,8 @@ class _Linear:
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
         chunk = super()._validate(X, y, sample_weight, reset, classes)
-        can_center = self._makes_dense or not sparse.issparse(chunk.X)
+        makes_dense = self._makes_dense or getattr(self, "additive", False)
+        can_center = makes_dense or not sparse.issparse(chunk.X)
         if not can_center and self.center not in ("auto", False):
             raise ValueError(
                 "Cannot center sparse matrices: pass `center=False` or "
@@ -164,7 +197,17 @@ class _Linear:
     @property
     def intercept_(self):
         """Intercepts, in the units of the features: shape (n_outputs,)."""
-        return self._fitted_model().coefficients()[1]
+        return self._coefficients("intercept_")[1]
+
+    def _coefficients(self, attribute):
+        """Weights and intercepts in the units of the features."""
+        model = self._fitted_model()
+        if isinstance(model, AdditiveModel):
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
+                "it is additive: see `plot_terms`."
+            )
+        return model.coefficients()
 
     @bounds_regret
     def regret_bound(self, coef, intercept=0.0):
@@ -202,8 +245,8 @@ class _Linear:
         Raises
         ------
         AttributeError
-            If the model centres, scales or standardises, or no bound is known of its
-            algorithm.
+            If the model centres, scales, standardises or is additive, or no bound is
+            known of its algorithm.
         ValueError
             If shapes do not fit, or the model has no intercept and `intercept` is not
             zero.
@@ -250,7 +293,7 @@ class LinearClassifier(_Linear, OnlineClassifier):
     @property
     def coef_(self):
         """Weights in the units of the features: shape (1 or n_classes, n_features)."""
-        return self._fitted_model().coefficients()[0]
+        return self._coefficients("coef_")[0]
 
 
 class LinearRegressor(_Linear, OnlineRegressor):
@@ -259,6 +302,7 @@ class LinearRegressor(_Linear, OnlineRegressor):
     _parameter_constraints: dict = {
         **OnlineRegressor._parameter_constraints,
         **_Linear._linear_constraints,
+        "standardize_target": ["boolean", StrOptions({"auto"})],
     }
 
     @property
@@ -267,5 +311,5 @@ class LinearRegressor(_Linear, OnlineRegressor):
 
         Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
         """
-        coef = self._fitted_model().coefficients()[0]
+        coef = self._coefficients("coef_")[0]
         return coef if self._output_shape else coef[0]

@@ -141,9 +141,18 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
 
     tol : float, default=None
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -158,7 +167,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -187,10 +196,11 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -200,8 +210,11 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -284,6 +297,8 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         fit_intercept=True,
         max_iter=1,
         tol=None,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -302,6 +317,8 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -309,7 +326,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         self.verbose = verbose
         self.class_weight = class_weight
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         takes_moments = self._n_outputs() == 1 and self.loss == "log_loss"
         moderate = self.moderate in ("auto", True) and takes_moments
         return self._newton(OnlineNewton, moderate)
@@ -435,9 +452,18 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
 
     tol : float, default=None
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
+
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
 
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
@@ -452,7 +478,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -477,10 +503,11 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -490,8 +517,11 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -587,6 +617,8 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         fit_intercept=True,
         max_iter=1,
         tol=None,
+        early_stopping=False,
+        validation_fraction=0.1,
         n_iter_no_change=5,
         shuffle=True,
         random_state=None,
@@ -607,6 +639,8 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -617,7 +651,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     def _bounds_regret(self):
         return self.vovk and self.forgetting == 0.0
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         if self.vovk and self.loss != "squared_error":
             raise ValueError(
                 f"vovk=True needs loss='squared_error'; got loss={self.loss!r}."

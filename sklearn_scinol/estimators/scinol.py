@@ -6,6 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
+from .additive import Additive
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from .linear import LinearClassifier, LinearRegressor
 
@@ -14,15 +15,16 @@ __all__ = ["ScInOLClassifier", "ScInOLRegressor"]
 _NAMES = ("scinol1", "scinol2")
 
 
-class _ScInOL:
+class _ScInOL(Additive):
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
+        **Additive._additive_constraints,
         "algorithm": [StrOptions(set(_NAMES))],
         "initial_wealth": [Interval(Real, 0, 1e100, closed="right")],
     }
 
-    def _make_learner(self, loss):
+    def _make_learner(self, lipschitz):
         return ALGORITHMS[self.algorithm](float(self.initial_wealth))
 
 
@@ -74,6 +76,16 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
+    additive : {False, True, "pairs"}, default=False
+        Whether the model is additive: a function of each feature instead of a multiple
+        of it. Beside the value there is then a one-hot code of the bin that the value
+        falls into, with edges from the first 100 rows (see
+        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
+        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
+        was learned. A row costs what a sparse one with twice as many values does; with
+        "pairs" the cost grows with the square of the number of features. Sparse rows
+        are made dense, some at a time.
+
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
 
@@ -82,11 +94,20 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
 
-    n_iter_no_change : int, default=1
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
+
+    n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
 
     shuffle : bool, default=True
@@ -104,7 +125,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
@@ -128,10 +149,11 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -141,8 +163,11 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -220,10 +245,13 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         center="auto",
         scale=False,
         clip_ratio=None,
+        additive=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
-        n_iter_no_change=1,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
         shuffle=True,
         random_state=None,
         average=False,
@@ -237,9 +265,12 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.additive = additive
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state
@@ -298,11 +329,12 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         each row. With None a value a thousand times too large weakens its feature for
         very long.
 
-    standardize_target : bool, default=False
+    standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
         deviation (of the rows before) times what the algorithm says. `initial_wealth`
         is then in units of that deviation, and neither the unit nor the zero of the
-        target matters.
+        target matters. "auto" standardises it where features are centred: with
+        ``center=False`` alone the algorithm is the paper's to the letter.
 
     epsilon : float, default=0.1
         Threshold of the losses "huber" and "epsilon_insensitive", in units of the
@@ -310,6 +342,16 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
+
+    additive : {False, True, "pairs"}, default=False
+        Whether the model is additive: a function of each feature instead of a multiple
+        of it. Beside the value there is then a one-hot code of the bin that the value
+        falls into, with edges from the first 100 rows (see
+        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
+        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
+        was learned. A row costs what a sparse one with twice as many values does; with
+        "pairs" the cost grows with the square of the number of features. Sparse rows
+        are made dense, some at a time.
 
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
@@ -319,11 +361,20 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
 
     tol : float, default=1e-3
         :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update) is not below the best so far by `tol` times
-        that of the first epoch, so that units of the loss do not matter. None runs all
-        epochs.
+        predictions made before each update, or with `early_stopping` of held-out rows)
+        is not below the best so far by `tol` times that of the first epoch, so that
+        units of the loss do not matter. The model is then that of the epoch of the
+        lowest loss, at its end. None runs all epochs and keeps the last.
 
-    n_iter_no_change : int, default=1
+    early_stopping : bool, default=False
+        Whether :meth:`fit` holds out `validation_fraction` of the rows
+        and stops by their mean loss. In the end it learns them, once.
+
+    validation_fraction : float, default=0.1
+        The fraction of the rows that is held out with `early_stopping`; those of weight
+        0 do not count.
+
+    n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
 
     shuffle : bool, default=True
@@ -341,7 +392,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         Whether :meth:`fit` goes on from where the last call ended.
 
     verbose : int, default=0
-        If positive, each epoch prints its mean loss.
+        If positive, each epoch prints its mean loss, and that of held-out rows.
 
     Attributes
     ----------
@@ -358,10 +409,11 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         Their names, where the input has such.
 
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`.
+        Number of epochs of the last :meth:`fit`, also those after the best one.
 
     n_samples_seen_ : int
-        Number of rows learned, over all epochs and chunks; those of weight 0 excluded.
+        Number of rows learned, over all epochs (up to the best one) and chunks; those
+        of weight 0 excluded.
 
     t_ : float
         That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
@@ -371,8 +423,11 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         row was learned.
 
     loss_curve_ : list of float
-        Mean of those losses for each epoch, or each of the latest calls of
-        :meth:`partial_fit`, of which 1,000 are kept.
+        Mean of those losses for each epoch, also those after the best one; or each of
+        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
+
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
 
     See Also
     --------
@@ -430,7 +485,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         **LinearRegressor._parameter_constraints,
         **_ScInOL._own_constraints,
         "loss": [StrOptions(with_bounded_slope(REGRESSION))],
-        "standardize_target": ["boolean"],
     }
 
     def __init__(
@@ -442,13 +496,16 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         center="auto",
         scale=False,
         clip_ratio=None,
-        standardize_target=False,
+        additive=False,
+        standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
-        n_iter_no_change=1,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=5,
         shuffle=True,
         random_state=None,
         average=False,
@@ -461,12 +518,15 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.additive = additive
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
         self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.random_state = random_state

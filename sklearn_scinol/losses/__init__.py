@@ -63,6 +63,7 @@ __all__ = [
     "SquaredError",
     "SquaredHinge",
     "as_targets",
+    "identity",
     "with_bounded_slope",
 ]
 
@@ -88,6 +89,11 @@ REGRESSION = {
 def with_bounded_slope(losses):
     """Names of those whose derivative is bounded, for learners that need that."""
     return {name for name, loss in losses.items() if loss().lipschitz < np.inf}
+
+
+def identity(loss):
+    """Equal for losses that are the same; by itself, each without parameters is ()."""
+    return type(loss), loss
 
 
 def as_targets(y, loss, n_outputs):

@@ -1,10 +1,8 @@
 """AdaHedge: weights for experts, learned from their losses."""
 
 import math
-from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_scalar
 
 from .._invariants import ROUNDING
 from ..engines.protocol import Hedge
@@ -103,10 +101,8 @@ class AdaHedge(ExpertWeights):
 
     _sums = *ExpertWeights._sums, "lead"
 
-    def __init__(self, n_experts):
-        check_scalar(n_experts, "n_experts", Integral, min_val=1)
-        K = int(n_experts)
-        state = Hedge(
+    def _initial_state(self, K):
+        return Hedge(
             log_K=math.log(K),
             lead=np.zeros(K),
             weights=np.full(K, 1.0 / K),
@@ -116,7 +112,6 @@ class AdaHedge(ExpertWeights):
             largest_range=0.0,
             norm_of_ranges=0.0,
         )
-        super().__init__(K, state)
 
     def __repr__(self):
         return f"{type(self).__name__}(n_experts={self.n_experts})"
@@ -132,21 +127,8 @@ class AdaHedge(ExpertWeights):
         """What the theorem bounds the regret by, in units of the losses."""
         return self.regret_bound()
 
-    def regret_bound(self, n_switches=0):
-        """What the theorem bounds the regret by, in units of the losses.
-
-        Parameters
-        ----------
-        n_switches : int, default=0
-            How often the best expert may change. The theorem is about the best one of
-            all rounds: with any switches the bound is infinite.
-
-        Returns
-        -------
-        bound : float
-        """
-        check_scalar(n_switches, "n_switches", Integral, min_val=0)
-        if n_switches > 0:
+    def _bound(self, n_switches):
+        if n_switches > 0:  # the theorem is about one expert for all rounds
             return math.inf
         state = self._state
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range

@@ -9,8 +9,9 @@ import numpy as np
 from .._invariants import floats
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Answers, State, Task
+from ..engines.protocol import Answers, Block, RowWeights, State, Task
 from ..learners.interface import traits
+from ..losses import as_targets
 from .weights import WeightScale
 
 __all__ = [
@@ -46,6 +47,16 @@ class Chunk:
 
     def __len__(self):
         return self.X.shape[0]
+
+    def part(self, rows):
+        """The chunk of some of the rows."""
+        c = self.sample_weight
+        return Chunk(self.X[rows], self.y[rows], None if c is None else c[rows])
+
+    def total_weight(self, rows):
+        """Sum of the weights of some rows, as they were given."""
+        c = self.sample_weight
+        return len(self.y[rows]) if c is None else c[rows].sum()
 
     @cached_property
     def largest(self):
@@ -114,16 +125,19 @@ class Model(metaclass=ABCMeta):
         self.numbers[1] = value
 
     @abstractmethod
-    def learn(self, chunk, order=None, again=False):
+    def learn(self, chunk, order=None, again=False, are_new=True):
         """Learn from rows in order.
 
         Parameters
         ----------
         chunk : Chunk
         order : ndarray of int, default=None
-            The order of the rows; None stands for the one they have.
+            The order of the rows, which need not be all; None stands for the one they
+            have.
         again : bool, default=False
-            Whether these are the rows of the last call once more.
+            Whether this is the chunk of the last call once more.
+        are_new : bool, default=True
+            Whether no call has learned these rows of it yet.
 
         Yields
         ------
@@ -143,6 +157,18 @@ class Model(metaclass=ABCMeta):
         -------
         p : ndarray of shape (n, n_outputs)
         """
+
+    def mean_loss(self, chunk):
+        """Weighted mean of the losses of rows that are predicted now."""
+        c = chunk.sample_weight
+        c = np.ones(len(chunk)) if c is None else c
+        targets = as_targets(chunk.y, self.loss, self.n_outputs)
+        block = Block((), None, targets, RowWeights(c, c, c[:0]), None)
+        engine = get_engine(get_config()["engine"])
+        with np.errstate(all="ignore"):  # infinite if it is
+            decision = self.decision(chunk.X)
+            _, total = engine.charge(self.loss, block, decision, 0.0)
+            return float(total / c.sum())
 
     @abstractmethod
     def is_finite(self, chunk):
@@ -228,6 +254,8 @@ def _copied(value):
 
 def ordered_blocks(n, size, order=None):
     """Give `n` rows in order, as slices or indices, at most `size` at a time."""
+    if order is not None:
+        n = len(order)
     for start in range(0, n, size):
         rows = slice(start, min(start + size, n))
         yield rows if order is None else order[rows]

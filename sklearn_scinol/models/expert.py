@@ -51,11 +51,16 @@ class Expert:
             self.estimator._prepare(X, labels, None, **self._classes)
 
     @property
+    def model(self):
+        """The model of an estimator of this package; else None."""
+        return getattr(self.estimator, "_model", None) if self.is_ours else None
+
+    @property
     def shared_model(self):
         """The model, if it takes blocks that other models take as well; else None."""
-        model = getattr(self.estimator, "_model", None)
+        model = self.model
         weighs_classes = getattr(self.estimator, "_class_weight", None) is not None
-        is_linear = isinstance(model, LinearModel) and self.is_ours
+        is_linear = isinstance(model, LinearModel)
         shares = is_linear and model.shares_rows and not weighs_classes
         return model if shares else None
 

@@ -1,9 +1,10 @@
 """Weights for experts, learned from their losses: what all algorithms for it share."""
 
 from abc import ABC, abstractmethod
+from numbers import Integral
 
 import numpy as np
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
 from ..config import get_config
@@ -15,22 +16,32 @@ __all__ = ["ExpertWeights"]
 class ExpertWeights(ABC):
     """Weights for experts, learned round by round.
 
+    Engines change the arrays of the state in place. Its fields `totals`, `loss` and
+    `gap` are the cumulative losses of the experts, that of the mixture, and the sum of
+    the mixability gaps.
+
     Parameters
     ----------
     n_experts : int
-    state : NamedTuple
-        Engines change its arrays in place. Has `totals`, the cumulative losses of the
-        experts, `loss`, that of the mixture, and `gap`, the sum of mixability gaps.
     """
 
     #: Fields of the state that are sums of losses. What has overflowed once is never
     #: finite again.
     _sums = "totals", "loss", "gap"
 
-    def __init__(self, n_experts, state):
-        self.n_experts = n_experts
+    def __init__(self, n_experts):
+        check_scalar(n_experts, "n_experts", Integral, min_val=1)
+        self.n_experts = int(n_experts)
         self.n_rounds_ = 0
-        self._state = state
+        self._state = self._initial_state(self.n_experts)
+
+    @abstractmethod
+    def _initial_state(self, K):
+        """A NamedTuple that engines know, for `K` experts."""
+
+    @abstractmethod
+    def _bound(self, n_switches):
+        """Bound on the regret against sequences with so many switches."""
 
     @property
     def weights_(self):
@@ -52,9 +63,23 @@ class ExpertWeights(ABC):
         """Sum of the mixability gaps."""
         return self._state.gap
 
-    @abstractmethod
     def regret_bound(self, n_switches=0):
-        """Bound on the regret against experts that take turns."""
+        """Bound on the regret against the best sequence of experts.
+
+        Parameters
+        ----------
+        n_switches : int, default=0
+            How often the expert changes in the sequence. With 0 the bound is that
+            against the best expert, which is the only one that AdaHedge has.
+
+        Returns
+        -------
+        bound : float
+            `cumulative_loss_` is at most so much more than the losses of any such
+            sequence, in units of the losses; see the notes.
+        """
+        check_scalar(n_switches, "n_switches", Integral, min_val=0)
+        return self._bound(n_switches)
 
     def update(self, losses, sample_weight=None):
         """Learn from the losses of one round, or of several in order.

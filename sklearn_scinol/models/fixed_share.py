@@ -1,7 +1,7 @@
 """Fixed share: weights for experts that may take turns at being the best."""
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils import check_scalar
@@ -141,7 +141,6 @@ class FixedShare(ExpertWeights):
     """
 
     def __init__(self, n_experts, learning_rate=None):
-        check_scalar(n_experts, "n_experts", Integral, min_val=1)
         if learning_rate is not None:
             check_scalar(
                 learning_rate,
@@ -153,9 +152,12 @@ class FixedShare(ExpertWeights):
             if math.isnan(learning_rate):
                 raise ValueError("learning_rate == nan, must be a number.")
         self.learning_rate = learning_rate
-        K, A = int(n_experts), len(fixed_share.SHARES)
-        state = Shares(
-            mixable_scale=0.0 if learning_rate is None else 1.0 / float(learning_rate),
+        super().__init__(n_experts)
+
+    def _initial_state(self, K):
+        A, rate = len(fixed_share.SHARES), self.learning_rate
+        return Shares(
+            mixable_scale=0.0 if rate is None else 1.0 / float(rate),
             log_paths=math.log(A * K),
             shares=np.array(fixed_share.SHARES),
             of_shares=np.full(A, 1.0 / A),
@@ -167,7 +169,6 @@ class FixedShare(ExpertWeights):
             gap=0.0,
             loss=0.0,
         )
-        super().__init__(K, state)
 
     def __repr__(self):
         rate = self.learning_rate
@@ -190,21 +191,7 @@ class FixedShare(ExpertWeights):
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
 
-    def regret_bound(self, n_switches=0):
-        """Bound on the regret against the best sequence of experts.
-
-        Parameters
-        ----------
-        n_switches : int, default=0
-            How often the expert changes in the sequence.
-
-        Returns
-        -------
-        bound : float
-            `cumulative_loss_` is at most so much more than the losses of any such
-            sequence, in units of the losses; see the notes.
-        """
-        check_scalar(n_switches, "n_switches", Integral, min_val=0)
+    def _bound(self, n_switches):
         state = self._state
         smallest = min(
             fixed_share.complexity(share, self.n_experts, self.n_rounds_, n_switches)

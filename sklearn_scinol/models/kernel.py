@@ -186,7 +186,7 @@ class KernelModel(OnlineModel):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False):
+    def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(get_config()["engine"])
         self._arrange(chunk.X, again)
         for rows in self._blocks(chunk.X, order):
@@ -222,7 +222,7 @@ class KernelModel(OnlineModel):
             self._place[numbers[stored]] = stored
 
     def _blocks(self, X, order=None):
-        n, start = X.shape[0], 0
+        n, start = X.shape[0] if order is None else len(order), 0
         while start < n:
             rows = slice(start, min(start + block_size(self.n_support), n))
             start = rows.stop

@@ -10,7 +10,7 @@ from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Block, CSRRows, DenseRows
 from ..learners.bases.averaging import sum_before
-from ..losses import as_targets
+from ..losses import as_targets, identity
 from ..transforms.features import FeatureTransform
 from .base import (
     BLOCK_ROWS,
@@ -96,8 +96,18 @@ class LinearModel(OnlineModel):
         return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
 
     @property
+    def n_columns(self):
+        """Number of columns of rows as the learner sees them."""
+        return self.n_features
+
+    @property
     def n_coordinates(self):
-        return self.n_features + self.fit_intercept
+        return self.n_columns + self.fit_intercept
+
+    @property
+    def parts(self):
+        """The objects that the state of the transforms is in."""
+        return [*self.features.parts, *([self.target] if self.target else [])]
 
     @property
     def lipschitz(self):
@@ -146,7 +156,7 @@ class LinearModel(OnlineModel):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False):
+    def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(get_config()["engine"])
         self.arrange(chunk.X)
         for rows in self.blocks(chunk.X, order):
@@ -159,18 +169,17 @@ class LinearModel(OnlineModel):
     def arrange(self, X):
         """Get ready for rows such as these."""
         super()._arrange()
-        is_sparse = self.learns_sparse(X)
-        order = "F" if is_sparse else "C"
+        order = "F" if self.gives_csr(X) else "C"
         self.fields = np.require(self.fields, requirements=[order, "W", "E"])
         self.arrays = tuple(np.require(a, requirements="CWE") for a in self.arrays)
         self.first = np.require(self.first, requirements=["W", "E"])
-        self.features.arrange(is_sparse)
+        self.features.arrange(self.learns_sparse(X))
         if self.target is not None:
             self.target.arrange()
 
     def blocks(self, X, order=None):
         """Give rows of `X` in order, as slices or indices, some at a time."""
-        n, entries = X.shape
+        n, entries = X.shape[0], self.largest_row
         if self.learns_sparse(X):
             entries = X.nnz // n
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
@@ -184,7 +193,7 @@ class LinearModel(OnlineModel):
         """
         n = len(chunk.y[rows])
         are_many = n >= MANY_ROWS and n * self.n_features >= MANY_ENTRIES
-        if not are_many or self.learns_sparse(chunk.X):
+        if not are_many or self.gives_csr(chunk.X):
             return None
         restore = self.way_back(chunk.X)
         block = self.block(engine, chunk, rows, checks=False)
@@ -205,13 +214,64 @@ class LinearModel(OnlineModel):
         if checks and self.learns_sparse(chunk.X):
             # The whole chunk is looked at once, others may have done that before.
             checks = not chunk.largest <= self.features.largest / weights.heaviest
-        of_block = self.rows(chunk.X, rows)
-        of_block, outgrown = self.features.enter(engine, of_block, weights, checks)
-        self.forget(outgrown)
+        of_block, moments = self._rows_of_block(engine, chunk.X, rows, weights, checks)
         scale = None
         if self.target is not None:
             scale = self.target.learn(engine, y, weights)
-        return Block(of_block, self.features.state(), y, weights, scale, largest)
+        return Block(of_block, moments, y, weights, scale, largest)
+
+    def _rows_of_block(self, engine, X, rows, weights, checks):
+        """Rows for the engine, and moments that it is to transform them with."""
+        rows = self.rows(X, rows)
+        rows, outgrown = self.features.enter(engine, rows, weights, checks)
+        self.forget(outgrown)
+        return rows, self.features.state()
+
+    def learn_transforms(self, engine, X, rows, weights, once):
+        """Rows as the learner sees them, of which the transforms of features learn.
+
+        Parameters
+        ----------
+        engine : Engine
+        X : ndarray or CSR array of shape (n, n_features)
+        rows : slice or ndarray of int
+        weights : RowWeights
+        once : callable
+            Is given a transform and a function, which it calls the first time that it
+            is given that transform; returns what that gave.
+
+        Returns
+        -------
+        rows : DenseRows or CSRRows
+        """
+
+        def transformed():
+            entered = self.features.enter(engine, self.rows(X, rows), weights)
+            return self.features.learn(engine, entered[0], weights), entered[1]
+
+        seen, outgrown = once(id(self.features), transformed)
+        self.forget(outgrown)
+        return seen
+
+    @property
+    def sees(self):
+        """Equal for models that see the same rows."""
+        return (id(self.features),)
+
+    def share_transforms(self, X, shared):
+        """Take over transforms of models that see rows such as these alike.
+
+        Parameters
+        ----------
+        X : ndarray or CSR array of shape (n, n_features)
+        shared : dict
+            Transforms by what they do, to which those that are new are added.
+        """
+        key = "features", self.features.kind, self.learns_sparse(X)
+        self.features = shared.setdefault(key, self.features)
+        if self.target is not None:
+            key = "target", self.target.kind
+            self.target = shared.setdefault(key, self.target)
 
     def forget(self, features):
         """Take features as not seen, unless the learner does not see their unit."""
@@ -229,9 +289,8 @@ class LinearModel(OnlineModel):
         """Equal for models that may learn side by side, None for one that may not."""
         if self.average or self.traits.by_vector:
             return None
-        algorithm = type(self.learner), type(self.loss), self.loss
-        transforms = id(self.features), id(self.target)
-        return *algorithm, self.fit_intercept, self.t, *transforms
+        algorithm = type(self.learner), identity(self.loss), self.fit_intercept
+        return *algorithm, self.t, self.sees, id(self.target)
 
     @staticmethod
     def learn_team(engine, models, block):
@@ -248,6 +307,15 @@ class LinearModel(OnlineModel):
         """Whether zeros can be passed over."""
         touches_all = self.features.center or self.traits.touches_all
         return sparse.issparse(X) and not touches_all
+
+    def gives_csr(self, X):
+        """Whether the learner is given sparse rows."""
+        return self.learns_sparse(X)
+
+    @property
+    def largest_row(self):
+        """Number of entries of a dense row as the learner is given it."""
+        return self.n_features
 
     def rows(self, X, rows):
         """Rows as the engines take them; a copy only where they cannot be used."""
@@ -298,8 +366,7 @@ class LinearModel(OnlineModel):
 
     def way_back(self, X):
         if not self.learns_sparse(X) or X.nnz >= self.n_features:
-            targets = [] if self.target is None else [self.target]
-            return snapshot(self, self.weight_scale, *self.features.parts, *targets)
+            return snapshot(self, self.weight_scale, *self.parts)
         # Of a few sparse rows, only the columns that they touch are kept.
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
@@ -371,6 +438,34 @@ class LinearModel(OnlineModel):
         with np.errstate(all="ignore"):
             return self.features.transform(X, self.weight_scale.smallest)
 
+    def term(self, features, values):
+        """What predictions have of a feature, or of two beside what they have of each.
+
+        Parameters
+        ----------
+        features : tuple of one or two int
+        values : ndarray of shape (n, n_values)
+            Of these features; all other features are at rest.
+
+        Returns
+        -------
+        p : ndarray of shape (n, n_outputs)
+        """
+        X = np.zeros((len(values), self.n_features))
+        X[:, list(features)] = values
+        at_rest = np.ones(self.n_columns, dtype=bool)
+        at_rest[self.columns_of(features)] = False
+        Z = sparse.csr_array(self.transform(X))
+        Z.data[at_rest[Z.indices]] = 0.0
+        if not self.gives_csr(X):
+            Z = Z.toarray()
+        nothing = self.decision_of_transformed(0.0 * Z[:1])
+        return self.decision_of_transformed(Z) - nothing
+
+    def columns_of(self, features):
+        """Columns of transformed rows that are of these features only."""
+        return list(features) if len(features) == 1 else []
+
     def decision_of_transformed(self, Z):
         """Predictions of rows that are transformed."""
         # A row beyond the values seen so far has weights of its own; elsewhere this is
@@ -402,12 +497,12 @@ class LinearModel(OnlineModel):
         if is_sparse:
             entries = sparse.coo_array(Z)
             row, column, z = entries.row, entries.col, entries.data
-        if is_sparse and z.size < self.n_features:
+        if is_sparse and z.size < self.n_columns:
             # Cheaper than the weights of all features, most of which are not needed.
             p = np.tile(self._intercepts(), (Z.shape[0], 1))
         else:
             w, b = self._vectors()
-            features = (slice(None), slice(self.n_features))
+            features = (slice(None), slice(self.n_columns))
             reach = self.learner.reach(s, features, t).min(axis=0) / scale
             if is_sparse:
                 beyond = np.abs(z) > reach[column]
@@ -429,7 +524,7 @@ class LinearModel(OnlineModel):
     def _weights(self):
         """Weights of the features of rows within reach, and the intercepts."""
         if self.averages:
-            w, b = np.split(self._averaged_weights(), [self.n_features], axis=1)
+            w, b = np.split(self._averaged_weights(), [self.n_columns], axis=1)
             return w, b.sum(axis=1)
         w, b = self._vectors()
         factor = self._factor_at_rest()
@@ -439,15 +534,15 @@ class LinearModel(OnlineModel):
         """The same before they are multiplied by the factor."""
         if self.traits.by_vector:
             w = self.learner.weights(self.state(), self.t + 1)
-            w, b = np.split(w, [self.n_features], axis=1)
+            w, b = np.split(w, [self.n_columns], axis=1)
             return w, b.sum(axis=1)
-        i = (slice(None), slice(self.n_features))
+        i = (slice(None), slice(self.n_columns))
         return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
 
     def _intercepts(self):
         if not self.fit_intercept:
             return np.zeros(self.n_outputs)
-        i = (slice(None), self.n_features)
+        i = (slice(None), self.n_columns)
         return self.learner.weight(self.state(), i, self.scale_of_predicted, self.t + 1)
 
     def _averaged_weights(self):

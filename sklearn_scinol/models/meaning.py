@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ..losses import identity
+
 __all__ = ["Meaning"]
 
 # What an expert from elsewhere holds to be impossible may happen all the same.
@@ -44,8 +46,8 @@ class Meaning:
         return None if self.kind == "mean" else 1.0
 
     def has(self, loss):
-        """Whether this is its own loss, and not one whose parameters are the same."""
-        return type(loss) is type(self.loss) and loss == self.loss
+        """Whether this is its own loss."""
+        return identity(loss) == identity(self.loss)
 
     def methods(self, is_ours):
         """Methods of estimators to ask, in this order."""

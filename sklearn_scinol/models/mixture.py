@@ -44,7 +44,8 @@ class MixtureModel(Model):
     """Experts with their weights.
 
     With a loss that has a link the mean of the experts' probabilities is taken, with
-    any other that of their predictions. Rows are transformed once for all linear models
+    any other that of their predictions. Weights learn new rows only: of others, losses
+    say how well the experts remember. Rows are transformed once for all linear models
     that see them in the same way.
 
     Parameters
@@ -95,7 +96,7 @@ class MixtureModel(Model):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False):
+    def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(get_config()["engine"])
         X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -120,7 +121,11 @@ class MixtureModel(Model):
                 answers = np.stack(answers)
                 if self.target_range is not None:
                     answers, losses = self._clip(engine, block, answers, losses)
-                weights = self._learn_weights(losses, shared.weights.given)
+                if are_new:
+                    weights = self._learn_weights(losses, shared.weights.given)
+                else:
+                    weights = self.weights[:, np.newaxis]
+                self.t += np.count_nonzero(shared.weights.given)
                 predictions = engine.mix(self.meaning.kind, answers, weights)
                 self._suffer(engine, block, predictions)
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
@@ -158,16 +163,13 @@ class MixtureModel(Model):
 
     def _share_transforms(self, X):
         """Let models share weights, and transforms where they see rows alike."""
-        features, targets = {}, {}
+        shared = {}
         for expert in self.experts:
             model = expert.shared_model
             if model is None:
                 continue
             model.weight_scale = self.weight_scale
-            key = model.features.kind, model.learns_sparse(X)
-            model.features = features.setdefault(key, model.features)
-            if model.target is not None:
-                model.target = targets.setdefault(model.target.kind, model.target)
+            model.share_transforms(X, shared)
 
     def _clip(self, engine, block, answers, losses):
         """Clip what experts say to the range of the targets before each row."""
@@ -193,11 +195,11 @@ class MixtureModel(Model):
             weights.append(hedge.learn_rounds(rounds, c))
         weights = np.stack(weights)
         learned = np.flatnonzero(c > 0.0)
-        while self._next_point < self.t + len(learned):
+        before = self.n_rounds - len(learned)
+        while self._next_point < self.n_rounds:
             point = self._next_point
             self.points.append(point)
-            self.curve.append(weights[:, learned[point - self.t]].copy())
-        self.t += len(learned)
+            self.curve.append(weights[:, learned[point - before]].copy())
         return weights
 
     def invariants(self):
@@ -205,11 +207,12 @@ class MixtureModel(Model):
         shape = len(self.hedges), len(self.experts)
         for hedge in self.hedges:
             yield "a weight for each expert", hedge.n_experts == shape[1]
-            yield "weights have learned each row", hedge.n_rounds_ == self.t
+            yield "weights have learned the same rows", hedge.n_rounds_ == self.n_rounds
             yield from within("weights", hedge.invariants())
+        yield "weights learn a row once at most", self.n_rounds <= self.t
         yield "a curve for each point", len(self.curve) == len(self.points)
         yield "points grow", np.diff(self.points) > 0
-        yield "points have been", np.less(self.points, max(self.t, 1))
+        yield "points have been", np.less(self.points, max(self.n_rounds, 1))
         for weights in self.curve:
             yield from floats("curve", weights, shape)
         if self.target_range is not None:
@@ -223,6 +226,11 @@ class MixtureModel(Model):
     def weights(self):
         """Weights of the next row, of shape (n_hedges, n_experts)."""
         return np.stack([hedge.weights_ for hedge in self.hedges])
+
+    @property
+    def n_rounds(self):
+        """Number of rows that the weights have learned."""
+        return self.hedges[0].n_rounds_
 
     @property
     def _next_point(self):
@@ -253,10 +261,10 @@ class MixtureModel(Model):
                     if model is None:
                         calls.append((answer, [place], (X[rows],)))
                         continue
-                    key = id(model.features)
-                    if key not in transformed:
-                        transformed[key] = model.transform(X[rows])
-                    calls.append((answer_transformed, [place], (transformed[key],)))
+                    if model.sees not in transformed:
+                        transformed[model.sees] = model.transform(X[rows])
+                    Z = transformed[model.sees]
+                    calls.append((answer_transformed, [place], (Z,)))
                 answers = np.stack(self._run(run, calls))
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
@@ -321,36 +329,29 @@ class _SharedBlock:
         self.engine, self.X, self.rows = engine, chunk.X, rows
         self.y = chunk.y[rows]
         self.weights = chunk.weights(scale, rows)
-        self._made, self._outgrown = {}, {}
+        self._made = {}
 
     def of(self, model):
         """The block for a model; the transforms learn it the first time."""
         y = self.targets(model)
-        transformed = self._once(id(model.features), self._transformed, model)
-        model.forget(self._outgrown[id(model.features)])
+        transformed = model.learn_transforms(
+            self.engine, self.X, self.rows, self.weights, self._once
+        )
         scale = None
         if model.target is not None:
-            scale = self._once(id(model.target), self._target_scale, model)
+            scale = self._once(
+                id(model.target),
+                lambda: model.target.learn(self.engine, y, self.weights),
+            )
         return Block(transformed, None, y, self.weights, scale)
-
-    def _once(self, key, make, model):
-        if key not in self._made:
-            self._made[key] = make(model)
-        return self._made[key]
 
     def targets(self, model):
         """Targets as the loss of a model takes them; of mixtures, too."""
-        return self._once(model.loss.joint, self._as_targets, model)
+        return self._once(
+            model.loss.joint, lambda: as_targets(self.y, model.loss, model.n_outputs)
+        )
 
-    def _as_targets(self, model):
-        return as_targets(self.y, model.loss, model.n_outputs)
-
-    def _transformed(self, model):
-        rows = model.rows(self.X, self.rows)
-        features = model.features
-        rows, outgrown = features.enter(self.engine, rows, self.weights)
-        self._outgrown[id(features)] = outgrown
-        return features.learn(self.engine, rows, self.weights)
-
-    def _target_scale(self, model):
-        return model.target.learn(self.engine, self.targets(model), self.weights)
+    def _once(self, key, make):
+        if key not in self._made:
+            self._made[key] = make()
+        return self._made[key]

@@ -65,7 +65,7 @@ class NewtonModel(LinearModel):
         self.mean = np.require(self.mean, requirements=["W", "E"])
         self.deviation = np.require(self.deviation, requirements=["W", "E"])
 
-    def learn(self, chunk, order=None, again=False):
+    def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(get_config()["engine"])
         self.arrange(chunk.X)
         for rows in self.blocks(chunk.X, order):

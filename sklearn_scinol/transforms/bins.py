@@ -4,8 +4,15 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
+from ..engines.protocol import CSRRows
 
-__all__ = ["FeatureBins"]
+__all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins", "beside"]
+
+# With edges from 30, 50, 70 and 100 rows, the losses of the default mixtures were .793,
+# .797, .796 and .793 of those of AdaHedge over six linear learners (geometric means of
+# 30 data sets): what matters on single data sets cancels.
+N_SAMPLES = 100
+N_QUANTILES = 8
 
 
 class FeatureBins:
@@ -71,21 +78,97 @@ class FeatureBins:
         n = self.n_quantiles
         return ordered[np.arange(1, n + 1) * ordered.size // (n + 1)]
 
-    def columns(self, X):
+    @property
+    def n_cells(self):
+        """Columns for a pair of features."""
+        return (self.n_quantiles + 1) ** 2
+
+    @property
+    def kind(self):
+        """Equal for bins that cut alike, given the same rows."""
+        return self.n_samples, self.n_quantiles
+
+    @property
+    def has_edges(self):
+        """Which features are cut: shape (n_features,)."""
+        return ~np.isnan(self.edges[:, 0])
+
+    def enter(self, engine, X, is_learned):
+        """Bins of rows whose edges are known before them, learned in order.
+
+        Parameters
+        ----------
+        engine : Engine
+        X : ndarray of shape (n, n_features)
+            Finite values.
+        is_learned : ndarray of bool of shape (n,)
+            Rows that count.
+
+        Returns
+        -------
+        bins : ndarray of int of shape (n_last, n_features)
+            Of the last rows; those before have none.
+        """
+        if not self.is_fixed:
+            places = np.flatnonzero(is_learned)[: self.n_samples - len(self.first)]
+            self.learn(X[places])
+            X = X[places[-1] + 1 :] if self.is_fixed else X[:0]
+        return engine.count_below(self.edges, X)
+
+    def of_rows(self, engine, X):
+        """Bins of rows that are not learned; see :meth:`enter`."""
+        return engine.count_below(self.edges, X if self.is_fixed else X[:0])
+
+    def n_codes(self, pairs):
+        """Number of columns of one-hot codes, perhaps with those of pairs."""
+        d = len(self.edges)
+        n_pairs = d * (d - 1) // 2 if pairs else 0
+        return d * self.n_columns + n_pairs * self.n_cells
+
+    def codes(self, bins, pairs):
+        """Columns of the ones, ascending in each row.
+
+        Of a feature with more bins than quantiles of one kind make, some bins together
+        are a side of a cell: where cells are fewer, each is seen more often.
+
+        Parameters
+        ----------
+        bins : ndarray of int of shape (n, n_features)
+        pairs : bool
+            Whether those of pairs come after those of features.
+
+        Returns
+        -------
+        columns : ndarray of int of shape (n, n_ones)
+        """
+        features = np.flatnonzero(self.has_edges)
+        columns = bins[:, features] + features * self.n_columns
+        if not pairs:
+            return columns
+        i, j = (features[of] for of in np.triu_indices(len(features), 1))
+        n_sides = self.n_quantiles + 1
+        n_bins = 1 + np.count_nonzero(~np.isnan(self.edges), axis=1)
+        sides = bins * np.minimum(n_bins, n_sides) // n_bins
+        cells = n_sides * sides[:, i] + sides[:, j]
+        return np.hstack([columns, cells + self.first_cell(i, j)])
+
+    def first_cell(self, i, j):
+        """Columns of the first cell of pairs of features ``i < j``."""
+        d = len(self.edges)
+        number = i * (2 * d - i - 1) // 2 + (j - i - 1)
+        return self.n_codes(pairs=False) + number * self.n_cells
+
+    def columns(self, engine, X):
         """One-hot codes of rows: a CSR array of shape (n, n_features n_columns).
 
         A value has none while the edges are not fixed, or if its feature has no edges.
+        NaN, which learners never see, is the last bin of each feature.
         """
         n, d = X.shape
         is_gap = np.isnan(X)
-        has_bin = is_gap | ~np.isnan(self.edges[:, 0])
-        bins = np.full((n, d), self.n_columns - 1)
-        for j in range(d):
-            # NaN is above all numbers, as edge and as value.
-            number = np.searchsorted(self.edges[j], X[:, j], side="left")
-            bins[:, j] = np.where(is_gap[:, j], bins[:, j], number)
-        if not self.is_fixed:
-            has_bin[:] = False
+        has_bin = (is_gap | self.has_edges) & self.is_fixed
+        bins = engine.count_below(self.edges, np.where(is_gap, 0.0, X))
+        bins[is_gap] = self.n_columns - 1
         rows, features = np.nonzero(has_bin)
         columns = features * self.n_columns + bins[rows, features]
         indptr = np.append(0, np.cumsum(has_bin.sum(axis=1)))
@@ -106,3 +189,32 @@ class FeatureBins:
             steps = np.diff(self.edges, axis=1)
         yield "edges ascend", (steps > 0.0) | np.isnan(steps)
         yield "NaN comes last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
+
+
+def beside(values, columns):
+    """Rows with their values, and beside these ones in columns of their own.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+    columns : ndarray of int of shape (n_last, n_ones)
+        Of the last rows; those before have values only.
+
+    Returns
+    -------
+    rows : CSRRows
+    """
+    n, d = values.shape
+    n_last, n_ones = columns.shape
+    n_first, width = n - n_last, d + n_ones
+    data, indices = np.ones((n_last, width)), np.empty((n_last, width), np.uint32)
+    data[:, :d], indices[:, :d] = values[n_first:], np.arange(d)
+    np.add(columns, d, out=indices[:, d:], casting="unsafe")
+    indptr = np.append(
+        np.arange(n_first) * d, n_first * d + np.arange(n_last + 1) * width
+    )
+    data, indices = data.ravel(), indices.ravel()
+    if n_first:
+        data = np.append(values[:n_first], data)
+        indices = np.append(np.tile(np.arange(d, dtype=np.uint32), n_first), indices)
+    return CSRRows(data, indices, indptr.astype(np.int32))

@@ -1,0 +1,71 @@
+"""What estimators share that may be additive: functions of features, and their plot."""
+
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import available_if
+
+from ..inspection import TermsDisplay
+from ..models.additive import AdditiveModel
+
+__all__ = ["Additive"]
+
+
+def _has_terms(estimator):
+    if estimator._is_additive:
+        return True
+    raise AttributeError(
+        f"This {type(estimator).__name__!r} has no attribute 'plot_terms', which needs "
+        "`additive`."
+    )
+
+
+class Additive:
+    """For a base before that of linear models."""
+
+    _additive_constraints = {"additive": [StrOptions({"pairs"}), "boolean"]}
+
+    @property
+    def _is_additive(self):
+        if self.__sklearn_is_fitted__():
+            return isinstance(self._model, AdditiveModel)
+        return bool(self.additive)
+
+    @property
+    def _additive_model(self):
+        """A model that knows the bins."""
+        return self._fitted_model()
+
+    def _term(self, features, values):
+        """See :meth:`LinearModel.term`."""
+        return self._fitted_model().term(features, values)
+
+    @available_if(_has_terms)
+    def plot_terms(self, features=None, *, output=0, axes=None):
+        """Plot the functions of features that an additive model has learned.
+
+        Parameters
+        ----------
+        features : list of {int, str, pair of int, pair of str}, default=None
+            Which features, or pairs of features, by number or name. None stands for
+            those whose functions vary most, up to nine.
+        output : int, default=0
+            Which output's functions: that of a class, or of a target.
+        axes : array-like of matplotlib Axes, default=None
+            Where to plot, one for each; None makes a new figure.
+
+        Returns
+        -------
+        display : sklearn_scinol.inspection.TermsDisplay
+
+        Raises
+        ------
+        AttributeError
+            If the model is not additive.
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If nothing was learned yet.
+        ValueError
+            If there is no such feature or output, or the edges of bins are not known
+            yet.
+        """
+        return TermsDisplay.from_estimator(self, features, output=output, axes=axes)

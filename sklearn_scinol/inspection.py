@@ -1,0 +1,236 @@
+"""What models have learned, drawn."""
+
+from itertools import combinations
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils import check_scalar
+from sklearn.utils._optional_dependencies import check_matplotlib_support
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+__all__ = ["TermsDisplay"]
+
+# How many functions are drawn if it is not said which.
+MOST_TERMS = 9
+
+# Points on the axis of a feature, beside those on both sides of each edge.
+N_POINTS = 50
+
+
+class TermsDisplay:
+    """Plot of what an additive model has learned of features, and of pairs of them.
+
+    Make it with :meth:`from_estimator`, or the method `plot_terms` of an estimator. The
+    functions of single features are lines, those of pairs are maps. A function of a
+    pair is what comes to the functions of both features.
+
+    A function is 0 where its feature is at its mean and in no bin. So its level says
+    nothing, only differences do: they are differences of the decision, which for
+    log loss are differences of log odds or logits.
+
+    Parameters
+    ----------
+    features : list of tuple
+        Numbers of the features of each function, one or two.
+
+    values : list of tuple of ndarray
+        The points of each axis where the functions were taken.
+
+    terms : list of ndarray
+        Values of the functions there: of shape (n_points,), or for two features (n, m).
+
+    feature_names : ndarray of str
+        Names of all features.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        Where they are plotted.
+
+    figure_ : matplotlib Figure
+        The figure of these.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.inspection import TermsDisplay
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ScInOLClassifier(additive=True).partial_fit(X, y, classes=[0, 1])
+    >>> display = TermsDisplay.from_estimator(model, [0, 7])
+    >>> plt.show()
+    """
+
+    def __init__(self, *, features, values, terms, feature_names):
+        self.features = features
+        self.values = values
+        self.terms = terms
+        self.feature_names = feature_names
+
+    @classmethod
+    def from_estimator(cls, estimator, features=None, *, output=0, axes=None):
+        """Plot the functions of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : object
+            An estimator of this package that is additive, or a mixture with experts
+            that are. Of a mixture it is the mean of the experts' functions, by their
+            weights.
+
+        features : list of {int, str, pair of int, pair of str}, default=None
+            Which features, or pairs of features, by number or name. None stands for
+            those whose functions vary most, up to nine.
+
+        output : int, default=0
+            Which output's functions: that of a class, or of a target.
+
+        axes : array-like of matplotlib Axes, default=None
+            Where to plot, one for each; None makes a new figure.
+
+        Returns
+        -------
+        display : TermsDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator has not learned anything.
+        ValueError
+            If the estimator is not additive, if there is no such feature or output, or
+            if the edges of bins are not known yet.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        if not getattr(estimator, "_is_additive", False):
+            raise ValueError(
+                f"The estimator {type(estimator).__name__} should be an additive one."
+            )
+        model = estimator._additive_model
+        n_outputs = estimator._model.n_outputs
+        check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
+        bins = model.bins
+        if not bins.is_fixed:
+            raise ValueError(
+                "There are no functions yet: they are learned from row "
+                f"{bins.n_samples + 1} on."
+            )
+        names = _check_feature_names_in(estimator)
+        cut = np.flatnonzero(bins.has_edges)
+        if given := features is not None:
+            chosen = [_numbers(each, names) for each in features]
+            if not model.pairs and any(len(numbers) > 1 for numbers in chosen):
+                raise ValueError("The model has no functions of pairs.")
+            for j in {j for numbers in chosen for j in numbers} - {*cut}:
+                raise ValueError(
+                    f"Feature {names[j]!r} has no function: it had fewer than three "
+                    "values in the first rows."
+                )
+        else:
+            chosen = [(int(j),) for j in cut]
+            if model.pairs:
+                chosen += [(int(i), int(j)) for i, j in combinations(cut, 2)]
+        values = [tuple(_points(bins.edges[j]) for j in numbers) for numbers in chosen]
+        terms = [
+            _on_grid(estimator, *each)[..., output]
+            for each in zip(chosen, values, strict=True)
+        ]
+        if not given:
+            variation = [-np.ptp(term) for term in terms]
+            most = np.argsort(variation, kind="stable")[:MOST_TERMS]
+            chosen, values, terms = (
+                [of_all[i] for i in most] for of_all in (chosen, values, terms)
+            )
+        display = cls(features=chosen, values=values, terms=terms, feature_names=names)
+        return display.plot(axes)
+
+    def plot(self, axes=None):
+        """Plot the functions.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            Where to plot, one for each; None makes a new figure.
+
+        Returns
+        -------
+        display : TermsDisplay
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are not as many axes as functions.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        n = len(self.terms)
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            n_columns = min(n, 3)
+            n_rows = -(-n // max(n_columns, 1))
+            size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
+            figure = plt.figure(figsize=size, layout="constrained")
+            axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
+        axes = [*np.ravel(axes)]
+        if len(axes) != n:
+            raise ValueError(f"Expected {n} axes, got {len(axes)}.")
+        self.axes_ = axes
+        self.figure_ = axes[0].figure if axes else None
+        for ax, features, values, term in zip(
+            axes, self.features, self.values, self.terms, strict=True
+        ):
+            names = [str(self.feature_names[j]) for j in features]
+            if len(features) == 1:
+                ax.plot(values[0], term)
+                ax.set(xlabel=names[0], ylabel="term")
+            else:
+                largest = np.abs(term).max() or 1.0
+                mesh = ax.pcolormesh(
+                    *values,
+                    term.T,
+                    shading="nearest",
+                    cmap="RdBu_r",
+                    vmin=-largest,
+                    vmax=largest,
+                )
+                ax.figure.colorbar(mesh, ax=ax)
+                ax.set(xlabel=names[0], ylabel=names[1])
+        return self
+
+
+def _numbers(feature, names):
+    """Numbers of a feature or of a pair, that are given by number or by name."""
+    given = feature if isinstance(feature, tuple | list) else (feature,)
+    if len(given) not in (1, 2) or len({*given}) < len(given):
+        raise ValueError(f"{feature!r} is neither a feature nor a pair of features.")
+    return tuple(sorted(_number(one, names) for one in given))
+
+
+def _number(feature, names):
+    if isinstance(feature, str):
+        if feature not in names:
+            raise ValueError(f"Feature {feature!r} not in feature_names")
+        return int(np.flatnonzero(names == feature)[0])
+    check_scalar(feature, "feature", Integral, min_val=0, max_val=len(names) - 1)
+    return int(feature)
+
+
+def _points(edges):
+    """Points on the axis of a feature: evenly spaced, and both sides of each edge."""
+    edges = edges[~np.isnan(edges)]
+    margin = 0.1 * (edges[-1] - edges[0]) or max(abs(edges[0]), 1.0)
+    points = np.linspace(edges[0] - margin, edges[-1] + margin, N_POINTS)
+    # An edge belongs to the bin below it.
+    return np.unique(np.concatenate([points, edges, np.nextafter(edges, np.inf)]))
+
+
+def _on_grid(estimator, features, values):
+    """Values of a term, of shape (n, n_outputs) or (n, m, n_outputs)."""
+    grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
+    p = estimator._term(features, grid.reshape(-1, len(features)))
+    return p.reshape(*grid.shape[:-1], -1)

@@ -1,0 +1,118 @@
+"""A linear model of the bins that values fall into, beside the values themselves."""
+
+import numpy as np
+from scipy import sparse
+
+from .._invariants import within
+from ..config import get_config
+from ..engines import get_engine
+from ..engines.protocol import DenseRows
+from ..transforms import bins
+from .linear import LinearModel
+
+__all__ = ["AdditiveModel", "n_columns", "new_bins"]
+
+
+def new_bins(n_features):
+    """Bins of features before the first row."""
+    return bins.FeatureBins(n_features, bins.N_SAMPLES, bins.N_QUANTILES)
+
+
+def n_columns(of_features, pairs):
+    """Columns of the rows that a learner sees: values and codes of such bins."""
+    return len(of_features.edges) + of_features.n_codes(pairs)
+
+
+class AdditiveModel(LinearModel):
+    """See :class:`LinearModel`; of each feature it learns a line and a step function.
+
+    The learner sees the values as the transform of the features gives them, and beside
+    them a one-hot code of the bin of each raw value; with `pairs` also one of the cell
+    of each two features. Rows before the edges of the bins are fixed have no codes.
+
+    Parameters
+    ----------
+    pairs : bool
+        Whether the model is also one of pairs of features.
+
+    Attributes
+    ----------
+    bins : FeatureBins
+    """
+
+    def __init__(self, learner, loss, n_features, n_outputs, *, pairs, **keywords):
+        self.bins, self.pairs = new_bins(n_features), pairs
+        super().__init__(learner, loss, n_features, n_outputs, **keywords)
+
+    @property
+    def n_columns(self):
+        return n_columns(self.bins, self.pairs)
+
+    @property
+    def parts(self):
+        return [*super().parts, self.bins]
+
+    def invariants(self):
+        yield from super().invariants()
+        yield from within("bins", self.bins.invariants())
+
+    # Learning.
+
+    def learns_sparse(self, X):
+        return False
+
+    def gives_csr(self, X):
+        return True
+
+    @property
+    def largest_row(self):
+        d = self.n_features
+        return 2 * d + (d * (d - 1) // 2 if self.pairs else 0)
+
+    def _rows_of_block(self, engine, X, rows, weights, checks):
+        def at_once(_, make):
+            return make()
+
+        return self.learn_transforms(engine, X, rows, weights, at_once), None
+
+    def learn_transforms(self, engine, X, rows, weights, once):
+        values = super().learn_transforms(engine, X, rows, weights, once)
+
+        def enter_bins():
+            is_learned = weights.given > 0.0
+            return self.bins.enter(engine, self.rows(X, rows).X, is_learned)
+
+        of_rows = once(id(self.bins), enter_bins)
+        return once(self.sees, lambda: self._beside(values, of_rows))
+
+    def _beside(self, values, of_rows):
+        return bins.beside(values.X, self.bins.codes(of_rows, self.pairs))
+
+    @property
+    def sees(self):
+        return *super().sees, id(self.bins), self.pairs
+
+    def share_transforms(self, X, shared):
+        super().share_transforms(X, shared)
+        self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
+
+    # Predictions.
+
+    def columns_of(self, features):
+        if len(features) == 1:
+            (j,) = features
+            width = self.bins.n_columns
+            of_bins = self.n_features + j * width
+            return np.append(j, np.arange(of_bins, of_bins + width))
+        if not self.pairs:
+            return np.empty(0, np.intp)
+        first = self.n_features + self.bins.first_cell(*sorted(features))
+        return np.arange(first, first + self.bins.n_cells)
+
+    def transform(self, X):
+        engine = get_engine(get_config()["engine"])
+        X = X.toarray() if sparse.issparse(X) else X
+        values = DenseRows(super().transform(X))
+        rows = self._beside(values, self.bins.of_rows(engine, X))
+        csr = rows.data, rows.indices.view(np.int32), rows.indptr
+        return sparse.csr_array(csr, shape=(len(X), self.n_columns))
