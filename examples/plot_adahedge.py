@@ -32,7 +32,7 @@ import numpy as np
 from csv_stream import open_csv
 from interface import add_output_dir, gives_status, panels, show_progress
 from matplotlib.ticker import PercentFormatter
-from plot_no_tuning import FEW_ROWS
+from plot_no_tuning import FEW_ROWS, engine_for
 from scipy.special import logsumexp
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import MaxAbsScaler
@@ -109,7 +109,9 @@ def experts(regression):
     """Estimators by name."""
     baseline = BaselineRegressor if regression else BaselineClassifier
     named = {
-        f"{name}, rate {Fraction(rate)}": baseline(algorithm, learning_rate=rate)
+        f"{name}, rate {Fraction(rate)}": baseline(
+            algorithm, learning_rate=rate, center=False
+        )
         for name, algorithm in (("OGD", "ogd"), ("AdaOGD", "adaogd"))
         for rate in RATES
     }
@@ -390,7 +392,7 @@ def main(argv=None):
     else:
         stream = stream_from_csv(arguments.data, arguments.target)
     # Compiling takes longer than learning so few rows.
-    with config_context(engine="numpy" if stream.n_rows < FEW_ROWS else "auto"):
+    with config_context(engine=engine_for(stream.n_rows)):
         course = follow(stream)
 
     print(table(course))

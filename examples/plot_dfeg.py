@@ -79,7 +79,7 @@ def alternating_regrets(n_rows=10_000):
     models = {"DFEG": DFEGRegressor(fit_intercept=False)}
     for rate in (0.1, 1.0, 10.0):
         models[f"Kernel GD, rate {rate:g}"] = BaselineRegressor(
-            "kernel_gd", learning_rate=rate, fit_intercept=False
+            "kernel_gd", learning_rate=rate, center=False, fit_intercept=False
         )
     regrets = {}
     for name, model in models.items():

@@ -31,7 +31,7 @@ import numpy as np
 from interface import add_output_dir, gives_status, panels, positive, show_progress
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
-from plot_no_tuning import FEW_ROWS
+from plot_no_tuning import engine_for
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
 
@@ -121,8 +121,7 @@ def compare(data_set, parallel):
 
 
 def run(method, data_set):
-    # Compiling takes longer than learning so few rows.
-    with config_context(engine="numpy" if len(data_set.y) < FEW_ROWS else "auto"):
+    with config_context(engine=engine_for(len(data_set.y))):
         return method(data_set)
 
 
@@ -168,9 +167,9 @@ def summary(comparisons):
 #
 # Each data set has two panels above each other: losses, and weights.
 
-# Of the experts in their order; shades of one colour where only the rate differs.
-COLOURS = ["#00705a", "#d9730d", "#bcc5ee", "#5a66b5", "#e3a6c6", "#a8326f"]
-COLOURS += ["#d8c25a", "#7d6b14"]
+# Of the experts in their order; shades of one colour for each kind.
+COLOURS = ["#00705a", "#bcc5ee", "#5a66b5", "#e3a6c6", "#a8326f", "#d8c25a"]
+COLOURS += ["#7d6b14", "#f2b27a", "#d9730d", "#c4c4c4", "#6b6b6b"]
 
 # A few rows say nothing yet; what goes beyond the later losses there is cut off.
 FIRST_ROW = 10

@@ -83,6 +83,7 @@ class Algorithm:
     style: str = "-"
 
     def estimator(self, beta, regression, **options):
+        options["center"] = False
         if self.key in ("ogd", "adaogd"):
             baseline = BaselineRegressor if regression else BaselineClassifier
             return baseline(self.key, learning_rate=beta, **options)

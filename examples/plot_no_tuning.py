@@ -63,6 +63,11 @@ RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
 FEW_ROWS = 20_000
 
 
+def engine_for(n_rows):
+    """The engine that learns so many rows first."""
+    return "numpy" if n_rows < FEW_ROWS else "auto"
+
+
 # %%
 # Data
 # ----
@@ -194,7 +199,7 @@ def evaluate(estimator, data_set, units=1.0):
         metrics = {"negative loss": "neg_mean_absolute_error"}
     else:
         metrics = {"negative loss": "neg_log_loss", "accuracy": "accuracy"}
-    engine = "numpy" if data_set.n_rows < FEW_ROWS else "auto"
+    engine = engine_for(data_set.n_rows)
     try:
         # SGD may leave the range of floating-point numbers.
         with (

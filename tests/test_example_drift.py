@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scripts import assert_refuses, assert_says_that_nothing_is_there
+from scripts import assert_refuses, assert_says_that_nothing_is_there, runner
 from sklearn.metrics import log_loss
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
@@ -21,16 +21,7 @@ def example(load, monkeypatch):
 
 @pytest.fixture
 def run(example, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(
-            ["--n-jobs", "1", "--output-dir", str(figures), *map(str, options)]
-        )
-        return status, *capsys.readouterr()
-
-    return run
+    return runner(example, tmp_path, capsys)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from scripts import (
     assert_says_that_nothing_is_there,
     read_data_sets,
     row_losses,
+    runner,
     write_data_sets,
 )
 from sklearn.base import clone
@@ -29,16 +30,7 @@ def example(load):
 
 @pytest.fixture
 def run(example, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(
-            ["--n-jobs", "1", "--output-dir", str(figures), *map(str, options)]
-        )
-        return status, *capsys.readouterr()
-
-    return run
+    return runner(example, tmp_path, capsys)
 
 
 @pytest.fixture
@@ -77,7 +69,9 @@ def test_folder(run, data_sets, folder, tmp_path):
         best = min(experts, key=experts.get)
         baseline = BaselineRegressor if regression else BaselineClassifier
         scale = np.abs(data_set.y).mean() if regression else 1.0
-        sgd = [baseline("sgd", learning_rate=rate * scale) for rate in RATES]
+        sgd = [
+            baseline("sgd", learning_rate=rate * scale, center=False) for rate in RATES
+        ]
         raw = min(row_losses(clone(rival), data_set).mean() for rival in sgd)
         with_mean = name != "wide"
         data_set.X = StandardScaler(with_mean=with_mean).fit_transform(data_set.X)

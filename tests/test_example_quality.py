@@ -135,7 +135,7 @@ def test_folder(example, run, folder, tmp_path):
         loss, _ = losses["amounts", method]
         assert loss == pytest.approx(np.abs(predictions - y).mean(), rel=1e-12)
     for rate in (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3):
-        model = BaselineRegressor("nag", normalizer="mean")
+        model = BaselineRegressor("nag", normalizer="mean", center=False)
         model.set_params(learning_rate=rate * np.abs(y).mean())
         predictions = model.partial_fit_predict(X, y)
         loss = np.abs(predictions - y).mean()

@@ -2,9 +2,10 @@
 How many epochs `fit` should take
 =================================
 
-Follows the held-out loss of the untuned estimators over 100 epochs and reports, for
-several values of `tol`, the epoch at which :meth:`fit` would stop and the held-out loss
-there over the lowest of all epochs. The default ``tol=1e-3`` comes from it::
+Follows the loss of new rows over 100 epochs of the untuned estimators and reports, for
+several values of `tol` and of `n_iter_no_change`, the number of epochs after which
+:meth:`fit` would stop, and the loss of the epoch that it would keep over the lowest of
+all. The defaults ``tol=1e-3`` and ``n_iter_no_change=5`` come from it::
 
     python examples/benchmarks/epochs.py
     python examples/benchmarks/epochs.py --data-dir FOLDER
@@ -31,7 +32,7 @@ from sklearn.model_selection import train_test_split
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
 EPOCHS = 100
-TOLERANCES = (1e-2, 1e-3, 1e-4)
+RULES = ((1e-2, 5), (1e-3, 1), (1e-3, 5), (1e-4, 5))  # tol, n_iter_no_change
 MOST_ROWS = 30_000
 MOST_CLASSES = 20
 
@@ -52,7 +53,7 @@ def data_sets(folder):
 
 
 def curves(X, y, average):
-    """Mean training loss and held-out loss after each epoch."""
+    """Mean training loss of each epoch, and the loss of new rows after it."""
     is_regression = y.dtype.kind in "if" and np.unique(y).size > MOST_CLASSES
     rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
     X_train, X_test, y_train, y_test = train_test_split(
@@ -66,7 +67,7 @@ def curves(X, y, average):
         average=average,
         random_state=np.random.RandomState(0),
     )
-    training, held_out = [], []
+    training, new = [], []
     for _ in range(EPOCHS):
         training += estimator.fit(X_train, y_train).loss_curve_
         if is_regression:
@@ -74,15 +75,17 @@ def curves(X, y, average):
         else:
             p = estimator.predict_proba(X_test)
             loss = log_loss(y_test, p, labels=estimator.classes_)
-        held_out.append(loss)
-    return training, held_out
+        new.append(loss)
+    return training, new
 
 
-def stop(training, tol):
+def stop(training, tol, n_iter_no_change):
     """Epoch (from 1) at which `fit` stops."""
-    best = np.inf
+    best, n_no_change = np.inf, 0
     for epoch, loss in enumerate(training, start=1):
-        if loss > best - tol * training[0]:
+        no_change = loss > best - tol * training[0]
+        n_no_change = n_no_change + 1 if no_change else 0
+        if n_no_change == n_iter_no_change:
             return epoch
         best = min(best, loss)
     return EPOCHS
@@ -94,15 +97,16 @@ def main():
     parser.add_argument("--average", action="store_true", help="averaged weights")
     arguments = parser.parse_args()
 
-    heads = "".join(f"{f'tol={tol:g}':>16}" for tol in TOLERANCES)
-    print(f"{'data set':24}{heads}   (epochs, held-out loss over the lowest)")
-    results = {tol: [] for tol in TOLERANCES}
+    heads = "".join(f"{f'{tol:g}, {wait}':>16}" for tol, wait in RULES)
+    print(f"{'data set':24}{heads}   (epochs, loss of new rows over the lowest)")
+    results = {rule: [] for rule in RULES}
     for name, X, y in data_sets(arguments.data_dir):
-        training, held_out = curves(X, y, arguments.average)
-        for tol in TOLERANCES:
-            epoch = stop(training, tol)
-            results[tol].append((epoch, held_out[epoch - 1] / min(held_out)))
-        row = "".join("{:9d} {:6.3f}".format(*results[tol][-1]) for tol in TOLERANCES)
+        training, new = curves(X, y, arguments.average)
+        for rule in RULES:
+            n_epochs = stop(training, *rule)
+            kept = np.argmin(training[:n_epochs])
+            results[rule].append((n_epochs, new[kept] / min(new)))
+        row = "".join("{:9d} {:6.3f}".format(*results[rule][-1]) for rule in RULES)
         print(f"{name:24}{row}", flush=True)
     row = "".join(
         f"{median(e for e, _ in pairs):9g} {median(r for _, r in pairs):6.3f}"

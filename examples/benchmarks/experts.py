@@ -18,7 +18,7 @@ no less close to its own best member, which is what a guarantee there is about.
 Experts look better on the data sets that they were chosen on than on others. To see by
 how much, sets of experts are also chosen by a rule, without the data sets that they are
 measured on. The rule starts with no candidate and adds the one with which the geometric
-mean of the mixture's losses over the data sets is smallest, until there are eight or
+mean of the mixture's losses over the data sets is smallest, until there are eleven or
 none lowers it. It is applied
 
 - to one half of the data sets, to be measured on the other half, and the other way
@@ -31,7 +31,7 @@ Files whose names differ only by _train, _test or _valid count as one data set h
 SGD* is stochastic gradient descent with the best learning rate in hindsight, on
 features standardised in hindsight, and data sets are read as in ``quality.py``. In
 regression, all experts have their target standardised online. Candidates of second
-order are run on up to 200 features.
+order and additive ones are run on up to 200 features, those of pairs on up to 16.
 """
 
 import argparse
@@ -55,6 +55,7 @@ from quality import (
     show_progress,
     standardised,
 )
+from scipy import sparse
 from scipy.special import logsumexp
 from scipy.stats import gmean
 from sklearn.base import clone
@@ -80,11 +81,16 @@ PREPARATIONS = {
     "raw": {"center": False},
     "centred": {"center": "auto"},
     "standardised": {"center": "auto", "scale": True},
+    "bins": {"center": "auto", "scale": True, "additive": True},
+    "pairs": {"center": "auto", "scale": True, "additive": "pairs"},
 }
 
 
-# Candidates of second order are only run on so many features.
+# Candidates of second order, additive ones and those of pairs of features are only run
+# on so many features; the latter two on dense rows.
 MOST_SECOND_ORDER = 200
+MOST_BINNED = 200
+MOST_PAIRED = 16
 
 
 class Candidate(NamedTuple):
@@ -101,8 +107,15 @@ class Candidate(NamedTuple):
 
     def suits(self, data_set):
         """Whether it can be run on a data set in a reasonable time."""
-        is_quadratic = self.algorithm.startswith("newton")
-        return not is_quadratic or data_set.X.shape[1] <= MOST_SECOND_ORDER
+        X = data_set.X
+        most = np.inf
+        if self.algorithm.startswith("newton"):
+            most = MOST_SECOND_ORDER
+        elif "additive" in PREPARATIONS[self.preparation]:
+            is_paired = self.preparation == "pairs"
+            most = MOST_PAIRED if is_paired else MOST_BINNED
+            most = 0 if sparse.issparse(X) else most
+        return X.shape[1] <= most
 
     def estimator(self, is_regression):
         if self.algorithm.startswith("newton"):
@@ -145,6 +158,8 @@ CANDIDATES = [
         ("adaogd", powers(-4, 2), ["standardised"]),
         ("adagrad", powers(-5, -1), ["standardised"]),
         ("constant", powers(-5, 1), ["standardised"]),
+        ("adagrad", powers(-3, -1), ["bins", "pairs"]),
+        ("adaogd", powers(-2, 0), ["bins", "pairs"]),
         ("newton", [0.1, 0.3, 1.0], ["standardised"]),
         ("newton, forgetting", [0.3, 1.0], ["standardised"]),
     )
@@ -542,7 +557,7 @@ def parse(argv):
     parser.add_argument(
         "--members",
         type=positive,
-        default=8,
+        default=11,
         metavar="N",
         help="experts to choose at most (default: %(default)s)",
     )

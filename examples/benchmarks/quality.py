@@ -85,7 +85,7 @@ from csv_stream import (
 )
 from data_folder import check_finite, read_npz, read_svm, readers_in
 from interface import gives_status, positive, processes, show_progress
-from plot_no_tuning import FEW_ROWS
+from plot_no_tuning import engine_for
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000
@@ -284,7 +284,8 @@ def tuned(options, data_set):
 
 def loss_of_rate(options, data_set, X, rate):
     baseline = BaselineClassifier if data_set.n_classes else BaselineRegressor
-    model = baseline(learning_rate=rate * data_set.target_scale, **options)
+    rate *= data_set.target_scale
+    model = baseline(learning_rate=rate, center=False, **options)
     return one_pass(model, X, data_set.y, data_set.n_classes)
 
 
@@ -328,7 +329,8 @@ def untuned_baseline_methods():
         ("FreeGrad", "freegrad"),
         ("Coin", "coin"),
     ):
-        yield Method(name, partial(untuned, *baselines, {"algorithm": algorithm}))
+        options = {"algorithm": algorithm, "center": False}
+        yield Method(name, partial(untuned, *baselines, options))
 
 
 def tuned_baseline_methods():
@@ -494,10 +496,8 @@ def run_all(data_set, methods, parallel):
 
 def run(method, data_set):
     """An entry of the table, or a sentence that says why there is none."""
-    # Compiling takes longer than learning so few rows.
-    engine = "numpy" if len(data_set.y) < FEW_ROWS else "auto"
     try:
-        with config_context(engine=engine):
+        with config_context(engine=engine_for(len(data_set.y))):
             return Entry(method.name, *method.run(data_set))
     except InputError as error:
         return f"{method.name} is left out on {data_set.name}: {error}"

@@ -70,11 +70,8 @@ def streams(names, folder):
             yield name, data.X, data.y
         elif found := rows_of_river(name):
             rows, targets = zip(*found, strict=True)
-            yield (
-                name,
-                DictVectorizer(sparse=False).fit_transform(rows),
-                np.array(targets),
-            )
+            X = DictVectorizer(sparse=False).fit_transform(rows)
+            yield name, X, np.array(targets)
         else:
             print(f"{name} is not at hand.\n")
 
@@ -143,17 +140,18 @@ COLUMNS = "{:<44}{:>10}{:>10}".format
 def table(name, n_rows, scores, measured):
     """Lines of all models, best first; ours and those that were run have seconds."""
     is_regression = name in REGRESSION
-    what = "mean absolute error" if is_regression else "accuracy"
+    n_published = len(scores)
     scores = scores | {model: score for model, (score, _) in measured.items()}
     best_first = sorted(scores, key=scores.get, reverse=not is_regression)
-    header = COLUMNS(f"{name}: {n_rows:,} rows", what.split()[-1], "seconds")
+    what = "error" if is_regression else "accuracy"
+    header = COLUMNS(f"{name}: {n_rows:,} rows", what, "seconds")
     lines = [header, "-" * len(header)]
     for model in best_first:
         seconds = f"{measured[model][1]:.2f}" if model in measured else ""
         lines.append(COLUMNS(model, f"{scores[model]:.4g}", seconds).rstrip())
-    others = sum(model not in measured for model in best_first)
-    above = [model for model in best_first if model not in measured or model == OURS]
-    lines.append(f"{OURS}: {above.index(OURS)} of the {others} published are better.")
+    above = best_first[: best_first.index(OURS)]
+    better = sum(model not in measured for model in above)
+    lines.append(f"{OURS}: {better} of the {n_published} published are better.")
     return "\n".join([*lines, ""])
 
 

@@ -3,10 +3,11 @@ Online Newton steps: the prior, and the optimum
 ===============================================
 
 Prints two tables. The first is the mean progressive loss of one pass over each data
-set, with five values of `prior_scale`, divided by that of the mixture of learners of
-first order, `HedgeClassifier` or `HedgeRegressor` with ``second_order=False``; last the
-loss of the default over that of the best of the five. It is the log loss in
-classification and the absolute error in regression; features are in raw units::
+set, with five values of `prior_scale`, divided by that of the mixture of linear
+learners of first order, `HedgeClassifier` or `HedgeRegressor` with ``additive=False,
+second_order=False``; last the loss of the default over that of the best of the five. It
+is the log loss in classification and the absolute error in regression; features are in
+raw units::
 
     python examples/benchmarks/second_order.py
     python examples/benchmarks/second_order.py --data-dir FOLDER
@@ -56,7 +57,7 @@ REPEATS = 5
 
 def losses(data_set, parallel):
     """Of the mixture, and of each prior."""
-    first_order = {"second_order": False}
+    first_order = {"additive": False, "second_order": False}
     runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, first_order, data_set)]
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
     runs += [

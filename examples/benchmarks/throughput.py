@@ -99,6 +99,8 @@ ONE_JOB = Competitors(HedgeClassifier(), HedgeClassifier())
 
 STANDARDISED = BaselineClassifier("adaogd", center="auto", scale=True)
 
+FIRST_ORDER = HedgeClassifier(additive=False, second_order=False)
+
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [
     ("ScInOL, centred", ScInOLClassifier(center=True), sgd("log_loss")),
@@ -107,17 +109,21 @@ LEARNERS = [
     ("AdaImplicit", AdaImplicitClassifier(), sgd("log_loss")),
     ("AdaImplicit, ball", AdaImplicitClassifier(radius=1.0), sgd("log_loss")),
     ("AdaImplicit, hinge", AdaImplicitClassifier("hinge"), sgd("hinge")),
-    ("AdaImplicit, absolute error", AdaImplicitRegressor(), sgd_regression()),
+    (
+        "AdaImplicit, absolute error",
+        AdaImplicitRegressor(center=False),
+        sgd_regression(),
+    ),
     ("DFEG", DFEGClassifier(), sgd("log_loss")),
     ("DFEG, hinge", DFEGClassifier("hinge"), sgd("hinge")),
     ("DFEG, absolute error", DFEGRegressor(), sgd_regression()),
-    ("AdaFTRL", AdaFTRLClassifier(), sgd("log_loss")),
-    ("AdaFTRL, hinge", AdaFTRLClassifier("hinge"), sgd("hinge")),
-    ("AdaFTRL, absolute error", AdaFTRLRegressor(), sgd_regression()),
+    ("AdaFTRL", AdaFTRLClassifier(center=False), sgd("log_loss")),
+    ("AdaFTRL, hinge", AdaFTRLClassifier("hinge", center=False), sgd("hinge")),
+    ("AdaFTRL, absolute error", AdaFTRLRegressor(center=False), sgd_regression()),
     ("OnlineNewton", OnlineNewtonClassifier(), sgd("log_loss")),
     ("AdaOGD, scaled", STANDARDISED, sgd("log_loss")),
     ("Hedge", HedgeClassifier(), sgd("log_loss")),
-    ("Hedge, first order", HedgeClassifier(second_order=False), sgd("log_loss")),
+    ("Hedge, linear, first order", FIRST_ORDER, sgd("log_loss")),
     ("Hedge, 2 jobs (SGD: 1 job)", HedgeClassifier(n_jobs=2), ONE_JOB),
 ]
 

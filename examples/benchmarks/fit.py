@@ -1,0 +1,154 @@
+"""
+What `fit` reaches, against solvers of whole data sets
+======================================================
+
+Fits `HedgeClassifier` and `HedgeRegressor` with their defaults, in raw units, and
+prints their loss on new rows, in the mean of 5 folds, divided by that of scikit-learn's
+batch solvers on standardised features. In classification it is the log loss, and the
+solver is `LogisticRegression` with its defaults; in regression it is the absolute
+error, and the solver the best of `LinearRegression`, `HuberRegressor` and
+`QuantileRegressor` with ``alpha=0`` (the median), chosen in hindsight::
+
+    python examples/benchmarks/fit.py
+    python examples/benchmarks/fit.py --data-dir FOLDER
+
+Beside it stand ``additive=False``, as linear as the solvers, ``early_stopping=False``,
+and a single epoch. At most 5,000 rows of each data set are used (``--max-rows``), and
+no class with fewer rows than folds. A data set of the folder is a file as in
+quality.py.
+"""
+
+import argparse
+import sys
+import warnings
+from statistics import geometric_mean, median
+
+import numpy as np
+from joblib import Parallel, delayed
+from quality import (
+    add_data_options,
+    chosen_readers,
+    gives_status,
+    read_data_sets,
+    show_progress,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+)
+from sklearn.metrics import log_loss, mean_absolute_error
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sklearn_scinol import HedgeClassifier, HedgeRegressor
+
+N_FOLDS = 5
+MAX_ROWS = 5_000
+
+OPTIONS = {
+    "Hedge": {},
+    "additive=False": {"additive": False},
+    "no early stopping": {"early_stopping": False},
+    "one epoch": {"max_iter": 1, "tol": None},
+}
+
+
+def without_rare_classes(data_set):
+    """Rows and targets, of classes that are in every fold."""
+    X, y = data_set.X, data_set.y
+    if data_set.n_classes:
+        kept = np.bincount(y)[y] >= N_FOLDS
+        X, y = X[kept], y[kept]
+    return X, y
+
+
+def folds(X, y, classifies):
+    splitter = StratifiedKFold if classifies else KFold
+    return splitter(N_FOLDS, shuffle=True, random_state=0).split(X, y)
+
+
+def solvers(classifies):
+    if classifies:
+        return [LogisticRegression()]
+    return [
+        LinearRegression(),
+        HuberRegressor(max_iter=10_000),
+        QuantileRegressor(alpha=0.0),
+    ]
+
+
+def estimators(classifies):
+    """Those of this package, and the solvers."""
+    hedge = HedgeClassifier if classifies else HedgeRegressor
+    ours = [hedge(random_state=0, **options) for options in OPTIONS.values()]
+    return ours + [make_pipeline(StandardScaler(), s) for s in solvers(classifies)]
+
+
+def new_loss(estimator, X, y, training, new, classifies):
+    """Mean loss of new rows, and how many epochs it took or None."""
+    with warnings.catch_warnings():
+        # Of lbfgs, where its default number of iterations is too small.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(X[training], y[training])
+    if classifies:
+        p = estimator.predict_proba(X[new])
+        loss = log_loss(y[new], p, labels=estimator.classes_)
+    else:
+        loss = mean_absolute_error(y[new], estimator.predict(X[new]))
+    return loss, getattr(estimator, "n_iter_", None)
+
+
+def compare(data_set, parallel):
+    """Losses of ours over that of the best solver, and our epochs with the defaults."""
+    X, y = without_rare_classes(data_set)
+    classifies = data_set.n_classes is not None
+    runs = [
+        delayed(new_loss)(estimator, X, y, *fold, classifies)
+        for estimator in estimators(classifies)
+        for fold in folds(X, y, classifies)
+    ]
+    found = parallel(show_progress(runs, data_set.name))
+    losses = np.array([loss for loss, _ in found]).reshape(-1, N_FOLDS).mean(axis=1)
+    ours, of_solvers = losses[: len(OPTIONS)], losses[len(OPTIONS) :]
+    return ours / of_solvers.min(), median(epochs for _, epochs in found[:N_FOLDS])
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description="Loss of new rows after fit, over that of batch solvers."
+    )
+    add_data_options(parser)
+    parser.set_defaults(max_rows=MAX_ROWS)
+    return parser.parse_args(argv)
+
+
+@gives_status
+def main(argv=None):
+    arguments = parse(argv)
+    chosen = chosen_readers(arguments)
+    heads = "".join(f"{name:>19}" for name in OPTIONS)
+    print(f"{'loss / that of the solver':28}{'epochs':>8}{heads}")
+    results = []
+    with Parallel(n_jobs=arguments.n_jobs) as parallel:
+        for data_set in read_data_sets(chosen, arguments.max_rows, arguments.in_order):
+            ratios, epochs = compare(data_set, parallel)
+            results.append(ratios)
+            row = "".join(f"{ratio:19.3f}" for ratio in ratios)
+            print(f"{data_set.name:28}{epochs:8g}{row}", flush=True)
+    for name, summary in (
+        ("median", median),
+        ("geometric mean", geometric_mean),
+        ("largest", max),
+    ):
+        row = "".join(
+            f"{summary(column):19.3f}" for column in zip(*results, strict=True)
+        )
+        print(f"{name:36}{row}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
