@@ -618,6 +618,7 @@ PARAMETERS = {
     "center": ["auto", True, False],
     "scale": [True, False],
     "clip_ratio": [None, None, 2.0, 1.5, 1e3],
+    "moment_forgetting": [0, 1e-3, 0.1, 0.99],
     "standardize_target": [True, False],
     "fit_intercept": [True, False],
     "average": [True, 2, 10],

@@ -465,6 +465,27 @@ MUTATIONS = [
         "failures",
     ),
     Mutation(
+        "moments that forget forget for rows of weight 0, too",
+        "transforms/moments.py",
+        "return total if learns else weight_sum, c / total, past / total",
+        "return total if learns else past, c / total, past / total",
+        "forgetting",
+    ),
+    Mutation(
+        "a feature that is stuck never counts as constant",
+        "transforms/moments.py",
+        "SMALLEST_DEVIATION = 1e-8",
+        "SMALLEST_DEVIATION = 0.0",
+        "forgetting",
+    ),
+    Mutation(
+        "predictions know nothing of forgetting",
+        "transforms/features.py",
+        "weight, False, self.kept)[1:]",
+        "weight, False)[1:]",
+        "forgetting",
+    ),
+    Mutation(
         "a loss without a slope's bound is let in",
         "losses/__init__.py",
         "if loss().lipschitz < np.inf",

@@ -77,7 +77,7 @@ def mean_loss(estimator, data_set):
 
 
 def test_candidates(example):
-    assert len(example.CANDIDATES) == 63
+    assert len(example.CANDIDATES) == 81
     for candidates in example.SETS.values():
         assert len({candidate.name for candidate in candidates}) == len(candidates)
     assert [len(candidates) for candidates in example.SETS.values()][5:] == [6, 11]

@@ -594,7 +594,7 @@ def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
     # Which there are for other numbers of features: see test_additive.py.
-    names = ["scinol2", "adaogd-0.125", "adaogd-0.5", "constant-0.5", "constant-2"]
+    names = ["scinol2", "adaogd-0.125", "adaogd-0.5", "constant", "constant-forgetting"]
     names += ["newton", "newton-forgetting", "bins-scinol2", "bins-adagrad-0.25"]
     names += ["pairs-scinol2", "pairs-adaogd-0.5"]
     assert [*mixture().fit(X, y).named_estimators_] == names

@@ -76,11 +76,20 @@ from sklearn_scinol.experts import FixedShare
 # Candidates
 # ----------
 
-# What is done to the features, online; sparse ones are not centred.
+# What is done to the features, online; sparse ones are not centred. With "forgetting"
+# they are standardised by moments that forget that part with each row.
 PREPARATIONS = {
     "raw": {"center": False},
     "centred": {"center": "auto"},
     "standardised": {"center": "auto", "scale": True},
+    **{
+        f"forgetting {part}": {
+            "center": "auto",
+            "scale": True,
+            "moment_forgetting": part,
+        }
+        for part in (0.01, 0.03, 0.1)
+    },
     "bins": {"center": "auto", "scale": True, "additive": True},
     "pairs": {"center": "auto", "scale": True, "additive": "pairs"},
 }
@@ -158,6 +167,7 @@ CANDIDATES = [
         ("adaogd", powers(-4, 2), ["standardised"]),
         ("adagrad", powers(-5, -1), ["standardised"]),
         ("constant", powers(-5, 1), ["standardised"]),
+        ("constant", powers(-2, 1), [p for p in PREPARATIONS if "forget" in p]),
         ("adagrad", powers(-3, -1), ["bins", "pairs"]),
         ("adaogd", powers(-2, 0), ["bins", "pairs"]),
         ("newton", [0.1, 0.3, 1.0], ["standardised"]),

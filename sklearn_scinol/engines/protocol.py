@@ -74,6 +74,7 @@ class Moments(NamedTuple):
     values: np.ndarray  # (1 or 3, d)
     weight_sum: np.ndarray  # (1,), of the rows so far
     center: bool  # whether rows are centred; they are scaled where there are 3 moments
+    kept: float = 1.0  # what dense rows multiply the weight of those before by
 
 
 class Task(NamedTuple):

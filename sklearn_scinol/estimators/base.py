@@ -42,6 +42,9 @@ SMALLEST, LARGEST = 1e-20, 1e20
 UNITS = Interval(Real, SMALLEST, LARGEST, closed="both")
 POSITIVE = Interval(Real, 0, LARGEST, closed="right")
 
+# Parts of what is kept that rows may forget.
+FORGETTING = Interval(Real, 0, 1, closed="left")
+
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
 # patience. With this tolerance `fit` stopped after 24 epochs (median; the most was
 # 100), and the loss of new rows was 3 % above the lowest of all epochs (median). A

@@ -11,7 +11,7 @@ from ..learners import BASELINES
 from ..learners.interface import configured, traits
 from ..models.additive import n_columns, new_bins
 from .additive import Additive
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE, UNITS
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 
@@ -26,6 +26,7 @@ class _Baseline(Additive, KernelMethods):
         **KernelMethods._kernel_constraints,
         "algorithm": [StrOptions(set(BASELINES))],
         "learning_rate": [POSITIVE],
+        "moment_forgetting": [FORGETTING],
         "normalizer": [StrOptions({"sum", "mean"})],
         "radius": [UNITS, None],
     }
@@ -166,6 +167,13 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     additive : {False, True, "pairs"}, default=False
         Whether the model is additive: a function of each feature instead of a multiple
@@ -348,6 +356,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         center=False,
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         additive=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
@@ -376,6 +385,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.additive = additive
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -494,6 +504,13 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
@@ -679,6 +696,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         center="auto",
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         additive=False,
         standardize_target="auto",
         epsilon=0.1,
@@ -709,6 +727,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.additive = additive
         self.standardize_target = standardize_target
         self.epsilon = epsilon

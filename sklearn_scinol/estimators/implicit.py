@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ..learners import ALGORITHMS
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
@@ -16,6 +16,7 @@ class _AdaImplicit:
     _own_constraints = {
         "algorithm": [StrOptions({"adaimplicit", "constant", "iomd"})],
         "beta": [UNITS],
+        "moment_forgetting": [FORGETTING],
         "radius": [UNITS, None],
     }
 
@@ -89,6 +90,13 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
@@ -246,6 +254,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         center=False,
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
         tol=DEFAULT_TOL,
@@ -266,6 +275,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -335,6 +345,13 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
@@ -494,6 +511,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         center="auto",
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         standardize_target="auto",
         epsilon=0.1,
         quantile=0.5,
@@ -516,6 +534,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

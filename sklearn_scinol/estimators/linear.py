@@ -159,6 +159,7 @@ class _Linear:
             scale=bool(self.scale),
             in_units=self.scale or traits(type(learner)).scale_invariant,
             clip_ratio=self.clip_ratio,
+            forgetting=float(getattr(self, "moment_forgetting", 0.0)),
         )
         target = None
         if self._standardizes_target(X):

@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..learners import OnlineNewton, VovkAzouryWarmuth
 from ..models.newton import NewtonModel
+from .base import FORGETTING
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
@@ -27,7 +28,7 @@ class _OnlineNewton:
 
     _own_constraints = {
         "prior_scale": [VARIANCES],
-        "forgetting": [Interval(Real, 0, 1, closed="left")],
+        "forgetting": [FORGETTING],
         "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
     }
     _makes_dense = True

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .additive import Additive
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
+from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["ScInOLClassifier", "ScInOLRegressor"]
@@ -22,6 +22,7 @@ class _ScInOL(Additive):
         **Additive._additive_constraints,
         "algorithm": [StrOptions(set(_NAMES))],
         "initial_wealth": [Interval(Real, 0, 1e100, closed="right")],
+        "moment_forgetting": [FORGETTING],
     }
 
     def _make_learner(self, lipschitz):
@@ -75,6 +76,13 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     additive : {False, True, "pairs"}, default=False
         Whether the model is additive: a function of each feature instead of a multiple
@@ -245,6 +253,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         center="auto",
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         additive=False,
         fit_intercept=True,
         max_iter=DEFAULT_MAX_ITER,
@@ -265,6 +274,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.additive = additive
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
@@ -328,6 +338,13 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         that an outlier does. The limit follows a feature that grows, by that factor at
         each row. With None a value a thousand times too large weakens its feature for
         very long.
+
+    moment_forgetting : float, default=0.0
+        What part of its weight in the running means and standard deviations of `center`
+        and `scale` a row loses with each later one, below 1: about ``1 /
+        moment_forgetting`` rows count, so that features may drift. A feature that stays
+        the same then counts as constant once its deviation is below 1e-8 times its
+        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
     standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
@@ -496,6 +513,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         center="auto",
         scale=False,
         clip_ratio=None,
+        moment_forgetting=0.0,
         additive=False,
         standardize_target="auto",
         epsilon=0.1,
@@ -518,6 +536,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.center = center
         self.scale = scale
         self.clip_ratio = clip_ratio
+        self.moment_forgetting = moment_forgetting
         self.additive = additive
         self.standardize_target = standardize_target
         self.epsilon = epsilon

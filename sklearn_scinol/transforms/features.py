@@ -31,6 +31,9 @@ class FeatureTransform:
         Whether values are taken in units of their features before that.
     clip_ratio : float or None
         What multiple of a feature's largest value so far is its limit, before all that.
+    forgetting : float
+        What part of the weight that rows have in the moments each later row takes away,
+        if it is dense.
 
     Attributes
     ----------
@@ -44,16 +47,27 @@ class FeatureTransform:
         rows leave out their zeros until the feature comes up again. In Fortran order
         while rows are sparse.
     weight_sum : float
-        Sum of the weights of the rows so far, if there are moments. Moments of rows
-        that count less as time goes by are those of a smaller sum.
+        Sum of the weights of the rows so far, if there are moments: with forgetting, of
+        what is left of them.
+    kept : float
+        What a row such as the last ones multiplies that sum by, before it is added.
     """
 
     def __init__(
-        self, n_features, *, center=False, scale=False, in_units=False, clip_ratio=None
+        self,
+        n_features,
+        *,
+        center=False,
+        scale=False,
+        in_units=False,
+        clip_ratio=None,
+        forgetting=0.0,
     ):
         self.n_features = n_features
         self.center = center
         self.scale = scale
+        self.forgetting = forgetting
+        self.kept = 1.0 - forgetting
         self.moments = np.zeros((3 if scale else int(center), n_features))
         self._weight_sum = np.zeros(1)
         self.limits = None
@@ -65,7 +79,8 @@ class FeatureTransform:
     def kind(self):
         """What is done: equal for transforms that do the same."""
         ratio = None if self.limits is None else self.limits.ratio
-        return self.center, self.scale, self.units is not None, ratio
+        units = self.units is not None
+        return self.center, self.scale, self.forgetting, units, ratio
 
     @property
     def has_moments(self):
@@ -96,6 +111,8 @@ class FeatureTransform:
         if self.scale and not is_sparse:
             self.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
             self.moments[2] = self.weight_sum
+        # Zeros of sparse rows wait, and do not know for how many rows.
+        self.kept = 1.0 if is_sparse else 1.0 - self.forgetting
         order = "F" if is_sparse else "C"
         self.moments = np.require(self.moments, requirements=[order, "W", "E"])
         self._weight_sum = np.require(self._weight_sum, requirements=["W", "E"])
@@ -105,11 +122,12 @@ class FeatureTransform:
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
         moments = self.moments.T.take(columns, axis=0)
-        weight_sum = self.weight_sum
+        weight_sum, kept = self.weight_sum, self.kept
         parts = [part.way_back(columns) for part in self.parts[1:]]
 
         def restore():
             self.moments.T[columns], self.weight_sum = moments, weight_sum
+            self.kept = kept
             for part in parts:
                 part()
 
@@ -119,7 +137,7 @@ class FeatureTransform:
         """What engines take to learn rows and to transform them, or None."""
         if not self.has_moments:
             return None
-        return Moments(self.moments, self._weight_sum, bool(self.center))
+        return Moments(self.moments, self._weight_sum, bool(self.center), self.kept)
 
     @property
     def largest(self):
@@ -245,7 +263,7 @@ class FeatureTransform:
 
     def _shares(self, weight):
         """Those of a row in its own moments, and of all rows before."""
-        return moments.enter(self.weight_sum, weight, False)[1:]
+        return moments.enter(self.weight_sum, weight, False, self.kept)[1:]
 
     def mean_and_variance(self, features=...):
         """Means and variances of all rows so far, zeros that wait included."""
@@ -258,10 +276,11 @@ class FeatureTransform:
     def _inverse_deviations(self, values, weight, features=...):
         """What values of features are multiplied by; each counts for itself."""
         mean, variance = self.mean_and_variance(features)
-        variance = moments.moved_variance(
-            variance, *self._shares(weight), values - mean
-        )
-        return moments.inverse_deviation(variance)
+        share, past = self._shares(weight)
+        variance = moments.moved_variance(variance, share, past, values - mean)
+        mean = moments.moved_mean(mean, share, values - mean)
+        least = moments.least_variance(mean, self.kept)
+        return moments.inverse_deviation(variance, least)
 
     def invariants(self):
         """What holds between two calls."""

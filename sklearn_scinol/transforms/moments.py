@@ -13,6 +13,10 @@ All terms are non-negative: nothing cancels, and a unit that is a power of two g
 through to the last bit. Many equal rows at once are one row of their total weight, so
 that zeros of sparse rows can wait until their feature comes up again.
 
+With forgetting, each row multiplies the weight of those before by a number below 1,
+`kept`. The deviation of a feature that no longer varies then falls from row to row, to
+where :math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
+
 Squares have half the range of numbers: deviations below 1e-162 count as none, and those
 above 1e150 as that.
 """
@@ -24,6 +28,7 @@ from .._portable import chosen, portable, smaller
 __all__ = [
     "enter",
     "inverse_deviation",
+    "least_variance",
     "moved_mean",
     "moved_variance",
     "shares_of_waiting",
@@ -32,6 +37,9 @@ __all__ = [
 
 #: Its sum with another is finite.
 LARGEST_SQUARE = 1e300
+
+#: Deviations below it times the mean are of rounding, where moments forget.
+SMALLEST_DEVIATION = 1e-8
 
 
 @portable
@@ -47,9 +55,16 @@ def moved_variance(variance, share, past, deviation):
 
 
 @portable
-def inverse_deviation(variance):
-    """One over the standard deviation; 0 for what has not varied yet."""
-    return chosen(variance > 0.0, 1.0 / np.sqrt(variance), 0.0)
+def least_variance(mean, kept):
+    """Up to which a variance counts as none: 0 for moments that forget nothing."""
+    least = SMALLEST_DEVIATION * mean
+    return chosen(kept < 1.0, smaller(least * least, LARGEST_SQUARE), 0.0)
+
+
+@portable
+def inverse_deviation(variance, least=0.0):
+    """One over the standard deviation; 0 for what does not vary, or has not yet."""
+    return chosen(variance > least, 1.0 / np.sqrt(variance), 0.0)
 
 
 @portable
@@ -69,10 +84,12 @@ def shares_of_waiting(weight_sum, recorded):
 
 
 @portable
-def enter(weight_sum, c, learns):
+def enter(weight_sum, c, learns, kept=1.0):
     """Sum of the weights with a row of weight `c`; shares of the row and of the past.
 
-    A row that is not learned has shares as well, and is no part of the sum.
+    The weight of the past is multiplied by `kept` before. A row that is not learned has
+    shares as well, is no part of the sum, and nothing is forgotten for it.
     """
-    total = weight_sum + c
-    return total if learns else weight_sum, c / total, weight_sum / total
+    past = kept * weight_sum
+    total = past + c
+    return total if learns else weight_sum, c / total, past / total

@@ -32,7 +32,7 @@ NO_ROWS = (
     np.empty(0, dtype=np.uint32),
     np.empty(0, dtype=np.int32),
 )
-NO_MOMENTS = np.empty((0, 0)), np.empty(1), False
+NO_MOMENTS = np.empty((0, 0)), np.empty(1), False, 1.0
 NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 
@@ -260,6 +260,7 @@ def _loop(
         y, given = block.targets, block.weights.given
         relative = block.weights.relative
         moments, weight_sum = block.moments, block.weight_sum[0]
+        kept = block.kept
         standard = block.standard
         target_scale = block.target_scale
         offset, deviation, slope = target_scale
@@ -293,7 +294,7 @@ def _loop(
                     x[j] = data[start + j]
                     at[j] = indices[start + j]
             elif keeps_weight_sum:
-                weight_sum, share, past = enter(weight_sum, c, learns)
+                weight_sum, share, past = enter(weight_sum, c, learns, kept)
             m = nnz + fit_intercept
             if fit_intercept:
                 x[nnz] = 1.0
@@ -323,7 +324,7 @@ def _loop(
                         x_j = standardised(x_j, standard[0, j], standard[1, j])
                     elif keeps_weight_sum:
                         x_j = transformed(
-                            moments, j, x_j, share, past, learns, center, scale
+                            moments, j, x_j, share, past, learns, center, scale, kept
                         )
                     x[j] = x_j
                 if by_vector:

@@ -31,6 +31,7 @@ class Input(NamedTuple):
     moments: np.ndarray  # of the features, if these are centred or scaled
     weight_sum: np.ndarray
     center: bool
+    kept: float
     standard: np.ndarray  # see Block
     targets: np.ndarray
     weights: tuple  # RowWeights

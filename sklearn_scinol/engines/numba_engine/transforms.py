@@ -10,6 +10,7 @@ from ...transforms.clipping import clipped
 from ...transforms.moments import (
     enter,
     inverse_deviation,
+    least_variance,
     moved_mean,
     moved_variance,
     shares_of_waiting,
@@ -32,7 +33,7 @@ __all__ = [
 
 
 @inlined
-def transformed(moments, j, x, share, past, learns, center, scale):
+def transformed(moments, j, x, share, past, learns, center, scale, kept):
     """Value of a feature of a dense row, which its moments learn before."""
     mean, z = moments[0, j], x
     deviation = x - mean
@@ -43,7 +44,8 @@ def transformed(moments, j, x, share, past, learns, center, scale):
         variance = moments[1, j]
         moved = moved_variance(variance, share, past, deviation)
         moments[1, j] = moved if learns else variance
-        z *= inverse_deviation(moved)
+        least = least_variance(moved_mean(mean, share, deviation), kept)
+        z *= inverse_deviation(moved, least)
     return z
 
 
@@ -195,12 +197,13 @@ def _dense_loop(center, scale):
     def transform_dense(moments, X, weights, Z):
         digest  # noqa: B018 - see source_digest
         weight_sum, values = moments.weight_sum[0], moments.values
+        kept = moments.kept
         for r in range(X.shape[0]):
-            learns = weights.given[r] > 0.0
-            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
+            c, learns = weights.relative[r], weights.given[r] > 0.0
+            weight_sum, share, past = enter(weight_sum, c, learns, kept)
             for j in range(X.shape[1]):
                 Z[r, j] = transformed(
-                    values, j, X[r, j], share, past, learns, center, scale
+                    values, j, X[r, j], share, past, learns, center, scale, kept
                 )
         moments.weight_sum[0] = weight_sum
         if scale:

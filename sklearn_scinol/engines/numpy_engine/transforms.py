@@ -7,6 +7,7 @@ from ...transforms.clipping import clipped
 from ...transforms.moments import (
     enter,
     inverse_deviation,
+    least_variance,
     moved_mean,
     moved_variance,
     shares_of_waiting,
@@ -62,14 +63,15 @@ def transform_rows(moments, rows, weights):
 def _transform_dense(moments, rows, weights):
     Z = np.empty_like(rows.X)
     scale, weight_sum = len(moments.values) > 1, moments.weight_sum[0]
-    mean = moments.values[0]
+    mean, kept = moments.values[0], moments.kept
     for r, (x, given, c) in enumerate(zip(rows.X, *weights[:2], strict=True)):
-        weight_sum, share, past = enter(weight_sum, c, given > 0.0)
+        weight_sum, share, past = enter(weight_sum, c, given > 0.0, kept)
         deviation = x - mean
         Z[r] = past * deviation if moments.center else x
         if scale:
             variance = moved_variance(moments.values[1], share, past, deviation)
-            Z[r] *= inverse_deviation(variance)
+            least = least_variance(moved_mean(mean, share, deviation), kept)
+            Z[r] *= inverse_deviation(variance, least)
         if given > 0.0:
             mean[:] = moved_mean(mean, share, deviation)
             if scale:
