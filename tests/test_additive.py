@@ -396,6 +396,27 @@ def test_experts(d, parameters, expected):
     assert [*squared.named_estimators_] == bounded
 
 
+def test_dense_and_sparse_chunks(engine, monkeypatch):
+    """What one expert makes dense another may learn as it is, in turn."""
+    monkeypatch.setattr(bins, "N_SAMPLES", 7)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.normal(size=40)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    models = []
+    for containers in [sparse.csr_array] * 3, [sparse.csr_array, np.array] * 2:
+        models.append(HedgeRegressor(interactions=True))
+        for container, rows in zip(
+            containers, np.split(np.arange(40), [10, 20]), strict=False
+        ):
+            models[-1].partial_fit(container(X[rows]), y[rows])
+    for name, losses in zip(
+        models[0].named_estimators_,
+        np.transpose([model.expert_losses_ for model in models]),
+        strict=True,
+    ):
+        assert_allclose(losses[1], losses[0], rtol=1e-9, err_msg=name)
+
+
 def test_experts_of_sparse_rows():
     """They forget nothing, and are not additive."""
     X = sparse.csr_array(np.eye(3))

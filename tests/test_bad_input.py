@@ -126,6 +126,18 @@ BAD_ROWS = {
 
 @all_estimators
 @all_methods
+def test_integers_that_are_no_floats(estimator, method, engine):
+    X = holding(0, lambda X: X.astype(object))
+    X[-2, 1] = 10**400
+    words = "Input contains infinity or a value too large for dtype"
+    made = make(estimator, True)
+    assert_refused(made, method, X, targets(estimator), words)
+    with pytest.raises(ValueError, match=words):
+        made.predict(X)
+
+
+@all_estimators
+@all_methods
 @fresh_and_fitted
 @pytest.mark.parametrize("case", BAD_ROWS)
 def test_rows(estimator, method, fitted, case, engine):

@@ -206,6 +206,30 @@ def test_targets_out_of_range(estimator, target, engine):
     assert_refused(copy.deepcopy(estimator), X, y, "Input y contains a value that is")
 
 
+@pytest.mark.parametrize("algorithm", ["adaimplicit", "constant", "iomd"])
+@pytest.mark.parametrize("radius", [None, 1.0])
+@pytest.mark.parametrize(
+    ("parameters", "X", "y"),
+    [
+        # Centred at 5e99 and in units of 3e99: a norm of 1e199, which has no square.
+        ({}, [1e100, -1.0, 0.1, -0.1], [-4e99, 3e99, 1.0, 2.0]),
+        # Squares of 1e-320 have few digits.
+        ({}, [1.0, -1.0, 0.1, -0.1], [-4e-160, 3e-160, 1e-160, 2e-160]),
+        ({"fit_intercept": False, "center": False}, [1e-162, 3e-160], [55.0, -2.0]),
+    ],
+)
+def test_rows_and_targets_of_extraordinary_size(
+    algorithm, radius, parameters, X, y, engine
+):
+    model = AdaImplicitRegressor(algorithm=algorithm, radius=radius, **parameters)
+    X = np.array(X)[:, np.newaxis]
+    for rows in slice(1), slice(1, 2), slice(2, 4):
+        if len(X[rows]):
+            model.partial_fit(X[rows], y[rows])
+            model._check_state()
+    assert np.isfinite(model.predict(X)).all()
+
+
 def test_bends_of_the_huber_loss():
     """Rows are multiplied by the largest slope, unless targets are standardised."""
     X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)

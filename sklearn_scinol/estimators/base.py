@@ -348,7 +348,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     # Validation.
 
     def _validate(self, X, y, sample_weight, reset, classes=None):
-        with np.errstate(all="ignore"):  # scikit-learn adds up numbers to check them
+        with _numbers_of_any_size():
             X, y = validate_data(
                 self,
                 X,
@@ -383,7 +383,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _validate_rows(self, X):
         """Check rows that are to be predicted."""
         check_is_fitted(self)
-        with np.errstate(all="ignore"):
+        with _numbers_of_any_size():
             X = validate_data(
                 self,
                 X,
@@ -471,6 +471,18 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
+
+
+@contextmanager
+def _numbers_of_any_size():
+    """Let scikit-learn check them: it adds them up, and integers have no largest one."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except OverflowError:
+        raise ValueError(
+            "Input contains infinity or a value too large for dtype('float64')."
+        ) from None
 
 
 @cache

@@ -9,6 +9,9 @@ from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, move
 
 __all__ = ["IOMD", "AdaImplicit", "ConstantImplicit"]
 
+#: Of what is smaller rounding leaves too little to divide by.
+SMALLEST_SQUARE = 1e-290
+
 
 class IOMD(MirrorDescent):
     r"""Implicit online mirror descent, Algorithm 1 with the step size of Section 7.
@@ -88,11 +91,14 @@ def in_units(y, c, scale, p, q):
     That of ``offset + spread * p`` is the loss of ``spread * p`` for the target less
     the offset: what is predicted by the same weights for a row ``spread * x``. Its
     derivatives, which are multiplied by the slope, have the spread in them already.
-    There is nothing to learn while there is no spread.
+    There is nothing to learn while there is no spread, nor from a row whose norm, times
+    the spread, has a square that is out of the range of numbers, or nearly so.
     """
     offset, spread, slope = scale
-    weight = c * slope / spread if spread > 0.0 else 0.0
-    return y - offset, weight, spread * p, spread * spread * q
+    q = spread * spread * q
+    teaches = spread > 0.0 and SMALLEST_SQUARE <= q < np.inf
+    weight = c * slope / spread if teaches else 0.0
+    return y - offset, weight, spread * p, q if teaches else 0.0
 
 
 @portable

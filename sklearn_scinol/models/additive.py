@@ -58,8 +58,7 @@ class AdditiveModel(LinearModel):
 
     # Learning.
 
-    def learns_sparse(self, X):
-        return False
+    passes_over_zeros = False
 
     def gives_csr(self, X):
         return True
@@ -92,8 +91,8 @@ class AdditiveModel(LinearModel):
     def sees(self):
         return *super().sees, id(self.bins), self.pairs
 
-    def share_transforms(self, X, shared):
-        super().share_transforms(X, shared)
+    def share_transforms(self, shared):
+        super().share_transforms(shared)
         self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
 
     # Predictions.

@@ -258,16 +258,15 @@ class LinearModel(OnlineModel):
         """Equal for models that see the same rows."""
         return (id(self.features),)
 
-    def share_transforms(self, X, shared):
-        """Take over transforms of models that see rows such as these alike.
+    def share_transforms(self, shared):
+        """Take over transforms of models that see all rows alike.
 
         Parameters
         ----------
-        X : ndarray or CSR array of shape (n, n_features)
         shared : dict
             Transforms by what they do, to which those that are new are added.
         """
-        key = "features", self.features.kind, self.learns_sparse(X)
+        key = "features", self.features.kind, self.passes_over_zeros
         self.features = shared.setdefault(key, self.features)
         if self.target is not None:
             key = "target", self.target.kind
@@ -303,10 +302,14 @@ class LinearModel(OnlineModel):
     def _own_state(self):
         return self._state(self.fields, self.arrays, self.first)
 
+    @property
+    def passes_over_zeros(self):
+        """Whether sparse rows are learned as such."""
+        return not (self.features.center or self.traits.touches_all)
+
     def learns_sparse(self, X):
-        """Whether zeros can be passed over."""
-        touches_all = self.features.center or self.traits.touches_all
-        return sparse.issparse(X) and not touches_all
+        """Whether these are."""
+        return sparse.issparse(X) and self.passes_over_zeros
 
     def gives_csr(self, X):
         """Whether the learner is given sparse rows."""

@@ -104,7 +104,7 @@ class MixtureModel(Model):
         if not self.has_begun:
             for expert in self.experts:
                 expert.begin(X, labels)
-            self._share_transforms(X)
+            self._share_transforms()
             self.has_begun = True
         for expert in self.experts:
             if expert.shared_model is not None:
@@ -115,7 +115,7 @@ class MixtureModel(Model):
                 calls = self._calls(shared, labels, chunk.sample_weight)
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
-                self._share_transforms(X)
+                self._share_transforms()
                 self.weight_scale.learned(shared.weights)
                 block = Block((), None, shared.targets(self), shared.weights, None)
                 answers = np.stack(answers)
@@ -161,7 +161,7 @@ class MixtureModel(Model):
                 results[place] = result
         return results
 
-    def _share_transforms(self, X):
+    def _share_transforms(self):
         """Let models share weights, and transforms where they see rows alike."""
         shared = {}
         for expert in self.experts:
@@ -169,7 +169,7 @@ class MixtureModel(Model):
             if model is None:
                 continue
             model.weight_scale = self.weight_scale
-            model.share_transforms(X, shared)
+            model.share_transforms(shared)
 
     def _clip(self, engine, block, answers, losses):
         """Clip what experts say to the range of the targets before each row."""

@@ -118,7 +118,8 @@ def _learn(learner, task, state, block, answers, n_own=None):
     s = learner.State(*(state.arrays or fields[: len(names)]))
     s_of_row = s
     if not dense:
-        room = _buffer(len(names) * n_outputs, m).reshape(-1, n_outputs, m)
+        shape = len(names), n_outputs, m
+        room = _buffer(len(names) * n_outputs, m).reshape(shape)
         s_of_row = learner.State(*room)
     loop = _loop(
         learner,
