@@ -475,7 +475,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
 @contextmanager
 def _numbers_of_any_size():
-    """Let scikit-learn check them: it adds them up, and integers have no largest one."""
+    """Let scikit-learn check them: it adds them up, and integers know no end."""
     try:
         with np.errstate(all="ignore"):
             yield
