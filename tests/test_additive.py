@@ -361,7 +361,8 @@ def test_parameters_that_do_not_fit(estimator, message):
 
 # In mixtures.
 
-LINEAR = ["scinol2", "adaogd-0.125", "adaogd-0.5", "constant", "constant-forgetting"]
+FIRST = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
+LINEAR = ["scinol2", "adaogd-0.125", *FIRST[1:]]
 NEWTON = ["newton", "newton-forgetting"]
 BINS = ["bins-scinol2", "bins-adagrad-0.25"]
 PAIRED = ["pairs-scinol2", "pairs-adaogd-0.5"]
@@ -371,15 +372,16 @@ ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 @pytest.mark.parametrize(
     ("d", "parameters", "expected"),
     [
-        (1, {}, LINEAR + NEWTON + BINS),
-        (16, {}, LINEAR + NEWTON + BINS + PAIRED),
-        (17, {}, LINEAR + NEWTON + BINS),
-        (64, {}, LINEAR + NEWTON + BINS),
+        (1, {}, FIRST + NEWTON + BINS),
+        (16, {}, FIRST + NEWTON + BINS + PAIRED),
+        (17, {}, FIRST + NEWTON + BINS),
+        (64, {}, FIRST + NEWTON + BINS),
         (65, {}, ADAGRAD),
         (65, {"additive": True}, LINEAR + BINS),
-        (5, {"interactions": False}, LINEAR + NEWTON + BINS),
+        (65, {"additive": True, "second_order": True}, FIRST + NEWTON + BINS),
+        (5, {"interactions": False}, FIRST + NEWTON + BINS),
         (5, {"second_order": False}, LINEAR + BINS + PAIRED),
-        (17, {"interactions": True}, LINEAR + NEWTON + BINS + PAIRED),
+        (17, {"interactions": True}, FIRST + NEWTON + BINS + PAIRED),
         (5, {"additive": False}, ADAGRAD + NEWTON),
         (5, {"additive": False, "second_order": False}, ADAGRAD),
         (5, {"additive": False, "interactions": True}, ADAGRAD + NEWTON + PAIRED),
@@ -424,7 +426,7 @@ def test_experts_of_sparse_rows():
     assert [*model.named_estimators_] == ADAGRAD[:-1] + NEWTON
     assert not hasattr(model, "plot_terms")
     model = HedgeClassifier(additive=True).partial_fit(X, [0, 1, 0], classes=[0, 1])
-    assert [*model.named_estimators_] == LINEAR[:-1] + NEWTON + BINS + PAIRED
+    assert [*model.named_estimators_] == FIRST[:-1] + NEWTON + BINS + PAIRED
 
 
 def test_experts_share_bins_and_learn_as_alone(engine):
@@ -472,7 +474,7 @@ def test_coefficients_of_mixtures():
         HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
     model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
     linear = [k for k, e in enumerate(model.estimators_) if hasattr(e, "coef_")]
-    assert len(linear) == len(LINEAR + NEWTON)
+    assert len(linear) == len(FIRST + NEWTON)
     w = model.weights_[linear] / model.weights_[linear].sum()
     expected = sum(
         a * model.estimators_[k].coef_ for a, k in zip(w, linear, strict=True)

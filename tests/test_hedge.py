@@ -421,8 +421,8 @@ def test_outputs_have_weights_of_their_own(problem, engine):
             problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
         )
         assert_close(both.weights_[k], alone.weights_, 1e-12)
-    assert both.weights_.shape == both.expert_losses_.shape == (2, 11)
-    assert both.weights_curve_[1].shape[1:] == (2, 11)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 10)
+    assert both.weights_curve_[1].shape[1:] == (2, 10)
 
 
 @of_each_kind
@@ -594,7 +594,7 @@ def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
     # Which there are for other numbers of features: see test_additive.py.
-    names = ["scinol2", "adaogd-0.125", "adaogd-0.5", "constant", "constant-forgetting"]
+    names = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
     names += ["newton", "newton-forgetting", "bins-scinol2", "bins-adagrad-0.25"]
     names += ["pairs-scinol2", "pairs-adaogd-0.5"]
     assert [*mixture().fit(X, y).named_estimators_] == names
@@ -850,7 +850,7 @@ def test_curve_of_weights(engine):
     assert_array_equal(points[:21], np.arange(21))
     assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
     assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(11, 1 / 11))
+    assert_array_equal(curve[0], np.full(10, 1 / 10))
     assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
     assert_array_equal(curve[-1], model.weights_)
 
@@ -862,7 +862,7 @@ def test_plot_of_weights(pyplot):
     assert isinstance(display, ExpertWeightsDisplay)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert sorted(names) == sorted(model.named_estimators_)
-    assert len(display.areas_) == 11
+    assert len(display.areas_) == 10
     assert_array_equal(display.weights, model.weights_curve_[1][:, 1])
     assert display.areas_[0].get_alpha() == 0.5
     _, ax = pyplot.subplots()

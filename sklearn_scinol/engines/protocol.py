@@ -12,6 +12,7 @@ __all__ = [
     "Answers",
     "Block",
     "CSRRows",
+    "CodePlaces",
     "Combination",
     "DenseRows",
     "Engine",
@@ -75,6 +76,17 @@ class Moments(NamedTuple):
     weight_sum: np.ndarray  # (1,), of the rows so far
     center: bool  # whether rows are centred; they are scaled where there are 3 moments
     kept: float = 1.0  # what dense rows multiply the weight of those before by
+
+
+class CodePlaces(NamedTuple):
+    """Where a row has ones, in a one-hot code of its bins; see transforms/bins.py."""
+
+    features: np.ndarray  # (k,), those that are cut, ascending
+    first: np.ndarray  # (k,), the column of the first bin of each
+    pairs: np.ndarray  # (n_pairs, 2), features of each pair
+    first_cells: np.ndarray  # (n_pairs,), the column of the first cell of each
+    sides: np.ndarray  # (n_features, n_bins), the side of a cell that a bin belongs to
+    n_sides: int
 
 
 class Task(NamedTuple):
@@ -267,6 +279,22 @@ class Engine(Protocol):
         Returns
         -------
         bins : ndarray of intp of shape (n, n_features)
+        """
+
+    def add_codes(self, values, bins, places):
+        """Rows with their values, and beside these ones in columns of their own.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, n_features)
+        bins : ndarray of intp of shape (n_last, n_features)
+            Of the last rows; those before have values only.
+        places : CodePlaces
+            Columns are counted from the last value's.
+
+        Returns
+        -------
+        rows : CSRRows
         """
 
     def transform_targets(self, moments, y, weights, unit_free):

@@ -82,10 +82,10 @@ class AdditiveModel(LinearModel):
             return self.bins.enter(engine, self.rows(X, rows).X, is_learned)
 
         of_rows = once(id(self.bins), enter_bins)
-        return once(self.sees, lambda: self._beside(values, of_rows))
+        return once(self.sees, lambda: self._add_codes(engine, values, of_rows))
 
-    def _beside(self, values, of_rows):
-        return bins.beside(values.X, self.bins.codes(of_rows, self.pairs))
+    def _add_codes(self, engine, values, of_rows):
+        return engine.add_codes(values.X, of_rows, self.bins.places(self.pairs))
 
     @property
     def sees(self):
@@ -112,6 +112,6 @@ class AdditiveModel(LinearModel):
         engine = get_engine(get_config()["engine"])
         X = X.toarray() if sparse.issparse(X) else X
         values = DenseRows(super().transform(X))
-        rows = self._beside(values, self.bins.of_rows(engine, X))
+        rows = self._add_codes(engine, values, self.bins.of_rows(engine, X))
         csr = rows.data, rows.indices.view(np.int32), rows.indptr
         return sparse.csr_array(csr, shape=(len(X), self.n_columns))

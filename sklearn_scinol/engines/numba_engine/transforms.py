@@ -21,6 +21,7 @@ from .compiling import compiled, inlined, source_digest
 
 __all__ = [
     "Records",
+    "add_codes",
     "clip_rows",
     "count_below",
     "first_values",
@@ -152,6 +153,49 @@ def _count_loop():
                 bins[r, j] = n_below
 
     return compiled(count_below)
+
+
+def add_codes(values, bins, places):
+    """Rows with their values, and ones for their bins: see the protocol."""
+    n, d = values.shape
+    n_ones = len(places.features) + len(places.pairs)
+    size = n * d + len(bins) * n_ones
+    rows = CSRRows(np.empty(size), np.empty(size, np.uint32), np.empty(n + 1, np.int32))
+    _code_loop()(np.ascontiguousarray(values), bins, places, rows)
+    return rows
+
+
+@cache
+def _code_loop():
+    digest = source_digest()
+
+    def add_codes(values, bins, places, rows):
+        digest  # noqa: B018 - see source_digest
+        data, indices, indptr = rows.data, rows.indices, rows.indptr
+        features, pairs, sides = places.features, places.pairs, places.sides
+        n, d = values.shape
+        n_first, at = n - len(bins), 0
+        indptr[0] = 0
+        for r in range(n):
+            for j in range(d):
+                data[at + j] = values[r, j]
+                indices[at + j] = j
+            at += d
+            if r >= n_first:
+                of_row = bins[r - n_first]
+                for k in range(features.size):
+                    data[at + k] = 1.0
+                    indices[at + k] = d + places.first[k] + of_row[features[k]]
+                at += features.size
+                for k in range(len(pairs)):
+                    i, j = pairs[k, 0], pairs[k, 1]
+                    cell = places.n_sides * sides[i, of_row[i]] + sides[j, of_row[j]]
+                    data[at + k] = 1.0
+                    indices[at + k] = d + places.first_cells[k] + cell
+                at += len(pairs)
+            indptr[r + 1] = at
+
+    return compiled(add_codes)
 
 
 class Records(NamedTuple):

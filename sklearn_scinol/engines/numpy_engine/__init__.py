@@ -5,6 +5,7 @@ from .learning import change_units, learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
 from .transforms import (
+    add_codes,
     clip_rows,
     count_below,
     first_values,
@@ -14,6 +15,7 @@ from .transforms import (
 
 __all__ = [
     "LEARNS_AT_ONCE",
+    "add_codes",
     "change_units",
     "charge",
     "clip_rows",

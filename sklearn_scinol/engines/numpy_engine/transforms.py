@@ -15,6 +15,7 @@ from ...transforms.moments import (
 from ..protocol import CSRRows, DenseRows, TargetScale, of_values
 
 __all__ = [
+    "add_codes",
     "clip_rows",
     "count_below",
     "first_values",
@@ -51,6 +52,28 @@ def count_below(edges, X):
         # NaN is sorted to the end.
         bins[:, j] = np.searchsorted(of_feature, X[:, j], side="left")
     return bins
+
+
+def add_codes(values, bins, places):
+    n, d = values.shape
+    n_last, n_ones = len(bins), len(places.features) + len(places.pairs)
+    n_first, width = n - n_last, d + n_ones
+    data, indices = np.ones((n_last, width)), np.empty((n_last, width), np.uint32)
+    data[:, :d], indices[:, :d] = values[n_first:], np.arange(d)
+    of_features, of_pairs = np.split(indices[:, d:], [len(places.features)], axis=1)
+    of_features[:] = d + places.first + bins[:, places.features]
+    if len(places.pairs):
+        sides = places.sides[places.pairs, bins[:, places.pairs]]
+        of_pairs[:] = d + places.first_cells
+        of_pairs += (places.n_sides * sides[..., 0] + sides[..., 1]).astype(np.uint32)
+    indptr = np.append(
+        np.arange(n_first) * d, n_first * d + np.arange(n_last + 1) * width
+    )
+    data, indices = data.ravel(), indices.ravel()
+    if n_first:
+        data = np.append(values[:n_first], data)
+        indices = np.append(np.tile(np.arange(d, dtype=np.uint32), n_first), indices)
+    return CSRRows(data, indices, indptr.astype(np.int32))
 
 
 def transform_rows(moments, rows, weights):
