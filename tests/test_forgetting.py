@@ -17,7 +17,12 @@ from test_invariances import (
     assert_rows_of_weight_zero_change_nothing,
     weights,
 )
-from test_scaling import ALL, make, standardized_row
+from test_scaling import (
+    ALL,
+    assert_predictions_are_charged,
+    make,
+    standardized_row,
+)
 
 from sklearn_scinol import ScInOLRegressor, config_context
 from sklearn_scinol.transforms.features import FeatureTransform
@@ -126,15 +131,7 @@ def test_any_units(case, layout, engine):
 
 @in_layouts
 def test_prediction_is_what_is_charged(case, layout, engine):
-    X, y = case.data(15)
-    estimator = forgetful(case, layout)
-    case.partial_fit(estimator, X[:1], y[:1])
-    for r in range(1, len(y)):
-        x, label = X[r : r + 1], y[r : r + 1]
-        decision = case.decision(estimator, x)
-        ignored = case.charged(estimator, x, label, sample_weight=np.zeros(1))
-        assert_allclose(ignored, decision, rtol=1e-10)
-        assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
+    assert_predictions_are_charged(case, forgetful(case, layout), np.array)
 
 
 @pytest.mark.parametrize("layout", DENSE, ids=str)

@@ -190,18 +190,21 @@ def test_rows_of_weight_zero(case, layout, engine):
     assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
 
 
-@in_layouts
-def test_prediction_is_what_is_charged(case, layout, engine):
+def assert_predictions_are_charged(case, estimator, container):
     X, y = case.data(15)
     X[::7] *= 10.0 ** np.random.default_rng(4).integers(9, size=X[::7].shape)
-    estimator = make(case, layout)
-    case.partial_fit(estimator, layout.container(X[:1]), y[:1])
+    case.partial_fit(estimator, container(X[:1]), y[:1])
     for r in range(1, len(y)):
-        x, label = layout.container(X[r : r + 1]), y[r : r + 1]
+        x, label = container(X[r : r + 1]), y[r : r + 1]
         decision = case.decision(estimator, x)
         ignored = case.charged(estimator, x, label, sample_weight=np.zeros(1))
         assert_allclose(ignored, decision, rtol=1e-10)
         assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)
+
+
+@in_layouts
+def test_prediction_is_what_is_charged(case, layout, engine):
+    assert_predictions_are_charged(case, make(case, layout), layout.container)
 
 
 @in_layouts

@@ -31,7 +31,7 @@ __all__ = ["HedgeClassifier", "HedgeRegressor"]
 # of gradient descent on standardised features, and parameters of implicit updates and
 # of the second-order learners. AdaGrad learns from bins where there are additive
 # experts, and without them from values. Beside additive experts and those of second
-# order, slow gradient descent lowers no loss by .1 %.
+# order, slow gradient descent lowers no log loss or absolute error by .1 %.
 ADAGRAD = "adagrad", 1 / 4
 ADAOGD = "adaogd", 1 / 2
 SLOW_ADAOGD = "adaogd", 1 / 8
@@ -411,9 +411,9 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and
         implicit updates with the constant rate 1 (:class:`AdaImplicitClassifier`), on
         dense rows also with ``moment_forgetting=0.03``; and those of `second_order`,
-        `additive` and `interactions`. Where either of the first two are missing, there
-        is also AdaOGD with the rate 1/8, and without additive ones AdaGrad with the
-        rate 1/4. See the notes for how they were chosen.
+        `additive` and `interactions`. Where one of the first two kinds is missing,
+        there is also AdaOGD with the rate 1/8, and without additive ones AdaGrad with
+        the rate 1/4. See the notes for how they were chosen.
 
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         What predictions are charged. With "log_loss" probabilities are mixed; with more
@@ -573,7 +573,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     FreeGrad, coin betting, CoCoB, and, at several rates, NAG, AdaGrad, AdaOGD, implicit
     updates and Newton steps, some also as additive models, by the losses of one pass
     over 27 real data sets, of at most 20,000 rows each
-    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.009 times that of
+    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.008 times that of
     the best candidate in the geometric mean, and at most 1.064 times; at most 1.05
     times that of the best of its experts; and on 23 of the data sets below that of
     stochastic gradient descent with the best rate in hindsight, on features
@@ -729,10 +729,10 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and
         implicit updates with the constant rate 1 (:class:`AdaImplicitRegressor`), on
         dense rows also with ``moment_forgetting=0.03``; and those of `second_order`,
-        `additive` and `interactions`. Where either of the first two are missing, there
-        is also AdaOGD with the rate 1/8, and without additive ones AdaGrad with the
-        rate 1/4. All predict a target that is standardised online. See the notes
-        for how they were chosen.
+        `additive` and `interactions`. Where one of the first two kinds is missing,
+        there is also AdaOGD with the rate 1/8, and without additive ones AdaGrad with
+        the rate 1/4. All predict a target that is standardised online. See the
+        notes for how they were chosen.
 
     loss : str, default="absolute_error"
         What predictions are charged, those of the mixture and of the default experts.
@@ -894,7 +894,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     FreeGrad, coin betting, CoCoB, and, at several rates, NAG, AdaGrad, AdaOGD, implicit
     updates and Newton steps, some also as additive models, by the losses of one pass
     over 27 real data sets, of at most 20,000 rows each
-    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.009 times that of
+    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.008 times that of
     the best candidate in the geometric mean, and at most 1.064 times; at most 1.05
     times that of the best of its experts; and on 23 of the data sets below that of
     stochastic gradient descent with the best rate in hindsight, on features
