@@ -475,3 +475,12 @@ def test_sparse_rows_are_not_copied(estimator, engine):
     keywords = {"classes": [0, 1]} if is_classifier(estimator()) else {}
     fitted = estimator().partial_fit(X[:10], y[:10], **keywords)
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_sparse_rows_that_are_all_empty(fit_intercept, engine):
+    X, y = sparse.csr_array((3, 2)), [1.0, 2.0, 3.0]
+    model = ScInOLRegressor(fit_intercept=fit_intercept).partial_fit(X, y)
+    assert model.n_samples_seen_ == 3
+    assert_array_equal(model.coef_, 0.0)
+    assert (model.intercept_ != 0.0).all() == fit_intercept
