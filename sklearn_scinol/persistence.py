@@ -17,7 +17,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 
 import sklearn_scinol
 
-from . import baselines, learners, losses, preprocessing
+from . import baselines, learners, losses, pipeline, preprocessing
 from .engines.protocol import Hedge, Shares
 from .models.adahedge import AdaHedge
 from .models.additive import AdditiveModel
@@ -62,7 +62,7 @@ def _classes(*modules):
     ]
 
 
-_ESTIMATORS = _classes(sklearn_scinol, baselines, preprocessing)
+_ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _MODELS = [AdditiveModel, KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
     AdaHedge,

@@ -88,10 +88,10 @@ def has_bound(estimator):
     return hasattr(estimator(**as_given(estimator)), "regret_bound")
 
 
-def with_checks(*estimators):
+def with_checks(*estimators, expected_failed=EXPECTED_FAILED_CHECKS):
     """Parametrize with scikit-learn's checks of the estimators."""
     checks = parametrize_with_checks(
-        estimators, expected_failed_checks=lambda estimator: EXPECTED_FAILED_CHECKS
+        estimators, expected_failed_checks=lambda estimator: expected_failed
     )
     names, cases = checks.args
     # A generator in older versions of scikit-learn, which pytest no longer likes.

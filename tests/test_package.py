@@ -86,6 +86,7 @@ def test_engine_auto_is_numba_where_it_is_installed():
             "sklearn_scinol.persistence",
             {"FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"},
         ),
+        ("sklearn_scinol.pipeline", {"OnlinePipeline", "make_online_pipeline"}),
         ("sklearn_scinol.preprocessing", {"OnlineBinner"}),
     ],
 )

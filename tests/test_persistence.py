@@ -48,6 +48,7 @@ from sklearn_scinol import (
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
+from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
@@ -216,7 +217,7 @@ def test_trusted_types_are_those_of_models():
     """All that models have, and nothing else."""
     models = [kind.learn(clone(kind.estimator), 0) for kind in KINDS.values()]
     models += [estimator() for estimator in PUBLIC_ESTIMATORS]
-    models.append(OnlineBinner().fit([[1.0]]))
+    models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():

@@ -402,10 +402,11 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     ----------
     estimators : list of (str, estimator) tuples, default=None
         The experts and their names. They are cloned. An expert that is set to
-        ``"drop"`` with :meth:`set_params` is left out. Those of this package predict
-        each row from all rows before; others predict the rows of a chunk, at most 256,
-        and then learn them, and predict equal probabilities until they have learned a
-        chunk. Classes come to them as 0, 1, ...
+        ``"drop"`` with :meth:`set_params` is left out. Those of this package, also at
+        the end of an :class:`~sklearn_scinol.pipeline.OnlinePipeline`, predict each row
+        from all rows before; others predict the rows of a chunk, at most 256, and then
+        learn them, and predict equal probabilities until they have learned a chunk.
+        Classes come to them as 0, 1, ...
 
         None stands for the default experts: :class:`ScInOLClassifier`; on features
         standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and
@@ -721,9 +722,10 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     ----------
     estimators : list of (str, estimator) tuples, default=None
         The experts and their names. They are cloned. An expert that is set to
-        ``"drop"`` with :meth:`set_params` is left out. Those of this package predict
-        each row from all rows before; others predict the rows of a chunk, at most 256,
-        and then learn them, and predict 0 until they have learned a chunk.
+        ``"drop"`` with :meth:`set_params` is left out. Those of this package, also at
+        the end of an :class:`~sklearn_scinol.pipeline.OnlinePipeline`, predict each row
+        from all rows before; others predict the rows of a chunk, at most 256, and then
+        learn them, and predict 0 until they have learned a chunk.
 
         None stands for the default experts: :class:`ScInOLRegressor`; on features
         standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and

@@ -31,8 +31,9 @@ class Expert:
     ----------
     name : str
     estimator : object
-        Has `partial_fit`. One of this package predicts each row from the model that has
-        learned all rows before; any other some rows at a time.
+        Has `partial_fit`. One of this package, or a pipeline that ends in one, predicts
+        each row from the model that has learned all rows before; any other some rows at
+        a time.
     meaning : Meaning
         What is asked.
     """
@@ -110,8 +111,7 @@ class Expert:
             X, answers = _in_double(X), []
             for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
                 c = None if sample_weight is None else sample_weight[rows]
-                answers.append(self.answer(X[rows]))
-                self._learn(X[rows], labels[rows], c)
+                answers.append(self._answer_and_learn(X[rows], labels[rows], c))
             answer = np.concatenate(answers)
         y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
         y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
@@ -150,12 +150,20 @@ class Expert:
         n_classes = self.meaning.n_classes
         return {"classes": np.arange(n_classes)} if n_classes else {}
 
-    def _learn(self, X, labels, sample_weight):
+    def _answer_and_learn(self, X, labels, sample_weight):
+        """What an estimator from elsewhere, or a pipeline, says before it learns."""
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
         if not self.has_learned:
             keywords |= self._classes
         try:
-            self.estimator.partial_fit(X, labels, **keywords)
+            if hasattr(self.estimator, "partial_fit_predict"):
+                answer = self.estimator.partial_fit_predict(
+                    X, labels, method=self.method, **keywords
+                )
+                answer = self._read(answer)
+            else:
+                answer = self.answer(X)
+                self.estimator.partial_fit(X, labels, **keywords)
         except TypeError as error:
             if "unexpected keyword argument 'sample_weight'" not in str(error):
                 raise
@@ -164,6 +172,7 @@ class Expert:
                 "support sample weights."
             ) from error
         self.has_learned = True
+        return answer
 
     def _losses(self, answer, block):
         engine = get_engine(get_config()["engine"])

@@ -1,0 +1,401 @@
+"""Pipelines that learn from a stream."""
+
+from copy import deepcopy
+
+from sklearn.base import _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline, _name_estimators
+from sklearn.utils import Bunch
+from sklearn.utils.metadata_routing import UNUSED, _routing_enabled, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .estimators.base import OnlineEstimator, _unchanged_on_error
+
+__all__ = ["OnlinePipeline", "make_online_pipeline"]
+
+
+def _learns(step, method="partial_fit"):
+    """Whether a step learns from a stream; a frozen one does not."""
+    return hasattr(step, method) and not isinstance(step, FrozenEstimator)
+
+
+def _can_partial_fit(pipeline):
+    return _learns(pipeline._final_estimator) or pipeline._can_transform()
+
+
+def _can_partial_fit_predict(pipeline):
+    return _learns(pipeline._final_estimator, "partial_fit_predict")
+
+
+class OnlinePipeline(Pipeline):
+    """A :class:`~sklearn.pipeline.Pipeline` that learns from a stream.
+
+    :meth:`partial_fit` takes the next rows of the stream through the steps: each
+    transformer that has `partial_fit` learns their features and then transforms them,
+    and the last step learns from what comes out. Labels go to the last step alone, so
+    that :meth:`partial_fit_predict` predicts each row before its label was used.
+    Everything else is as in scikit-learn.
+
+    Parameters
+    ----------
+    steps : list of (str, estimator) tuples
+        The names of the steps and the steps, in order. All but the last are
+        transformers, or ``"passthrough"``. For :meth:`partial_fit` those without a
+        `partial_fit` of their own must be stateless, such as
+        :class:`~sklearn.preprocessing.FunctionTransformer`, or fitted beforehand. Of
+        these, :func:`~sklearn.base.clone` keeps what is wrapped in a
+        :class:`~sklearn.frozen.FrozenEstimator`, which never learns.
+
+    transform_input : list of str, default=None
+        Names of metadata that the steps before transform for the step that takes it,
+        with metadata routing only.
+
+    memory : str or object with the joblib.Memory interface, default=None
+        Where :meth:`fit` caches fitted transformers. On a stream each chunk is a new
+        one, and nothing is cached.
+
+    verbose : bool, default=False
+        Whether :meth:`fit` prints the time that each step takes.
+
+    Attributes
+    ----------
+    named_steps : :class:`~sklearn.utils.Bunch`
+        The steps by name.
+
+    classes_ : ndarray of shape (n_classes,)
+        The classes, if the last step is a classifier.
+
+    n_features_in_ : int
+        Number of features, if the first step has it.
+
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if the first step has them.
+
+    n_samples_seen_ : int
+        Number of rows learned, if the last step has it.
+
+    cumulative_loss_ : float
+        Weighted sum of the losses of the predictions made before each update, if the
+        last step has it.
+
+    loss_curve_ : list of float
+        Mean of those losses for each call of :meth:`partial_fit` or each epoch of
+        :meth:`fit`, if the last step has it.
+
+    See Also
+    --------
+    make_online_pipeline : The same without names.
+    sklearn_scinol.evaluation.progressive_validation : Scores along a stream.
+
+    Notes
+    -----
+    *Chunks.* Transformers see the features of a whole chunk before its first row is
+    predicted. Predictions are thus exactly those of one row at a time if the chunks are
+    rows, or if the transformers do not learn; with larger chunks features are
+    transformed by slightly later statistics. :meth:`fit` shows transformers the
+    features of all rows first, as in scikit-learn.
+
+    *Failures.* If a step fails in :meth:`partial_fit` or :meth:`partial_fit_predict`,
+    all steps are as they were before. For this, a copy is made before each chunk of the
+    transformers that learn, and of the last step if it is from another package.
+    Estimators of this package need none; interrupted by the user, they keep the rows
+    learned so far.
+
+    *Metadata.* As in scikit-learn, where ``enable_metadata_routing=True`` steps get
+    what they have requested for `partial_fit`, by
+    ``set_partial_fit_request(sample_weight=True)`` for instance, also from
+    :meth:`partial_fit_predict`. Otherwise `sample_weight` goes to the last step, and
+    ``name__parameter`` to the `partial_fit` of a step.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.pipeline import OnlinePipeline
+    >>> from sklearn_scinol.preprocessing import OnlineBinner
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> steps = [("bins", OnlineBinner()), ("learn", ScInOLClassifier())]
+    >>> model = OnlinePipeline(steps)
+    >>> for start in range(0, len(y), 50):
+    ...     rows = slice(start, start + 50)
+    ...     said = model.partial_fit_predict(X[rows], y[rows], classes=[0, 1])
+    >>> model.n_samples_seen_
+    569
+    >>> round(model.cumulative_loss_ / model.n_samples_seen_, 2)
+    0.18
+    >>> model.predict(X[:3])
+    array([0, 0, 0])
+    """
+
+    # They are passed on, and not for this class to request.
+    __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
+
+    @available_if(_can_partial_fit)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(self, X, y=None, classes=None, sample_weight=None, **params):
+        """Let each step learn the next rows.
+
+        Only available if the last step has `partial_fit`, or is a transformer.
+
+        Parameters
+        ----------
+        X : object
+            The next rows of the stream, as the first step takes them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Their targets, for the last step.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, for the last step. A classifier needs them at the
+            first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the last step; with metadata routing for the steps
+            that request them.
+        **params : dict
+            Parameters of the steps' `partial_fit` as ``name__parameter``; with metadata
+            routing what steps request.
+
+        Returns
+        -------
+        self : object
+            The pipeline, whose steps have learned.
+
+        Raises
+        ------
+        NotFittedError
+            If a step can neither learn from a stream nor transform without having been
+            fitted.
+        TypeError
+            If a step but the last is no transformer, or with metadata routing no step
+            takes a parameter.
+        ValueError
+            If a parameter is that of no step. What a step does not accept raises its
+            own errors. All steps are then as they were.
+        """
+        with _unchanged_on_error(self) as ways_back:
+            X, given = self._learn_features(
+                X, classes, sample_weight, params, ways_back
+            )
+            if _learns(self._final_estimator):
+                self._final_estimator.partial_fit(X, y, **given)
+        return self
+
+    @available_if(_can_partial_fit_predict)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit_predict(
+        self, X, y, *, classes=None, sample_weight=None, method="predict", **params
+    ):
+        """Predict each row, then let the last step learn from it.
+
+        Only available if the last step has `partial_fit_predict`, as all estimators of
+        this package have it. With others predict a chunk, then learn it.
+
+        Parameters
+        ----------
+        X : object
+            The next rows of the stream, as the first step takes them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets, for the last step.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, for the last step. A classifier needs them at the
+            first call.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows, for the last step; with metadata routing for the steps
+            that request them.
+        method : str, default="predict"
+            Which answer of the last step to return.
+        **params : dict
+            Parameters of the steps' `partial_fit` as ``name__parameter``; with metadata
+            routing what steps request for it.
+
+        Returns
+        -------
+        predictions : ndarray
+            As the method would give, each row's made before its label was used. The
+            transformers have seen the features of the whole chunk.
+
+        Raises
+        ------
+        NotFittedError, TypeError, ValueError
+            As :meth:`partial_fit`, or if the last step has no such method.
+        """
+        with _unchanged_on_error(self) as ways_back:
+            X, given = self._learn_features(
+                X, classes, sample_weight, params, ways_back
+            )
+            return self._final_estimator.partial_fit_predict(
+                X, y, method=method, **given
+            )
+
+    def _learn_features(self, X, classes, sample_weight, params, ways_back):
+        """Let all steps but the last learn rows; give these and more for the last."""
+        self._validate_steps()
+        self._check_transformers()
+        if sample_weight is not None:
+            params = {**params, "sample_weight": sample_weight}
+        routed = self._route(params)
+
+        def of_step(index, name):
+            return self._get_metadata_for_step(
+                step_idx=index, step_params=routed[name], all_params=params
+            )
+
+        for index, name, step in self._iter(with_final=False):
+            given = of_step(index, name)
+            if _learns(step):
+                ways_back.append(_way_back(step))
+                step.partial_fit(X, **given["partial_fit"])
+            X = step.transform(X, **given["transform"])
+        name, final = self.steps[-1]
+        if not _learns(final):
+            return X, {}
+        if not isinstance(final, (OnlineEstimator, OnlinePipeline)):
+            ways_back.append(_way_back(final))
+        given = of_step(len(self) - 1, name)["partial_fit"]
+        return X, given if classes is None else {**given, "classes": classes}
+
+    def _check_transformers(self):
+        """Refuse a step that neither learns nor transforms as it is."""
+        for _, name, step in self._iter():
+            if _learns(step):
+                continue
+            try:
+                check_is_fitted(step)
+            except NotFittedError as error:
+                raise NotFittedError(
+                    f"The step {name!r} has no partial_fit and is not fitted: "
+                    f"{type(step).__name__} must be fitted before the pipeline learns "
+                    "from a stream."
+                ) from error
+
+    def _route(self, params):
+        """What each step is given besides rows, for each of its methods."""
+        if not params or _routing_enabled():
+            return process_routing(self, "partial_fit", **params)
+        routed = {name: Bunch(partial_fit={}, transform={}) for name, _ in self.steps}
+        for key, value in params.items():
+            name, has_name, parameter = key.partition("__")
+            if key == "sample_weight":
+                name, parameter = self.steps[-1][0], key
+            elif not has_name:
+                raise ValueError(
+                    f"OnlinePipeline.partial_fit does not accept the {key} parameter. "
+                    "You can pass parameters to specific steps of your pipeline using "
+                    "the stepname__parameter format, e.g. `OnlinePipeline.partial_fit("
+                    "X, y, standardscaler__sample_weight=sample_weight)`."
+                )
+            if not _learns(self.named_steps.get(name)):
+                raise ValueError(
+                    f"The parameter {key} is for a step {name!r} with partial_fit, "
+                    f"which the pipeline of {[*self.named_steps]} does not have."
+                )
+            routed[name].partial_fit[parameter] = value
+        return routed
+
+    def get_metadata_routing(self):
+        """Get metadata routing of this object.
+
+        That of :class:`~sklearn.pipeline.Pipeline`, and of :meth:`partial_fit`.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            A :class:`~sklearn.utils.metadata_routing.MetadataRouter` encapsulating
+            routing information.
+        """
+        router = super().get_metadata_routing()
+        last = self.steps[-1][0]
+        for name, (mapping, _) in router:
+            if _learns(self.named_steps[name]):
+                mapping.add(caller="partial_fit", callee="partial_fit")
+            if name != last:
+                mapping.add(caller="partial_fit", callee="transform")
+        return router
+
+    def _way_back(self):
+        """How to take all steps back to what they are now."""
+        ways_back = [_way_back(step) for _, _, step in self._iter() if _learns(step)]
+
+        def restore():
+            for way_back in ways_back:
+                way_back()
+
+        return restore
+
+    @property
+    def n_samples_seen_(self):
+        """Number of rows learned, if the last step has it."""
+        return self._final_estimator.n_samples_seen_
+
+    @property
+    def cumulative_loss_(self):
+        """Weighted sum of the losses before each update, if the last step has it."""
+        return self._final_estimator.cumulative_loss_
+
+    @property
+    def loss_curve_(self):
+        """Mean losses of calls or epochs, if the last step has them."""
+        return self._final_estimator.loss_curve_
+
+
+def _way_back(step):
+    """How to take a step back to what it is now.
+
+    A step that knows a cheaper way than a copy of all it has tells it by a method
+    `_way_back`.
+    """
+    if hasattr(step, "_way_back"):
+        return step._way_back()
+    before = deepcopy(vars(step))
+
+    def restore():
+        vars(step).clear()
+        vars(step).update(before)
+
+    return restore
+
+
+def make_online_pipeline(*steps, memory=None, transform_input=None, verbose=False):
+    """Make an :class:`OnlinePipeline` of steps, named by their types in lower case.
+
+    Parameters
+    ----------
+    *steps : estimators
+        The steps in order.
+
+    memory : str or object with the joblib.Memory interface, default=None
+        Where `fit` caches fitted transformers.
+
+    transform_input : list of str, default=None
+        Names of metadata that the steps before transform for the step that takes it.
+
+    verbose : bool, default=False
+        Whether `fit` prints the time that each step takes.
+
+    Returns
+    -------
+    pipeline : OnlinePipeline
+
+    See Also
+    --------
+    sklearn.pipeline.make_pipeline : The same for data that are there at once.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn_scinol.pipeline import make_online_pipeline
+    >>> model = make_online_pipeline(StandardScaler(), SGDRegressor(random_state=0))
+    >>> for chunk in ([[0.0], [1000.0]], [0.0, 1.0]), ([[500.0]], [0.5]):
+    ...     model = model.partial_fit(*chunk)
+    >>> model["standardscaler"].mean_
+    array([500.])
+    """
+    return OnlinePipeline(
+        _name_estimators(steps),
+        memory=memory,
+        transform_input=transform_input,
+        verbose=verbose,
+    )
