@@ -18,7 +18,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
-from .engines.protocol import Hedge, Shares
+from .engines.protocol import Hedge, Shares, Slots
 from .models.adahedge import AdaHedge
 from .models.additive import AdditiveModel
 from .models.expert import Expert
@@ -31,9 +31,15 @@ from .models.mixture import MixtureModel
 from .models.newton import NewtonModel
 from .models.target_range import TargetRange
 from .models.weights import WeightScale
+from .tables.columns import Booleans, Categories, Dates, Numbers, Texts
+from .tables.encoding import Encoding
+from .tables.hashed import HashedColumns
+from .tables.strings import Strings
+from .tables.vocabulary import Vocabulary
 from .transforms.bins import FeatureBins
 from .transforms.clipping import FeatureLimits
 from .transforms.features import FeatureTransform
+from .transforms.standard import StandardTransform
 from .transforms.targets import TargetTransform
 from .transforms.units import FeatureUnits
 
@@ -66,6 +72,10 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _MODELS = [AdditiveModel, KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
     AdaHedge,
+    Booleans,
+    Categories,
+    Dates,
+    Encoding,
     Expert,
     FeatureBins,
     FeatureTransform,
@@ -74,19 +84,35 @@ _PARTS = [
     FixedShare,
     GrowingArray,
     GrowingSparseArray,
+    HashedColumns,
     Hedge,
     Kernel,
     Meaning,
+    Numbers,
     Shares,
+    Slots,
+    StandardTransform,
+    Strings,
     TargetRange,
     TargetTransform,
+    Texts,
+    Vocabulary,
     WeightScale,
 ]
+
+# Where classes were when files of earlier versions were written.
+_FORMER_NAMES = ["sklearn_scinol.preprocessing.OnlineBinner"]
 
 #: Names of the types of this package that models consist of. Making one runs no code
 #: but this package's, whatever a file says.
 TRUSTED_TYPES = tuple(
-    sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_classes(learners, losses)]))
+    sorted(
+        [
+            *map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS]),
+            *map(_name, _classes(learners, losses)),
+            *_FORMER_NAMES,
+        ]
+    )
 )
 
 

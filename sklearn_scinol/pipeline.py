@@ -91,11 +91,11 @@ class OnlinePipeline(Pipeline):
 
     Notes
     -----
-    *Chunks.* Transformers see the features of a whole chunk before its first row is
-    predicted. Predictions are thus exactly those of one row at a time if the chunks are
-    rows, or if the transformers do not learn; with larger chunks features are
-    transformed by slightly later statistics. :meth:`fit` shows transformers the
-    features of all rows first, as in scikit-learn.
+    *Chunks.* Transformers of this package, and others that have a method
+    `partial_fit_transform`, go row by row: how rows are cut into chunks changes no
+    prediction. Any other sees the features of a whole chunk before its first row is
+    predicted, and transforms them by slightly later statistics than one row at a time.
+    :meth:`fit` shows transformers the features of all rows first, as in scikit-learn.
 
     *Failures.* If a step fails in :meth:`partial_fit` or :meth:`partial_fit_predict`,
     all steps are as they were before. For this, a copy is made before each chunk of the
@@ -126,7 +126,7 @@ class OnlinePipeline(Pipeline):
     >>> model.n_samples_seen_
     569
     >>> round(model.cumulative_loss_ / model.n_samples_seen_, 2)
-    0.18
+    0.23
     >>> model.predict(X[:3])
     array([0, 0, 0])
     """
@@ -213,8 +213,8 @@ class OnlinePipeline(Pipeline):
         Returns
         -------
         predictions : ndarray
-            As the method would give, each row's made before its label was used. The
-            transformers have seen the features of the whole chunk.
+            As the method would give, each row's made before its label was used. Some
+            transformers have seen the features of the whole chunk, see the notes.
 
         Raises
         ------
@@ -246,6 +246,9 @@ class OnlinePipeline(Pipeline):
             given = of_step(index, name)
             if _learns(step):
                 ways_back.append(_way_back(step))
+                if hasattr(step, "partial_fit_transform"):
+                    X = step.partial_fit_transform(X, **given["partial_fit"])
+                    continue
                 step.partial_fit(X, **given["partial_fit"])
             X = step.transform(X, **given["transform"])
         name, final = self.steps[-1]

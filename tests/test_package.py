@@ -87,7 +87,10 @@ def test_engine_auto_is_numba_where_it_is_installed():
             {"FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"},
         ),
         ("sklearn_scinol.pipeline", {"OnlinePipeline", "make_online_pipeline"}),
-        ("sklearn_scinol.preprocessing", {"OnlineBinner"}),
+        (
+            "sklearn_scinol.preprocessing",
+            {"OnlineBinner", "OnlineScaler", "TableEncoder"},
+        ),
     ],
 )
 def test_public_names(module, names):
@@ -134,6 +137,13 @@ LAYERS = {
         "transforms",
         "engines",
         "models",
+    },
+    "tables": {
+        "_invariants",
+        "engines.protocol",
+        "models.base",
+        "transforms",
+        "tables",
     },
 }
 

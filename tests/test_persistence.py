@@ -49,7 +49,7 @@ from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner
+from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -218,13 +218,17 @@ def test_trusted_types_are_those_of_models():
     models = [kind.learn(clone(kind.estimator), 0) for kind in KINDS.values()]
     models += [estimator() for estimator in PUBLIC_ESTIMATORS]
     models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
+    row = {"n": 1.0, "c": "x", "d": np.datetime64("2020-01-01"), "t": "a", "b": True}
+    models.append(TableEncoder(kinds={"t": "text"}).fit([row]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():
         X, y = case.data(n_samples=4)
         models.append(case.partial_fit(case.make(), X, y))
     found = skops.get_untrusted_types(data=skops.dumps(models))
-    assert found == [*TRUSTED_TYPES]
+    former = {"sklearn_scinol.preprocessing.OnlineBinner"}
+    assert found == sorted({*TRUSTED_TYPES} - former)
+    assert former < {*TRUSTED_TYPES}
     assert all(name.startswith("sklearn_scinol.") for name in TRUSTED_TYPES)
 
 

@@ -16,10 +16,13 @@ __all__ = [
     "Combination",
     "DenseRows",
     "Engine",
+    "Entries",
     "Hedge",
+    "Marks",
     "Moments",
     "RowWeights",
     "Shares",
+    "Slots",
     "State",
     "TargetScale",
     "Task",
@@ -87,6 +90,33 @@ class CodePlaces(NamedTuple):
     first_cells: np.ndarray  # (n_pairs,), the column of the first cell of each
     sides: np.ndarray  # (n_features, n_bins), the side of a cell that a bin belongs to
     n_sides: int
+
+
+class Slots(NamedTuple):
+    """Places of different keys in columns, see tables/vocabulary.py."""
+
+    keys: np.ndarray  # uint64, (m, n_slots), in the order in which they came
+    n_used: np.ndarray  # int64, (m,)
+    n_seen: np.ndarray  # int64, (m,), keys that were given, until slots were full
+    is_open: np.ndarray  # bool, (m,), False where slots are of no use
+    fewest_seen: int  # for slots to be of use once they are full
+
+
+class Marks(NamedTuple):
+    """The first two keys that came to each place, or 0; see tables/hashed.py."""
+
+    first: np.ndarray  # uint64, (n_places,)
+    second: np.ndarray
+
+
+class Entries(NamedTuple):
+    """What rows of a table are made of, by columns in ascending order."""
+
+    values: np.ndarray  # (n, p), for the first columns; NaN and 0 are left out
+    codes: np.ndarray  # int32, (n, m), columns after these, ascending; -1 for none
+    hashed: np.ndarray  # int32, (n, h), any columns after these; -1 for none
+    words: np.ndarray  # int32, columns as `hashed`, as many as the row has
+    words_indptr: np.ndarray  # int64, (n + 1,)
 
 
 class Task(NamedTuple):
@@ -405,4 +435,102 @@ class Engine(Protocol):
         -------
         mean : ndarray of shape (n, K)
             A prediction, log odds, or logarithms of probabilities.
+        """
+
+    # Columns of tables.
+
+    def standardise(self, moments, X):
+        """Centre and scale values by the running moments, which learn each row first.
+
+        Parameters
+        ----------
+        moments : ndarray of shape (3, n_features)
+            Means, variances, and numbers of values that they are of. Changed.
+        X : ndarray of shape (n, n_features)
+            NaN is no value.
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_features)
+            NaN where `X` is.
+        """
+
+    def hash_strings(self, data, offsets):
+        """Keys of strings.
+
+        Parameters
+        ----------
+        data : ndarray of uint8
+        offsets : ndarray of int64 of shape (n + 1,)
+
+        Returns
+        -------
+        keys : ndarray of uint64 of shape (n,)
+            MurmurHash3 of 32 bits, with seed 0 in the lower half and 1 in the upper.
+        """
+
+    def mix_keys(self, h, keys):
+        """Keys of what keys stand for together, see transforms/hashing.py.
+
+        Parameters
+        ----------
+        h, keys : ndarray of uint64
+            Of shapes that broadcast together.
+
+        Returns
+        -------
+        mixed : ndarray of uint64
+        """
+
+    def find_slots(self, slots, keys, is_given, learns):
+        """Slots of keys, of which new ones take the next while there are any.
+
+        Parameters
+        ----------
+        slots : Slots
+            Changed if it learns.
+        keys : ndarray of uint64 of shape (n, m)
+        is_given : ndarray of bool of shape (n, m)
+        learns : bool
+            Whether rows are learned; else each new key has the next slot.
+
+        Returns
+        -------
+        found : ndarray of int32 of shape (n, m)
+            -1 where there is none.
+        came : ndarray of int64 of shape (m, n_slots)
+            The rows that slots were taken at, where that was one of these.
+        """
+
+    def mark_places(self, marks, places, keys):
+        """Mark places by the first two different keys that come to them.
+
+        Parameters
+        ----------
+        marks : Marks
+            Changed.
+        places : ndarray of int32 of shape (n,)
+            -1 for none.
+        keys : ndarray of uint64 of shape (n,)
+
+        Returns
+        -------
+        new : ndarray of int64
+            The numbers of the keys that have marked a place, ascending.
+        """
+
+    def join_entries(self, entries, n_columns):
+        """Rows of all their entries, in ascending order and each once.
+
+        Parameters
+        ----------
+        entries : Entries
+        n_columns : int
+            Before those of `hashed`.
+
+        Returns
+        -------
+        data : ndarray of float64
+        indices : ndarray of int32
+        indptr : ndarray of int32
         """

@@ -173,9 +173,11 @@ class FeatureBins:
         bins = engine.count_below(self.edges, np.where(is_gap, 0.0, X))
         bins[is_gap] = self.n_columns - 1
         rows, features = np.nonzero(has_bin)
-        columns = features * self.n_columns + bins[rows, features]
-        indptr = np.append(0, np.cumsum(has_bin.sum(axis=1)))
         shape = n, d * self.n_columns
+        # As narrow as can be: learners elsewhere refuse others.
+        index = np.int32 if max(rows.size, shape[1]) < 2**31 else np.int64
+        columns = (features * self.n_columns + bins[rows, features]).astype(index)
+        indptr = np.append(0, np.cumsum(has_bin.sum(axis=1))).astype(index)
         return sparse.csr_array((np.ones(rows.size), columns, indptr), shape=shape)
 
     def invariants(self):

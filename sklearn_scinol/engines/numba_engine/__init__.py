@@ -17,6 +17,14 @@ from .combination import learn_combination
 from .learning import change_units, learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
+from .tables import (
+    find_slots,
+    hash_strings,
+    join_entries,
+    mark_places,
+    mix_keys,
+    standardise,
+)
 from .transforms import (
     add_codes,
     clip_rows,
@@ -33,13 +41,19 @@ __all__ = [
     "charge",
     "clip_rows",
     "count_below",
+    "find_slots",
     "first_values",
+    "hash_strings",
+    "join_entries",
     "learn_combination",
     "learn_rounds",
     "learn_rows",
     "learn_team",
+    "mark_places",
     "mix",
+    "mix_keys",
     "norm",
+    "standardise",
     "transform_rows",
     "transform_targets",
 ]

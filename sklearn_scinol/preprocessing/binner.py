@@ -1,9 +1,9 @@
-"""Transformers of features that learn from a stream."""
+"""One-hot codes of bins, on a stream."""
 
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names_in,
@@ -11,14 +11,14 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .config import get_config
-from .engines import get_engine
-from .transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
+from ..models.base import snapshot
+from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
+from .stream import StreamTransformer
 
 __all__ = ["OnlineBinner"]
 
 
-class OnlineBinner(TransformerMixin, BaseEstimator):
+class OnlineBinner(StreamTransformer):
     """One-hot codes of the bins that values fall into, on a stream.
 
     A linear model of the bins is a step function of each feature: it learns what is not
@@ -81,7 +81,7 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
     0.47
     0.16
     >>> binner.transform([[0.1], [np.nan]]).indices
-    array([ 4, 17])
+    array([ 4, 17], dtype=int32)
     """
 
     _parameter_constraints: dict = {
@@ -93,74 +93,28 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
         self.n_samples = n_samples
         self.n_quantiles = n_quantiles
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
-        """Find edges anew, from the first rows.
+    def _read(self, X, reset):
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, in any units; NaN stands for what is missing.
-        y : None
-            Ignored.
+    def _start(self, rows):
+        self._bins = FeatureBins(rows.shape[1], self.n_samples, self.n_quantiles)
 
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-        """
-        return self._learn(X, is_first=True)
+    def _learn(self, engine, rows):
+        self._bins.learn(rows)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
-        """Go on with the next rows.
+    def _encode(self, engine, rows, learns):
+        n_without = 0
+        if learns and not self._bins.is_fixed:
+            n_without = self.n_samples - self.n_samples_seen_
+            self._bins.learn(rows)
+        codes = self._bins.columns(engine, rows[n_without:])
+        none = sparse.csr_array((len(rows) - codes.shape[0], codes.shape[1]))
+        return sparse.vstack([none, codes], format="csr") if n_without else codes
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, in any units; NaN stands for what is missing.
-        y : None
-            Ignored.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-        """
-        return self._learn(X, is_first=not self.__sklearn_is_fitted__())
-
-    def _learn(self, X, is_first):
-        X = self._validate(X, reset=is_first)
-        if is_first:
-            self._bins = FeatureBins(X.shape[1], self.n_samples, self.n_quantiles)
-            self.n_samples_seen_ = 0
-        self._bins.learn(X)
-        self.n_samples_seen_ += len(X)
-        return self
-
-    def transform(self, X):
-        """Codes of rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        codes : CSR array of shape (n_samples, n_features * (2 * n_quantiles + 2))
-            Ones and zeros. All are zeros as long as edges are not fixed.
-
-        Raises
-        ------
-        NotFittedError
-            If there were no rows yet.
-        ValueError
-            If the rows have another number of features, or an infinite value.
-        """
-        check_is_fitted(self)
-        engine = get_engine(get_config()["engine"])
-        return self._bins.columns(engine, self._validate(X, reset=False))
+    def _way_back_of_state(self):
+        return snapshot(self._bins)
 
     def get_feature_names_out(self, input_features=None):
         """Names of the columns: those of features, and numbers of bins.
@@ -186,11 +140,6 @@ class OnlineBinner(TransformerMixin, BaseEstimator):
         """Edges of each feature."""
         check_is_fitted(self)
         return [edges[~np.isnan(edges)] for edges in self._bins.edges]
-
-    def _validate(self, X, reset):
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_bins")

@@ -1,0 +1,278 @@
+"""What is done to the columns of tables."""
+
+from functools import cache
+
+import numpy as np
+
+from ...transforms import hashing
+from ...transforms.moments import (
+    enter,
+    inverse_deviation,
+    moved_mean,
+    moved_variance,
+)
+from .compiling import compiled, inlined, source_digest
+
+__all__ = [
+    "find_slots",
+    "hash_strings",
+    "join_entries",
+    "mark_places",
+    "mix_keys",
+    "standardise",
+]
+
+
+def standardise(moments, X):
+    """Centre and scale values: see the protocol."""
+    Z = np.empty_like(X)
+    _standardising()(moments, X, Z)
+    return Z
+
+
+@cache
+def _standardising():
+    digest = source_digest()
+
+    def standardise(moments, X, Z):
+        digest  # noqa: B018 - see source_digest
+        means, variances, weight_sums = moments[0], moments[1], moments[2]
+        for r in range(X.shape[0]):
+            for j in range(X.shape[1]):
+                x, mean = X[r, j], means[j]
+                is_given = x == x
+                total, share, past = enter(weight_sums[j], 1.0, True)
+                deviation = x - mean
+                variance = moved_variance(variances[j], share, past, deviation)
+                Z[r, j] = past * deviation * inverse_deviation(variance)
+                moved = moved_mean(mean, share, deviation)
+                means[j] = moved if is_given else mean
+                variances[j] = variance if is_given else variances[j]
+                weight_sums[j] = total if is_given else weight_sums[j]
+                Z[r, j] = Z[r, j] if is_given else np.nan
+
+    return compiled(standardise)
+
+
+# MurmurHash3 of 32 bits (Appleby, 2011), in numbers of 64 bits.
+
+LOW_HALF = np.uint64(0xFFFFFFFF)
+C1, C2, N = np.uint64(0xCC9E2D51), np.uint64(0x1B873593), np.uint64(0xE6546B64)
+C3, C4 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
+FIVE, WORD = np.uint64(5), np.uint64(32)
+
+
+@inlined
+def product(a, b):
+    return (a * b) & LOW_HALF
+
+
+@inlined
+def rotated(x, n_bits):
+    return ((x << n_bits) | (x >> (WORD - n_bits))) & LOW_HALF
+
+
+@inlined
+def scrambled(block):
+    return product(rotated(product(block, C1), np.uint64(15)), C2)
+
+
+@inlined
+def finished(h, n_bytes):
+    h ^= n_bytes
+    h = product(h ^ (h >> np.uint64(16)), C3)
+    h = product(h ^ (h >> np.uint64(13)), C4)
+    return h ^ (h >> np.uint64(16))
+
+
+def hash_strings(data, offsets):
+    """Keys of strings: see the protocol."""
+    keys = np.empty(len(offsets) - 1, np.uint64)
+    data.flags.writeable = False  # of one type, whether it was so or not
+    _hashing()(data, offsets, keys)
+    return keys
+
+
+@cache
+def _hashing():
+    digest = source_digest()
+
+    def hash_strings(data, offsets, keys):
+        digest  # noqa: B018 - see source_digest
+        for i in range(keys.size):
+            start, size = offsets[i], offsets[i + 1] - offsets[i]
+            low, high = np.uint64(0), np.uint64(1)
+            block = np.uint64(0)
+            for b in range(size):
+                n_bits = np.uint64(8 * (b & 3))
+                block |= np.uint64(data[start + b]) << n_bits
+                if b & 3 == 3:
+                    block = scrambled(block)
+                    low = rotated(low ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
+                    high = rotated(high ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
+                    block = np.uint64(0)
+            block = scrambled(block)  # of nothing it is nothing
+            low = finished(low ^ block, np.uint64(size))
+            high = finished(high ^ block, np.uint64(size))
+            keys[i] = high << WORD | low
+
+    return compiled(hash_strings)
+
+
+def mix_keys(h, keys):
+    """Keys of what keys stand for together: see the protocol."""
+    h, keys = (np.ascontiguousarray(each) for each in np.broadcast_arrays(h, keys))
+    mixed = np.empty_like(h)
+    _mixing()(h.ravel(), keys.ravel(), mixed.ravel())
+    return mixed
+
+
+@cache
+def _mixing():
+    digest = source_digest()
+
+    def mix_keys(h, keys, mixed):
+        digest  # noqa: B018 - see source_digest
+        for i in range(h.size):
+            mixed[i] = hashing.mixed(h[i], keys[i])
+
+    return compiled(mix_keys)
+
+
+def find_slots(slots, keys, is_given, learns):
+    """Slots of keys: see the protocol."""
+    m, n_slots = slots.keys.shape
+    found = np.empty(keys.shape, np.int32)
+    table = np.full((m, 2 ** int(2 * n_slots - 1).bit_length()), -1, np.int32)
+    came = np.zeros(slots.keys.shape, np.int64)
+    _slot_loop()(slots, table, keys, is_given, learns, found, came)
+    return found, came
+
+
+@inlined
+def searched(table, known, key):
+    """Where a key is in a table of slots, or would be."""
+    last = np.uint64(table.size - 1)
+    at = key & last
+    while table[at] >= 0 and known[table[at]] != key:
+        at = (at + np.uint64(1)) & last
+    return at
+
+
+@cache
+def _slot_loop():
+    digest = source_digest()
+
+    def find_slots(slots, table, keys, is_given, learns, found, came):
+        digest  # noqa: B018 - see source_digest
+        n_slots = slots.keys.shape[1]
+        for j in range(keys.shape[1]):
+            known = slots.keys[j]
+            for slot in range(slots.n_used[j]):
+                table[j, searched(table[j], known, known[slot])] = slot
+        for r in range(keys.shape[0]):
+            for j in range(keys.shape[1]):
+                found[r, j] = -1
+                if not (is_given[r, j] and slots.is_open[j]):
+                    continue
+                known, n_used = slots.keys[j], slots.n_used[j]
+                at = searched(table[j], known, keys[r, j])
+                slot = table[j, at]
+                if n_used < n_slots:
+                    is_new = slot < 0
+                    if is_new:
+                        slot = n_used
+                    if learns:
+                        slots.n_seen[j] += 1
+                        if is_new:
+                            known[slot], table[j, at] = keys[r, j], slot
+                            came[j, slot] = r
+                            slots.n_used[j] += 1
+                            is_full = slots.n_used[j] == n_slots
+                            is_of_use = slots.n_seen[j] >= slots.fewest_seen
+                            slots.is_open[j] = not is_full or is_of_use
+                found[r, j] = slot
+
+    return compiled(find_slots)
+
+
+def mark_places(marks, places, keys):
+    """Mark places by keys: see the protocol."""
+    new = np.empty(len(places), np.int64)
+    n_new = _marking()(marks, places, keys, new)
+    return new[:n_new].copy()
+
+
+@cache
+def _marking():
+    digest = source_digest()
+
+    def mark_places(marks, places, keys, new):
+        digest  # noqa: B018 - see source_digest
+        n_new, nothing = 0, np.uint64(0)
+        for i in range(places.size):
+            at, key = places[i], keys[i]
+            if at < 0:
+                continue
+            if marks.first[at] == nothing:
+                marks.first[at] = key
+            elif marks.second[at] == nothing and marks.first[at] != key:
+                marks.second[at] = key
+            else:
+                continue
+            new[n_new] = i
+            n_new += 1
+        return n_new
+
+    return compiled(mark_places)
+
+
+def join_entries(entries, n_columns):
+    """Rows of all their entries: see the protocol."""
+    blocks = entries.values, entries.codes, entries.hashed
+    room = sum(block.size for block in blocks) + entries.words.size
+    data, indices = np.empty(room), np.empty(room, np.int32)
+    indptr = np.zeros(len(entries.values) + 1, np.int32)
+    n_entries = _joining()(entries, n_columns, data, indices, indptr)
+    return data[:n_entries], indices[:n_entries], indptr
+
+
+@cache
+def _joining():
+    digest = source_digest()
+
+    def join_entries(entries, n_columns, data, indices, indptr):
+        digest  # noqa: B018 - see source_digest
+        values, codes, hashed = entries.values, entries.codes, entries.hashed
+        end = 0
+        for r in range(values.shape[0]):
+            for j in range(values.shape[1]):
+                if values[r, j] == values[r, j] and values[r, j] != 0.0:
+                    data[end], indices[end] = values[r, j], j
+                    end += 1
+            start_of_ones = end
+            for j in range(codes.shape[1]):
+                if codes[r, j] >= 0:
+                    indices[end] = codes[r, j]
+                    end += 1
+            start = end
+            for j in range(hashed.shape[1]):
+                if hashed[r, j] >= 0:
+                    indices[end] = n_columns + hashed[r, j]
+                    end += 1
+            for j in range(entries.words_indptr[r], entries.words_indptr[r + 1]):
+                indices[end] = n_columns + entries.words[j]
+                end += 1
+            if end > start + 1:
+                indices[start:end].sort()
+                given, end = end, start + 1
+                for i in range(start + 1, given):
+                    if indices[i] != indices[end - 1]:
+                        indices[end] = indices[i]
+                        end += 1
+            for i in range(start_of_ones, end):
+                data[i] = 1.0
+            indptr[r + 1] = end
+        return end
+
+    return compiled(join_entries)

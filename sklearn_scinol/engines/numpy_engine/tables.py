@@ -1,0 +1,112 @@
+"""What is done to the columns of tables."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import murmurhash3_32
+
+from ...transforms import hashing
+from ...transforms.moments import (
+    enter,
+    inverse_deviation,
+    moved_mean,
+    moved_variance,
+)
+
+__all__ = [
+    "find_slots",
+    "hash_strings",
+    "join_entries",
+    "mark_places",
+    "mix_keys",
+    "standardise",
+]
+
+
+def standardise(moments, X):
+    Z = np.full(X.shape, np.nan)
+    with np.errstate(all="ignore"):
+        for r, x in enumerate(X):
+            given = np.flatnonzero(~np.isnan(x))
+            mean, variance, weight_sum = moments[:, given]
+            weight_sum, share, past = enter(weight_sum, 1.0, True)
+            deviation = x[given] - mean
+            variance = moved_variance(variance, share, past, deviation)
+            Z[r, given] = past * deviation * inverse_deviation(variance)
+            mean = moved_mean(mean, share, deviation)
+            moments[:, given] = mean, variance, weight_sum
+    return Z
+
+
+def hash_strings(data, offsets):
+    data, keys = data.tobytes(), np.empty(len(offsets) - 1, np.uint64)
+    known = {}
+    for i in range(len(keys)):
+        text = data[offsets[i] : offsets[i + 1]]
+        if text not in known:
+            low, high = (murmurhash3_32(text, seed, positive=True) for seed in (0, 1))
+            known[text] = high << 32 | low
+        keys[i] = known[text]
+    return keys
+
+
+def mix_keys(h, keys):
+    return hashing.mixed(*np.broadcast_arrays(h, keys))
+
+
+def find_slots(slots, keys, is_given, learns):
+    found = np.full(keys.shape, -1, np.int32)
+    came = np.zeros(slots.keys.shape, np.int64)
+    for j in range(keys.shape[1]):
+        known, n_used = slots.keys[j], int(slots.n_used[j])
+        slot_of = {key: slot for slot, key in enumerate(known[:n_used].tolist())}
+        for r in np.flatnonzero(is_given[:, j]):
+            if not slots.is_open[j]:
+                break
+            key, is_full = int(keys[r, j]), n_used == len(known)
+            slot = found[r, j] = slot_of.get(key, -1 if is_full else n_used)
+            if is_full or not learns:
+                continue
+            slots.n_seen[j] += 1
+            if slot == n_used:
+                known[slot], slot_of[key], came[j, slot] = key, slot, r
+                n_used += 1
+                is_of_use = slots.n_seen[j] >= slots.fewest_seen
+                slots.is_open[j] = n_used < len(known) or is_of_use
+        slots.n_used[j] = n_used
+    return found, came
+
+
+def mark_places(marks, places, keys):
+    entries = np.flatnonzero(places >= 0)
+    new = []
+    for known in marks:
+        at = places[entries]
+        is_new = (known[at] == 0) & (marks.first[at] != keys[entries])
+        of_place = entries[is_new]
+        _, first = np.unique(places[of_place], return_index=True)
+        new.append(of_place[first])
+        known[places[new[-1]]] = keys[new[-1]]
+    return np.sort(np.concatenate(new))
+
+
+def join_entries(entries, n_columns):
+    n, n_values = entries.values.shape
+    is_value = (entries.values != 0.0) & ~np.isnan(entries.values)
+    is_code, is_hashed = entries.codes >= 0, entries.hashed >= 0
+    rows = [np.nonzero(given)[0] for given in (is_value, is_code, is_hashed)]
+    rows.append(np.repeat(np.arange(n), np.diff(entries.words_indptr)))
+    columns = [
+        np.nonzero(is_value)[1],
+        entries.codes[is_code],
+        n_columns + entries.hashed[is_hashed],
+        n_columns + entries.words,
+    ]
+    data = [entries.values[is_value], *(np.ones(len(row)) for row in rows[1:])]
+    joined = sparse.coo_array(
+        (np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(n, 2**31 - 1),
+    ).tocsr()
+    joined.sum_duplicates()
+    joined.data[joined.indices >= n_values] = 1.0
+    indices, indptr = (a.astype(np.int32) for a in (joined.indices, joined.indptr))
+    return joined.data, indices, indptr

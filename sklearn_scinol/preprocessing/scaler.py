@@ -1,0 +1,104 @@
+"""Standardised features, on a stream."""
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..transforms.standard import StandardTransform
+from .stream import StreamTransformer
+
+__all__ = ["OnlineScaler"]
+
+
+class OnlineScaler(OneToOneFeatureMixin, StreamTransformer):
+    """Features in standard deviations from their mean, on a stream.
+
+    The mean and the variance are those of all rows so far, the row itself included: the
+    first row becomes zeros, and an outlier takes part in the deviation that it is
+    divided by, so that no value becomes larger than the square root of the number of
+    rows. :class:`~sklearn.preprocessing.StandardScaler` leaves the row out when it
+    transforms a new one, and sees whole chunks before it transforms their rows.
+
+    What comes out does not change with a feature's unit: to the last bit if that is
+    changed by a power of two. Learners of this package need no scaling; others do.
+
+    Attributes
+    ----------
+    mean_ : ndarray of shape (n_features,)
+        Mean of the values so far, in their units; 0 if there were none.
+
+    var_ : ndarray of shape (n_features,)
+        Their variance, not corrected for bias.
+
+    n_samples_seen_ : int
+        Number of rows so far.
+
+    n_features_in_ : int
+        Number of features.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Their names, where the input has such.
+
+    See Also
+    --------
+    sklearn.preprocessing.StandardScaler : The same from all rows at once.
+
+    Notes
+    -----
+    NaN stands for a value that is missing: it is left as it is, and out of the moments.
+    These are updated row by row [1]_, without cancellation, whatever the mean is.
+
+    References
+    ----------
+    .. [1] B. P. Welford (1962). "Note on a method for calculating corrected sums of
+       squares and products". Technometrics 4(3).
+
+    Examples
+    --------
+    >>> from sklearn_scinol.preprocessing import OnlineScaler
+    >>> scaler = OnlineScaler()
+    >>> scaler.partial_fit_transform([[1e9], [3e9], [2e9]]).round(3)
+    array([[0.],
+           [1.],
+           [0.]])
+    >>> scaler.transform([[4e9]]).round(3)
+    array([[1.342]])
+    """
+
+    _parameter_constraints: dict = {}
+
+    def _read(self, X, reset):
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+
+    def _start(self, rows):
+        self._standard = StandardTransform(rows.shape[1])
+
+    def _encode(self, engine, rows, learns):
+        if learns:
+            return self._standard.learn(engine, rows)
+        return self._standard.transform(rows)
+
+    def _way_back_of_state(self):
+        return self._standard.way_back()
+
+    @property
+    def mean_(self):
+        """Mean of the values so far."""
+        check_is_fitted(self)
+        return self._standard.raw_moments()[0]
+
+    @property
+    def var_(self):
+        """Variance of the values so far."""
+        check_is_fitted(self)
+        return self._standard.raw_moments()[1]
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_standard")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags

@@ -1,0 +1,172 @@
+"""What transformers share that learn from a stream."""
+
+from abc import ABCMeta, abstractmethod
+from functools import partial
+
+from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.utils._set_output import _wrap_method_output
+from sklearn.utils.validation import check_is_fitted
+
+from ..config import get_config
+from ..engines import get_engine
+from ..estimators.base import _unchanged_on_error
+
+__all__ = ["StreamTransformer"]
+
+
+class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+    """Base of the transformers that learn from a stream, row after row."""
+
+    # What the subclasses give.
+
+    @abstractmethod
+    def _read(self, X, reset):
+        """Check rows; return them as `_start`, `_encode` take them."""
+
+    @abstractmethod
+    def _start(self, rows):
+        """Get ready for the first rows."""
+
+    @abstractmethod
+    def _encode(self, engine, rows, learns):
+        """Rows as they are transformed; each after it was learned, if they are."""
+
+    @abstractmethod
+    def _way_back_of_state(self):
+        """How to undo what will be learned, but for attributes that are replaced."""
+
+    def _learn(self, engine, rows):
+        """Learn rows, where that costs less than to transform them as well."""
+        self._encode(engine, rows, learns=True)
+
+    # What they get.
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Forget what was learned, and learn rows.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows, in any units.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not usable. The transformer is then as it was.
+        """
+        self._take(X, self._learn, reset=True)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Go on with the next rows.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not usable. The transformer is then as it was.
+        """
+        self._take(X, self._learn, reset=not self.__sklearn_is_fitted__())
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit_transform(self, X, y=None):
+        """Learn the next rows in order, and transform each as it is learned.
+
+        Unlike with :meth:`partial_fit` and :meth:`transform` one after the other, no
+        row is transformed by what came after it: how rows are cut into chunks changes
+        nothing.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+            As :meth:`transform` would give for each row right before it is learned.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not usable. The transformer is then as it was.
+        """
+
+        take = _wrap_method_output(type(self)._take, "transform")
+        encode = partial(self._encode, learns=True)
+        return take(self, X, encode, reset=not self.__sklearn_is_fitted__())
+
+    def transform(self, X):
+        """Transform rows, each as if it came next on the stream.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+
+        Raises
+        ------
+        NotFittedError
+            If there were no rows yet.
+        ValueError
+            If the rows are not usable.
+        """
+        check_is_fitted(self)
+        rows = self._read(X, reset=False)
+        return self._encode(_engine(), rows, learns=False)
+
+    def _take(self, X, learn, reset):
+        with _unchanged_on_error(self) as ways_back:
+            rows = self._read(X, reset)
+            if reset:
+                self._start(rows)
+                self.n_samples_seen_ = 0
+            else:
+                ways_back.append(self._way_back_of_state())
+            result = learn(_engine(), rows)
+            self.n_samples_seen_ += len(rows)
+            return result
+
+    def _way_back(self):
+        """How to take the transformer back to what it is now."""
+        before = vars(self).copy()
+        of_state = self._way_back_of_state() if self.__sklearn_is_fitted__() else None
+
+        def restore():
+            vars(self).clear()
+            vars(self).update(before)
+            if of_state:
+                of_state()
+
+        return restore
+
+
+def _engine():
+    return get_engine(get_config()["engine"])

@@ -1,0 +1,1 @@
+"""Tables as they come, with columns of all kinds, made into rows of numbers."""

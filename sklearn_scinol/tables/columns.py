@@ -1,0 +1,410 @@
+"""What the columns of each kind become: values, codes, and keys to be hashed.
+
+Each class encodes all columns of a kind. Values fill columns of their own; a code is a
+one in one of several columns; keys go by hashing to columns that all share.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models.base import snapshot
+from ..transforms.bins import FeatureBins
+from ..transforms.standard import StandardTransform
+from .strings import Strings
+from .vocabulary import Vocabulary
+
+__all__ = [
+    "COMBINED_KINDS",
+    "Booleans",
+    "Categories",
+    "Dates",
+    "Encoded",
+    "Hashed",
+    "Keys",
+    "Numbers",
+    "Texts",
+    "key_of_text",
+]
+
+#: Kinds of columns that can be combined with others.
+COMBINED_KINDS = "number", "category", "boolean"
+
+#: Key of a value that is missing, where it is combined with others.
+MISSING = np.uint64(1)
+
+#: Words, and each mark that is part of none.
+TOKEN = re.compile(r"\w+|[^\w\s]")
+
+DAYS_OF_YEAR = 365.25
+MONTHS = (
+    "Jan",
+    "Feb",
+    "Mar",
+    "Apr",
+    "May",
+    "Jun",
+    "Jul",
+    "Aug",
+    "Sep",
+    "Oct",
+    "Nov",
+    "Dec",
+)
+WEEKDAYS = "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"
+HOURS = tuple(f"{hour:02d}h" for hour in range(24))
+
+
+class Keys(NamedTuple):
+    """What a column is in combinations with others."""
+
+    keys: np.ndarray  # uint64, (n,)
+    names_of: Callable  # gives Strings for the numbers of some rows
+
+
+class Hashed(NamedTuple):
+    """Keys that go to columns by hashing."""
+
+    keys: np.ndarray  # uint64, (n,) or, where rows have several, (n_keys,)
+    rows: np.ndarray | None  # those that they are of, if rows have several
+    is_given: np.ndarray | None  # which of them go there; None for all
+    names_of: Callable  # gives Strings for the numbers of some keys
+
+
+class Encoded(NamedTuple):
+    """What columns of a table have become."""
+
+    values: np.ndarray | None = None  # (n, n_values); NaN for none
+    codes: np.ndarray | None = None  # int, (n, n_parts), ascending; -1 for none
+    hashed: tuple = ()  # of Hashed
+    keys_of: Callable | None = None  # gives Keys for the number of a column
+
+
+class Columns:
+    """Columns of a kind.
+
+    Parameters
+    ----------
+    names : list of str
+    """
+
+    n_values = 0
+
+    def __init__(self, names):
+        self.names = names
+
+    def value_names(self):
+        """Names of the columns of values."""
+        return []
+
+    def code_names(self):
+        """Names of the columns of codes."""
+        return []
+
+    def categories(self):
+        """Values that have columns of their own, by the names of table columns."""
+        return {}
+
+    def way_back(self):
+        """How to undo what will be learned."""
+        return lambda: None
+
+
+class Numbers(Columns):
+    """Numbers: their standardised value, their bin, and the value as one of a few.
+
+    Parameters
+    ----------
+    names : list of str
+    n_samples, n_quantiles : int
+        See :class:`FeatureBins`.
+    n_named : int
+        Up to how many different values have a column each.
+    """
+
+    def __init__(self, names, n_samples, n_quantiles, n_named):
+        super().__init__(names)
+        self.n_values = len(names)
+        self.standard = StandardTransform(len(names))
+        self.bins = FeatureBins(len(names), n_samples, n_quantiles)
+        self.vocabulary = Vocabulary(len(names), n_named, 2 * n_named)
+
+    @property
+    def n_codes(self):
+        return len(self.names) * (self.bins.n_columns + self.vocabulary.n_slots)
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        X = np.column_stack([column.values for column in columns])
+        if learns:
+            Z = self.standard.learn(engine, X)
+            last = self.bins.enter(engine, X, np.ones(len(X), bool))
+        else:
+            Z = self.standard.transform(X)
+            last = self.bins.of_rows(engine, X)
+        codes = np.full(X.shape, -1, np.int32)
+        starts = self.bins.n_columns * np.arange(len(self.names))
+        codes[len(X) - len(last) :] = last + starts
+        codes[:, ~self.bins.has_edges] = -1
+        is_missing = np.isnan(X)
+        missing = starts + self.bins.n_columns - 1
+        np.copyto(codes, missing, where=is_missing, casting="unsafe")
+        if self.vocabulary.some_open:
+            codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
+        return Encoded(Z, codes, keys_of=lambda j: self._keys(j, X, codes))
+
+    def _slots(self, engine, X, is_missing, learns):
+        """Codes of the values that have columns of their own."""
+        bits = (X + 0.0).view(np.uint64)  # -0.0 has those of 0.0
+        found = self.vocabulary.find(
+            engine, bits, ~is_missing, lambda row, j: f"{X[row, j]:.12g}", learns
+        )
+        starts = self.vocabulary.n_slots * np.arange(len(self.names), dtype=np.int32)
+        starts += len(self.names) * self.bins.n_columns
+        return np.where(found >= 0, found + starts, -1)
+
+    def _keys(self, j, X, codes):
+        """In combinations a number is its bin, or itself if it has that code only."""
+        bins, slots = codes[:, j], codes[:, len(self.names) :]
+        own = slots[:, j] if slots.size else -1
+
+        together = np.where(bins < 0, own, bins)
+
+        def name_of(row):
+            if together[row] < 0:
+                return f"{self.names[j]}_other"
+            if bins[row] < 0:
+                return f"{self.names[j]}={X[row, j]:.12g}"
+            return self._bin_names(j)[bins[row] - j * self.bins.n_columns]
+
+        keys = together.astype(np.int64).view(np.uint64)
+        return Keys(keys, lambda rows: Strings.of(map(name_of, rows)))
+
+    def value_names(self):
+        return self.names
+
+    def code_names(self):
+        bins = [self._bin_names(j) for j in range(len(self.names))]
+        slots = [
+            self.vocabulary.slot_names(j, name) for j, name in enumerate(self.names)
+        ]
+        return [name for names in bins + slots for name in names]
+
+    def _bin_names(self, j):
+        name, edges = self.names[j], self.bins.edges[j]
+        edges = [f"{edge:.6g}" for edge in edges[~np.isnan(edges)]]
+        names = []
+        if edges:
+            between = pairwise(edges)
+            names = [f"{name}<={edges[0]}", f"{name}>{edges[-1]}"]
+            names[1:1] = [f"{low}<{name}<={high}" for low, high in between]
+        n_bins = self.bins.n_columns - 1
+        names += [f"{name}_bin{k}" for k in range(len(names), n_bins)]
+        return [*names, f"{name}_missing"]
+
+    def categories(self):
+        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
+
+    def way_back(self):
+        ways = self.standard.way_back(), snapshot(self.bins), self.vocabulary.way_back()
+        return lambda: [way() for way in ways]
+
+
+class Dates(Columns):
+    """Dates: the time itself, standardised, the season, month, weekday and hour."""
+
+    n_codes_each = 1 + len(MONTHS) + len(WEEKDAYS) + len(HOURS)
+
+    def __init__(self, names):
+        super().__init__(names)
+        self.n_values = 3 * len(names)
+        self.n_codes = self.n_codes_each * len(names)
+        self.standard = StandardTransform(len(names))
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        dates = np.column_stack([column.values for column in columns])
+        is_missing = np.isnat(dates)
+        moments = np.where(is_missing, np.nan, dates.astype(np.int64) / 1e6)
+        learn = (
+            self.standard.learn if learns else lambda _, X: self.standard.transform(X)
+        )
+        dates = np.where(is_missing, np.datetime64(0, "us"), dates)
+        days = dates.astype("datetime64[D]")
+        of_year = (days - dates.astype("datetime64[Y]")).astype(np.int64)
+        angle = np.where(is_missing, np.nan, 2 * np.pi * of_year / DAYS_OF_YEAR)
+        values = np.stack(
+            [learn(engine, moments), np.sin(angle), np.cos(angle)], axis=-1
+        )
+        parts = (
+            1 + dates.astype("datetime64[M]").astype(np.int64) % 12,
+            (days.astype(np.int64) + 3) % 7,  # the first day was a Thursday
+            (dates - days).astype("timedelta64[h]").astype(np.int64),
+        )
+        first = np.cumsum([0, 1 + len(MONTHS), len(WEEKDAYS)])
+        codes = np.where(
+            is_missing[..., np.newaxis], -1, np.stack(parts, axis=-1) + first
+        )
+        codes[is_missing, 0] = 0
+        starts = self.n_codes_each * np.arange(len(self.names))
+        codes = np.where(codes >= 0, codes + starts[:, np.newaxis], -1)
+        return Encoded(values.reshape(len(dates), -1), codes.reshape(len(dates), -1))
+
+    def value_names(self):
+        parts = "", "_year_sin", "_year_cos"
+        return [f"{name}{part}" for name in self.names for part in parts]
+
+    def code_names(self):
+        parts = "missing", *MONTHS, *WEEKDAYS, *HOURS
+        return [f"{name}_{part}" for name in self.names for part in parts]
+
+    def way_back(self):
+        return self.standard.way_back()
+
+
+class Booleans(Columns):
+    """Booleans: whether they are true, and whether they are missing."""
+
+    @property
+    def n_codes(self):
+        return 2 * len(self.names)
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        is_missing = np.column_stack([column.is_missing for column in columns])
+        is_true = np.column_stack([column.values for column in columns])
+        starts = 2 * np.arange(len(self.names))
+        codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
+        return Encoded(codes=codes, keys_of=lambda j: self._keys(j, codes[:, j]))
+
+    def _keys(self, j, codes):
+        names = f"{self.names[j]}=False", self.names[j], f"{self.names[j]}_missing"
+        numbers = np.where(codes < 0, 0, codes - 2 * j + 1)
+        return Keys(
+            numbers.astype(np.uint64),
+            lambda rows: Strings.of(names[number] for number in numbers[rows]),
+        )
+
+    def code_names(self):
+        return [f"{name}{part}" for name in self.names for part in ("", "_missing")]
+
+
+class Categories(Columns):
+    """Categories: the first ones have a column each, the others are hashed."""
+
+    def __init__(self, names, n_named):
+        super().__init__(names)
+        self.vocabulary = Vocabulary(len(names), n_named, 0)
+
+    @property
+    def n_codes(self):
+        return len(self.names) * (1 + self.vocabulary.n_slots)
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        texts = [column.values for column in columns]
+        is_missing = np.column_stack([column.is_missing for column in columns])
+        keys = np.column_stack(
+            [engine.hash_strings(each.data, each.offsets) for each in texts]
+        )
+        slots = self.vocabulary.find(
+            engine, keys, ~is_missing, lambda row, j: texts[j][row], learns
+        )
+        starts = (1 + self.vocabulary.n_slots) * np.arange(len(self.names))
+        codes = np.where(
+            is_missing, starts, np.where(slots >= 0, starts + 1 + slots, -1)
+        )
+        hashed = []
+        for j in np.flatnonzero((codes < 0).any(axis=0)):
+            others = engine.mix_keys(
+                key_of_text(engine, f"{self.names[j]}="), keys[:, j]
+            )
+            names_of = _names_of_texts(self.names[j], texts[j])
+            hashed.append(Hashed(others, None, codes[:, j] < 0, names_of))
+
+        def keys_of(j):
+            def name_of(row):
+                if is_missing[row, j]:
+                    return f"{self.names[j]}_missing"
+                return f"{self.names[j]}={texts[j][row]}"
+
+            together = np.where(is_missing[:, j], MISSING, keys[:, j])
+            return Keys(together, lambda rows: Strings.of(map(name_of, rows)))
+
+        return Encoded(codes=codes, hashed=tuple(hashed), keys_of=keys_of)
+
+    def code_names(self):
+        return [
+            each
+            for j, name in enumerate(self.names)
+            for each in (f"{name}_missing", *self.vocabulary.slot_names(j, name))
+        ]
+
+    def categories(self):
+        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
+
+    def way_back(self):
+        return self.vocabulary.way_back()
+
+
+def _names_of_texts(name, texts):
+    return lambda rows: Strings.joined([f"{name}=", texts.take(rows)])
+
+
+class Texts(Columns):
+    """Texts: their words, and pairs of words next to each other, are hashed."""
+
+    @property
+    def n_codes(self):
+        return len(self.names)
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        is_missing = np.column_stack([column.is_missing for column in columns])
+        codes = np.where(is_missing, np.arange(len(self.names)), -1)
+        hashed = [
+            _hashed_words(engine, name, column)
+            for name, column in zip(self.names, columns, strict=True)
+        ]
+        return Encoded(codes=codes, hashed=tuple(hashed))
+
+    def code_names(self):
+        return [f"{name}_missing" for name in self.names]
+
+
+def _hashed_words(engine, name, column):
+    texts, n_words, words = column.values, [], []
+    for i, is_missing in enumerate(column.is_missing):
+        of_text = [] if is_missing else TOKEN.findall(texts[i].lower())
+        n_words.append(len(of_text))
+        words += of_text
+    words = Strings.of(words)
+    rows = np.repeat(np.arange(len(n_words)), n_words)
+    keys = engine.hash_strings(words.data, words.offsets)
+    of_words = engine.mix_keys(key_of_text(engine, f"{name}="), keys)
+    first = np.flatnonzero(rows[1:] == rows[:-1])
+    of_pairs = engine.mix_keys(of_words[first], keys[first + 1])
+
+    def names_of(numbers):
+        for number in numbers.tolist():
+            if number < len(words):
+                yield f"{name}={words[number]}"
+            else:
+                at = first[number - len(words)]
+                yield f"{name}={words[at]} {words[at + 1]}"
+
+    return Hashed(
+        np.concatenate([of_words, of_pairs]),
+        np.concatenate([rows, rows[first]]),
+        None,
+        lambda numbers: Strings.of(names_of(numbers)),
+    )
+
+
+def key_of_text(engine, text):
+    """Key of a single string."""
+    strings = Strings.of([text])
+    return engine.hash_strings(strings.data, strings.offsets)

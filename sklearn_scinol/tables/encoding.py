@@ -1,0 +1,169 @@
+"""How a table becomes rows of numbers: which columns there are, and what fills them."""
+
+import numpy as np
+from scipy import sparse
+
+from ..engines.protocol import Entries
+from .columns import (
+    Booleans,
+    Categories,
+    Dates,
+    Hashed,
+    Numbers,
+    Texts,
+    key_of_text,
+)
+from .hashed import HashedColumns
+from .strings import Strings
+
+__all__ = ["Encoding"]
+
+
+class Encoding:
+    """What the columns of a table become, one beside the other.
+
+    First come values, then codes, and last the columns that keys go to by hashing.
+
+    Parameters
+    ----------
+    kinds : dict
+        From names of columns to their kinds.
+    interactions : list of tuple of str
+        Columns whose values are hashed together.
+    n_hashed, n_named, n_samples, n_quantiles : int
+        See :class:`HashedColumns`, :class:`Vocabulary` and :class:`FeatureBins`.
+    """
+
+    def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
+        self.interactions = interactions
+        makers = {
+            "number": lambda names: Numbers(names, n_samples, n_quantiles, n_named),
+            "date": Dates,
+            "boolean": Booleans,
+            "category": lambda names: Categories(names, n_named),
+            "text": Texts,
+        }
+        self.groups = []
+        for kind, make in makers.items():
+            if names := [name for name, each in kinds.items() if each == kind]:
+                self.groups.append(make(names))
+        self.hashed = HashedColumns(n_hashed)
+
+    @property
+    def n_named_columns(self):
+        """Number of columns before those that are hashed to."""
+        return sum(group.n_values + group.n_codes for group in self.groups)
+
+    @property
+    def n_columns(self):
+        return self.n_named_columns + self.hashed.n_columns
+
+    def encode(self, engine, columns, n_rows, learns):
+        """Rows of numbers.
+
+        Parameters
+        ----------
+        engine : Engine
+        columns : dict
+            From names to :class:`Column`, with values of their kinds.
+        n_rows : int
+        learns : bool
+            Whether rows are learned in order, each before it is encoded; else each is
+            encoded as if it came next.
+
+        Returns
+        -------
+        rows : CSR array of shape (n_rows, n_columns)
+        """
+        groups = []
+        for group in self.groups:
+            of_group = [columns[name] for name in group.names]
+            groups.append(group.encode(engine, of_group, learns))
+        values = [np.empty((n_rows, 0))]
+        values += [each.values for each in groups if each.values is not None]
+        values = np.hstack(values)
+        codes, start = [np.empty((n_rows, 0), np.int32)], values.shape[1]
+        for group, encoded in zip(self.groups, groups, strict=True):
+            if encoded.codes is not None:
+                of_group = np.where(encoded.codes >= 0, encoded.codes + start, -1)
+                codes.append(of_group.astype(np.int32, copy=False))
+            start += group.n_codes
+        hashed = [each for group in groups for each in group.hashed]
+        hashed += [self._together(engine, names, groups) for names in self.interactions]
+        entries = Entries(
+            values, np.hstack(codes), *self._hash(engine, hashed, n_rows, learns)
+        )
+        data, indices, indptr = engine.join_entries(entries, start)
+        rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
+        rows.has_canonical_format = True
+        return rows
+
+    def _together(self, engine, names, encoded):
+        """Keys of the values of several columns together."""
+        members = [self._keys_of(name, encoded) for name in names]
+        together = key_of_text(engine, " & ".join(names))
+        for member in members:
+            together = engine.mix_keys(together, member.keys)
+
+        def names_of(rows):
+            pieces = [members[0].names_of(rows)]
+            for member in members[1:]:
+                pieces += " & ", member.names_of(rows)
+            return Strings.joined(pieces)
+
+        return Hashed(together, None, None, names_of)
+
+    def _keys_of(self, name, encoded):
+        for group, of_group in zip(self.groups, encoded, strict=True):
+            if name in group.names:
+                return of_group.keys_of(group.names.index(name))
+        raise KeyError(name)
+
+    def _hash(self, engine, hashed, n_rows, learns):
+        """Columns of keys: as many for all rows, then those of which rows have some."""
+        of_all, some, rows = [np.empty((n_rows, 0), np.int32)], [], []
+        for each in hashed:
+            places = self.hashed.places(each.keys)
+            if each.is_given is not None:
+                places[~each.is_given] = -1
+            if learns:
+                self.hashed.remember(engine, places, each.keys, each.names_of)
+            if each.rows is None:
+                of_all.append(places[:, np.newaxis])
+            else:
+                some.append(places)
+                rows.append(each.rows)
+        indptr = np.zeros(n_rows + 1, np.int64)
+        words = np.empty(0, np.int32)
+        if some:
+            rows = np.concatenate(rows)
+            np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+            words = np.concatenate(some)[np.argsort(rows, kind="stable")]
+        return np.hstack(of_all), words, indptr
+
+    def names(self):
+        """Names of all columns: an array of strings."""
+        names = [name for group in self.groups for name in group.value_names()]
+        names += [name for group in self.groups for name in group.code_names()]
+        of_hashed = [f"hashed_{k}" for k in range(self.hashed.n_columns)]
+        for column, found in self.hashed.names().items():
+            of_hashed[column] = " | ".join(found)
+        return np.array(names + of_hashed, dtype=object)
+
+    def categories(self):
+        """Values that have columns of their own, by the names of table columns."""
+        found = {}
+        for group in self.groups:
+            found |= group.categories()
+        return found
+
+    def hashed_names(self):
+        """From columns that are hashed to, to the names that came to them."""
+        start = self.n_named_columns
+        return {start + place: names for place, names in self.hashed.names().items()}
+
+    def way_back(self):
+        """How to undo what will be learned."""
+        ways = [group.way_back() for group in self.groups]
+        ways.append(self.hashed.way_back())
+        return lambda: [way() for way in ways]

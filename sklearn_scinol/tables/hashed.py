@@ -1,0 +1,94 @@
+"""Columns that names are sent to by hashing, and which names came to them."""
+
+import numpy as np
+
+from ..engines.protocol import Marks
+from ..transforms.hashing import place
+from .strings import Strings
+
+__all__ = ["HashedColumns"]
+
+
+class HashedColumns:
+    """Sends keys to columns, and knows the first two that came to each.
+
+    Parameters
+    ----------
+    n_columns : int
+
+    Attributes
+    ----------
+    first, second : ndarray of uint64 of shape (n_columns,)
+        Keys, or 0.
+    remembered : list of (ndarray of int32, Strings)
+        The columns that keys have come to as the first or the second one, and the names
+        of these keys, in that order.
+    """
+
+    def __init__(self, n_columns):
+        self.n_columns = n_columns
+        self.first = np.zeros(n_columns, np.uint64)
+        self.second = np.zeros(n_columns, np.uint64)
+        self.remembered = []
+
+    def places(self, keys):
+        """Columns of keys."""
+        return place(keys, np.uint64(self.n_columns)).astype(np.int32)
+
+    def remember(self, engine, places, keys, names_of):
+        """Remember the names of keys, if they are the first ones at their places.
+
+        Parameters
+        ----------
+        engine : Engine
+        places : ndarray of int32 of shape (n,)
+            -1 for none.
+        keys : ndarray of uint64 of shape (n,)
+        names_of : callable
+            Gives the names, as :class:`Strings`, of the keys with some numbers.
+        """
+        # joblib maps arrays, to be read only.
+        self.first = np.require(self.first, requirements=["W", "E"])
+        self.second = np.require(self.second, requirements=["W", "E"])
+        new = engine.mark_places(Marks(self.first, self.second), places, keys)
+        if new.size:
+            self.remembered.append((places[new], names_of(new)))
+        # In pieces of falling sizes: each is copied a few times in all.
+        while len(self.remembered) > 1 and _size(self, -2) < 2 * _size(self, -1):
+            self._merge(2)
+
+    def _merge(self, n_pieces):
+        columns, names = zip(*self.remembered[-n_pieces:], strict=True)
+        merged = np.concatenate(columns), Strings.concatenated(names)
+        self.remembered[-n_pieces:] = [merged]
+
+    def names(self):
+        """The names that came to each column: a dict from columns to lists."""
+        found = {}
+        for columns, names in self.remembered:
+            for i, column in enumerate(columns.tolist()):
+                found.setdefault(column, []).append(names[i])
+        return found
+
+    def way_back(self):
+        """How to undo what will be remembered."""
+        n_known = sum(len(columns) for columns, _ in self.remembered)
+
+        def restore():
+            if sum(len(columns) for columns, _ in self.remembered) == n_known:
+                return
+            self._merge(len(self.remembered))
+            columns, names = self.remembered.pop()
+            of_new, n_new = np.unique(columns[n_known:], return_counts=True)
+            is_second = self.second[of_new] != 0
+            self.second[of_new] = 0
+            self.first[of_new[~is_second | (n_new == 2)]] = 0
+            if n_known:
+                known = np.arange(n_known)
+                self.remembered.append((columns[:n_known], names.take(known)))
+
+        return restore
+
+
+def _size(hashed, piece):
+    return len(hashed.remembered[piece][0])

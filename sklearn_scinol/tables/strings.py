@@ -1,0 +1,68 @@
+"""Many strings as the bytes of all of them."""
+
+import numpy as np
+
+__all__ = ["Strings"]
+
+
+class Strings:
+    """An array of strings.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        Their bytes in UTF-8, one string after the other.
+    offsets : ndarray of int64 of shape (n + 1,)
+        Where each begins, and where the last one ends.
+    """
+
+    def __init__(self, data, offsets):
+        self.data, self.offsets = data, offsets
+
+    @classmethod
+    def of(cls, texts):
+        """From strings of Python."""
+        # What is no text in UTF-8 may stand in a string of Python all the same.
+        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+        offsets = _offsets([len(text) for text in encoded])
+        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def __getitem__(self, i):
+        data = self.data[self.offsets[i] : self.offsets[i + 1]]
+        return data.tobytes().decode("utf-8", "replace")
+
+    def take(self, places):
+        """Those at some places."""
+        starts, sizes = self.offsets[places], np.diff(self.offsets)[places]
+        offsets = _offsets(sizes)
+        moves = np.repeat(starts - offsets[:-1], sizes)
+        return Strings(self.data[np.arange(offsets[-1]) + moves], offsets)
+
+    @classmethod
+    def concatenated(cls, parts):
+        """Those of several arrays, one after the other."""
+        sizes = [np.diff(part.offsets) for part in parts]
+        data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
+        return cls(np.concatenate(data), _offsets(np.concatenate(sizes)))
+
+    @classmethod
+    def joined(cls, pieces):
+        """Strings that consist of pieces: arrays of strings, or the same for all."""
+        n = max(len(piece) for piece in pieces if isinstance(piece, Strings))
+        pieces = [
+            piece if isinstance(piece, Strings) else Strings.of([piece]).take([0] * n)
+            for piece in pieces
+        ]
+        of_each = Strings.concatenated(pieces)
+        order = np.arange(n * len(pieces)).reshape(len(pieces), n).T.ravel()
+        of_each = of_each.take(order)
+        return cls(of_each.data, of_each.offsets[:: len(pieces)])
+
+
+def _offsets(sizes):
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets

@@ -1,0 +1,36 @@
+"""Numbers of 64 bits that stand for names and for combinations of them.
+
+Two different names have the same number with a probability of 2^-64.
+"""
+
+import numpy as np
+
+from .._portable import portable
+
+__all__ = ["mixed", "place"]
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
+SECOND_FACTOR = np.uint64(0x94D049BB133111EB)
+FIRST_BITS, SECOND_BITS, LAST_BITS = np.uint64(30), np.uint64(27), np.uint64(31)
+HALF = np.uint64(32)
+
+
+@portable
+def mixed(h, key):
+    """Number of what `h` and `key` stand for together, in this order.
+
+    `h` must be of mixed bits; `key` may be any number.
+
+    Its bits are mixed as in SplitMix64 (Steele, Lea and Flood, 2014).
+    """
+    h = (h ^ key) + STEP
+    h = (h ^ (h >> FIRST_BITS)) * FIRST_FACTOR
+    h = (h ^ (h >> SECOND_BITS)) * SECOND_FACTOR
+    return h ^ (h >> LAST_BITS)
+
+
+@portable
+def place(h, n_places):
+    """One of so many places, up to 2^32."""
+    return ((h >> HALF) * n_places) >> HALF

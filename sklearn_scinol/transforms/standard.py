@@ -1,0 +1,92 @@
+"""Values in standard deviations from their mean, where some are missing."""
+
+import numpy as np
+
+from .._invariants import floats, within
+from ..engines.protocol import DenseRows, RowWeights
+from .moments import enter, inverse_deviation, moved_variance
+from .units import FeatureUnits
+
+__all__ = ["StandardTransform"]
+
+
+class StandardTransform:
+    """Centres and scales features by the running moments of the values that are there.
+
+    A value takes part in the moments that it is transformed with.
+
+    Parameters
+    ----------
+    n_features : int
+
+    Attributes
+    ----------
+    units : FeatureUnits
+        In which values are taken.
+    moments : ndarray of shape (3, n_features)
+        Means, variances, and numbers of values that they are of.
+    """
+
+    def __init__(self, n_features):
+        self.units = FeatureUnits(n_features)
+        self.moments = np.zeros((3, n_features))
+
+    def learn(self, engine, X):
+        """Learn from rows in order, and transform each.
+
+        Parameters
+        ----------
+        engine : Engine
+        X : ndarray of shape (n, n_features)
+            Finite values, or NaN.
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_features)
+        """
+        # joblib maps arrays, to be read only.
+        self.moments = np.require(self.moments, requirements=["W", "E"])
+        self.units.arrange()
+        is_missing = np.isnan(X)
+        rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
+        ones = np.ones(len(X))
+        weights = RowWeights(ones, ones, ones[:2])
+        _, outgrown = self.units.enter(engine, DenseRows(rows), weights)
+        self.moments[:2, outgrown] = 0.0
+        return engine.standardise(self.moments, self._in_units(X))
+
+    def transform(self, X):
+        """Rows as they would be transformed if they came next, without learning."""
+        mean, variance, weight_sum = self.moments
+        _, share, past = enter(weight_sum, 1.0, False)
+        with np.errstate(all="ignore"):
+            deviation = self._in_units(X) - mean
+            moved = moved_variance(variance, share, past, deviation)
+            return past * deviation * inverse_deviation(moved)
+
+    def _in_units(self, X):
+        return X if self.units.are_one else self.units.in_units(X)
+
+    def raw_moments(self):
+        """Means and variances in the units of the values; perhaps infinite."""
+        mean, variance, _ = self.moments
+        exponents = self.units.exponents.astype(np.intc)
+        with np.errstate(over="ignore"):
+            return np.ldexp(mean, exponents), np.ldexp(variance, 2 * exponents)
+
+    def way_back(self):
+        """How to undo what will be learned."""
+        units = self.units.way_back(np.arange(self.moments.shape[1]))
+        moments = self.moments.copy()
+
+        def restore():
+            units()
+            self.moments = moments
+
+        return restore
+
+    def invariants(self):
+        """What holds between two calls."""
+        yield from floats("moments", self.moments, self.moments.shape)
+        yield "variances and numbers are not negative", self.moments[1:] >= 0.0
+        yield from within("units", self.units.invariants())
