@@ -70,7 +70,7 @@ class OnlinePipeline(Pipeline):
     n_features_in_ : int
         Number of features, if the first step has it.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if the first step has them.
 
     n_samples_seen_ : int

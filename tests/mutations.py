@@ -492,6 +492,28 @@ MUTATIONS = [
         "if loss().lipschitz <= np.inf",
         "bad_input parameters",
     ),
+    # Pipelines.
+    Mutation(
+        "a transformer keeps what it learned before a step failed",
+        "pipeline.py",
+        "                ways_back.append(_way_back(step))\n",
+        "",
+        "pipeline fail",
+    ),
+    Mutation(
+        "a last step from elsewhere keeps what it learned before it failed",
+        "pipeline.py",
+        "ways_back.append(_way_back(final))",
+        "pass",
+        "pipeline fail",
+    ),
+    Mutation(
+        "an expert that is a pipeline predicts a chunk, then learns it",
+        "models/expert.py",
+        'if hasattr(self.estimator, "partial_fit_predict"):',
+        "if False:",
+        "pipeline expert",
+    ),
 ]
 
 

@@ -663,6 +663,8 @@ def test_metadata_of_transform(kind, routing):
     alone = ScInOLClassifier().partial_fit(X + 3.0, y, classes=[0, 1])
     assert_array_equal(model[-1].coef_, alone.coef_)
     assert_array_equal(model.predict(X, shift=3.0), alone.predict(X + 3.0))
+    with pytest.raises(TypeError, match=r"got unexpected argument\(s\) {'shift'}"):
+        model[:-1].partial_fit(X, shift=3.0)  # which does not transform by the last
 
 
 def test_transformed_metadata(routing):
