@@ -98,10 +98,9 @@ class OnlinePipeline(Pipeline):
     :meth:`fit` shows transformers the features of all rows first, as in scikit-learn.
 
     *Failures.* If a step fails in :meth:`partial_fit` or :meth:`partial_fit_predict`,
-    all steps are as they were before. For this, a copy is made before each chunk of the
-    transformers that learn, and of the last step if it is from another package.
-    Estimators of this package need none; interrupted by the user, they keep the rows
-    learned so far.
+    all steps are as they were before. For this, transformers that learn are copied
+    before each chunk, and so is a last step from another package. Estimators of this
+    package need no copy; interrupted by the user, they keep the rows learned so far.
 
     *Metadata.* As in scikit-learn, where ``enable_metadata_routing=True`` steps get
     what they have requested for `partial_fit`, by
@@ -112,8 +111,6 @@ class OnlinePipeline(Pipeline):
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.linear_model import SGDClassifier
-    >>> from sklearn.preprocessing import StandardScaler
     >>> from sklearn_scinol import ScInOLClassifier
     >>> from sklearn_scinol.pipeline import OnlinePipeline
     >>> from sklearn_scinol.preprocessing import OnlineBinner
