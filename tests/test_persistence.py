@@ -49,7 +49,7 @@ from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -220,6 +220,7 @@ def test_trusted_types_are_those_of_models():
     models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
     row = {"n": 1.0, "c": "x", "d": np.datetime64("2020-01-01"), "t": "a", "b": True}
     models.append(TableEncoder(kinds={"t": "text"}).fit([row]))
+    models.append(OnlineScaler().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():
