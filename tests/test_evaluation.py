@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
@@ -23,7 +23,7 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -225,6 +225,108 @@ def test_csv_reader(tmp_path):
         )
     from_arrays = validate(ScInOLRegressor(), chunks(X, y), "neg_mean_absolute_error")
     assert from_file.scores == pytest.approx(from_arrays.scores)
+
+
+def test_default_metrics():
+    stream = list(chunks(*classification()))
+    for model, metrics in (
+        (ScInOLClassifier(), ["neg_log_loss", "accuracy"]),
+        (make_pipeline(StandardScaler(), clone(SGD)), ["neg_log_loss", "accuracy"]),
+        (ScInOLClassifier(loss="hinge"), ["accuracy"]),
+        (ScInOLRegressor(), ["neg_mean_absolute_error"]),
+    ):
+        result = progressive_validation(model, stream, progress=False)
+        assert list(result.scores) == metrics
+
+
+class OwnPipeline(Pipeline):
+    """One that predicts before it learns by itself."""
+
+    def partial_fit(self, X, y, **keywords):
+        self[-1].partial_fit(self[:-1].transform(X), y, **keywords)
+        return self
+
+    def partial_fit_predict(self, X, y, **keywords):
+        return self[-1].partial_fit_predict(self[:-1].transform(X), y, **keywords)
+
+
+def test_pipeline_that_answers_itself():
+    X, y = classification()
+    # That its steps are not called one by one shows in that this one is fitted.
+    scaler = StandardScaler().fit(X)
+    pipeline = OwnPipeline([("scale", scaler), ("learn", ScInOLClassifier())])
+    result = validate(pipeline, chunks(X, y), None)
+    alone = validate(ScInOLClassifier(), chunks(scaler.transform(X), y), None)
+    assert result.scores == alone.scores
+    assert scaler.n_samples_seen_ == len(y)
+
+
+class Counting(ClassifierMixin, BaseEstimator):
+    """Predicts classes by how often they came, knowing only those that came."""
+
+    def __init__(self, new_classes="add"):
+        self.new_classes = new_classes
+
+    def fit(self, X, y):
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X, y):
+        self.partial_fit_predict(X, y)
+        return self
+
+    def partial_fit_predict(self, X, y, method="predict_proba"):
+        counts = getattr(self, "counts_", {})
+        before = []
+        for label in y.tolist():
+            before.append(dict(counts) or {label: 1})
+            counts[label] = counts.get(label, 0) + 1
+        self.counts_ = counts
+        self.classes_ = np.array(sorted(counts))
+        self.n_features_in_ = X.shape[1]
+        answer = [[row.get(label, 0) for label in self.classes_] for row in before]
+        answer /= np.sum(answer, axis=1, keepdims=True)
+        if method == "predict":
+            return self.classes_[answer.argmax(axis=1)]
+        return answer
+
+    def predict(self, X):
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+    def predict_proba(self, X):
+        return np.full((len(X), self.classes_.size), 1 / self.classes_.size)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50, 200])
+@pytest.mark.parametrize("window", [None, 20])
+def test_classes_that_come_later(size, window):
+    """Scores are those of all rows at once, about all classes."""
+    random = np.random.default_rng(0)
+    y = np.repeat(["b", "a", "d", "c"], 50)
+    y[20:] = np.where(random.random(180) < 0.3, random.permuted(y[20:]), y[20:])
+    y[:20] = "b"
+    X = np.zeros((200, 1))
+    # Those that were not known have columns of zeros.
+    answers = Counting().partial_fit_predict(X, y)
+    classes = np.unique(y)
+    metrics = ["neg_log_loss", "accuracy", "f1_macro", "roc_auc_ovr"]
+    stream = chunks(X, y, size=size)
+    result = validate(Counting(), stream, metrics, window=window)
+    assert result.scores["neg_log_loss"] == pytest.approx(
+        -log_loss(y, answers, labels=classes)
+    )
+    predicted = classes[answers.argmax(axis=1)]
+    assert result.scores["accuracy"] == pytest.approx(accuracy_score(y, predicted))
+    assert result.scores["f1_macro"] == pytest.approx(
+        f1_score(y, predicted, average="macro")
+    )
+    assert result.scores["roc_auc_ovr"] == pytest.approx(
+        roc_auc_score(y, answers, multi_class="ovr", labels=classes)
+    )
+    first = result.curves["neg_log_loss"][0]  # a class that was alone is certain
+    assert first == pytest.approx(0.0, abs=1e-12)
+    if window:
+        latest = -log_loss(y[-20:], answers[-20:], labels=classes)
+        assert result.window_curves["neg_log_loss"][-1] == pytest.approx(latest)
 
 
 # Metrics.
@@ -472,8 +574,10 @@ def test_no_bar_without_tqdm(capsys, monkeypatch):
 
 
 def test_empty_stream():
-    with pytest.raises(ValueError, match="The stream is empty"):
-        validate(ScInOLRegressor(), [], "r2")
+    X, y = regression()
+    for stream in ([], [(X[:0], y[:0])] * 2):
+        with pytest.raises(ValueError, match="The stream is empty"):
+            validate(ScInOLRegressor(), stream, "r2")
 
 
 @pytest.mark.parametrize("fails", ["stream", "estimator"])
@@ -548,10 +652,30 @@ def test_target_and_frames():
         validate(ScInOLRegressor(), [frame], "r2")
 
 
-def test_missing_classes():
+def test_classes_are_those_of_the_first_chunk():
+    X, y = classification(3)
+    stream = [(X[:0], y[:0]), *chunks(X, y, size=40)]
     for model in (ScInOLClassifier(), make_pipeline(StandardScaler(), clone(SGD))):
-        with pytest.raises(ValueError, match="classes must be passed"):
-            validate(model, [classification()], "accuracy")
+        guessed = validate(clone(model), stream, "accuracy")
+        told = validate(clone(model), stream, "accuracy", classes=[0, 1, 2])
+        assert guessed.scores == told.scores
+
+
+@pytest.mark.parametrize("n_classes", [1, 2])
+def test_class_that_the_first_chunk_does_not_have(n_classes):
+    X, y = classification(3)
+    order = np.argsort(y >= n_classes, kind="stable")
+    X, y = X[order], y[order]
+    with pytest.raises(ValueError, match=r"greater than one|unseen labels: \[2\]") as e:
+        validate(ScInOLClassifier(), chunks(X, y, size=20), "accuracy")
+    assert "pass classes= with all of them" in e.value.__notes__[-1]
+
+
+def test_error_that_has_nothing_to_do_with_classes():
+    X, y = classification()
+    with pytest.raises(ValueError, match="contains NaN") as e:
+        validate(ScInOLClassifier(), [(X, y), (X * np.nan, y)], "accuracy")
+    assert len(e.value.__notes__) == 1
 
 
 def test_other_classes_than_before():

@@ -135,7 +135,7 @@ class ProgressiveValidationDisplay:
         estimator,
         stream,
         *,
-        metrics,
+        metrics=None,
         classes=None,
         target=None,
         window=None,

@@ -1,20 +1,19 @@
 """The loop of progressive validation, and its result."""
 
+import sys
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from numbers import Integral
 from time import perf_counter
 
 import numpy as np
-from sklearn.base import (
-    is_classifier,
-)
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .scores import RunningScores, accepted_methods, make_scorers
+from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
 __all__ = ["ProgressiveValidationResult", "progressive_validation"]
 
@@ -61,7 +60,7 @@ def progressive_validation(
     estimator,
     stream,
     *,
-    metrics,
+    metrics=None,
     classes=None,
     target=None,
     window=None,
@@ -96,10 +95,15 @@ def progressive_validation(
         Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
     stream : iterable
         Chunks of rows, each `(X, y)` or `(X, y, sample_weight)` with whatever the
-        estimator takes: arrays, sparse matrices, frames. With `target`, frames, such as
-        ``pandas.read_csv(..., chunksize=1000)`` gives.
-    metrics : str, list of str or dict
-        Names of scikit-learn's metrics, see
+        estimator takes: arrays, sparse matrices, frames, tables. Those of files come
+        from :func:`~sklearn_scinol.streams.read_table`. With `target`, frames of pandas
+        or polars, or tables and record batches of pyarrow, such as
+        ``pandas.read_csv(..., chunksize=1000)`` gives. Chunks without rows are passed
+        over.
+    metrics : str, list of str or dict, default=None
+        By default "neg_log_loss" and "accuracy" for a classifier that has
+        probabilities, "accuracy" for any other, and "neg_mean_absolute_error" in
+        regression. Otherwise names of scikit-learn's metrics, see
         :func:`~sklearn.metrics.get_scorer_names`. Or a dict from names of your own to
         such names or to what :func:`~sklearn.metrics.make_scorer` makes. As for all of
         scikit-learn's scores greater is better, so that losses are negative. Memory
@@ -108,7 +112,13 @@ def progressive_validation(
         "accuracy" and "f1"); for all others (such as "roc_auc" and "r2") the labels and
         predictions are kept. All are exact.
     classes : array-like of shape (n_classes,), default=None
-        All classes of the stream. Needed for a classifier that is not fitted.
+        All classes of the stream. Without them, a classifier that is not fitted is told
+        those of the first chunk, and raises an error at the first label that is none of
+        them; one with ``new_classes="add"`` takes classes as they come. What was
+        predicted before a class came up gives it the probability 0. A label that comes
+        up for the first time then costs what a probability of 0 costs in
+        :func:`~sklearn.metrics.log_loss`, which clips it to the smallest number that
+        makes a difference to 1: about 36.
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
     window : int, default=None
@@ -127,10 +137,10 @@ def progressive_validation(
     ------
     ValueError
         If the stream is empty or consists of something else than said above, if no row
-        of it could be scored, if a metric is unknown, or if classes are missing. What
-        the estimator does not accept raises its own errors. An error in the middle of
-        the stream, the stream's own as well, has a note that names the chunk, and an
-        attribute `result` with the scores up to there, if there were any.
+        of it could be scored, or if a metric is unknown. What the estimator does not
+        accept raises its own errors. An error in the middle of the stream, the stream's
+        own as well, has a note that names the chunk, and an attribute `result` with the
+        scores up to there, if there were any.
     TypeError
         If the estimator has no `partial_fit`.
 
@@ -167,8 +177,9 @@ def progressive_validation(
         check_scalar(window, "window", Integral, min_val=1)
         window = int(window)
     learner = _Learner(estimator, metrics, classes)
-    running = RunningScores(learner.scorers, learner.classes, window)
+    running = RunningScores(learner.scorers, learner.is_classifier, window)
     n_chunks = n_rows = 0
+    y = None
 
     def result():
         return ProgressiveValidationResult(
@@ -179,11 +190,12 @@ def progressive_validation(
         try:
             for chunk in stream:
                 X, y, sample_weight = _unpack(chunk, target)
-                if learner.classes is not None:
-                    y = column_or_1d(y, warn=True)
-                answers = learner.answer_and_learn(X, y, sample_weight)
-                if answers is not None:
-                    running.add(y, answers, sample_weight)
+                if y.shape[0]:
+                    if learner.is_classifier:
+                        y = column_or_1d(y, warn=True)
+                    answers = learner.answer_and_learn(X, y, sample_weight)
+                    if answers is not None:
+                        running.add(y, answers, sample_weight, learner.classes)
                 n_chunks, n_rows = n_chunks + 1, n_rows + y.shape[0]
                 if bar is not None:
                     bar.set_postfix(running.latest(), refresh=False)
@@ -196,8 +208,14 @@ def progressive_validation(
             # A metric may fail again, and must not take the place of what failed.
             with suppress(Exception):
                 error.result = result()
+            with suppress(Exception):
+                if learner.lacks_classes(y):
+                    error.add_note(
+                        "The classes are those of the first chunk: pass classes= with "
+                        "all of them."
+                    )
             raise
-    if n_chunks == 0:
+    if n_rows == 0:
         raise ValueError("The stream is empty.")
     return result()
 
@@ -210,13 +228,14 @@ def _unpack(chunk, target):
                 "With target=, the stream must consist of frames; got "
                 f"{type(chunk).__name__}."
             )
-        columns = list(chunk.columns)
+        columns = list(chunk.column_names if _is_arrow(chunk) else chunk.columns)
         if target not in columns:
             raise ValueError(
                 f"The target {target!r} is none of the columns of the frame: {columns}."
             )
         features = [column for column in columns if column != target]
-        return chunk[features], np.asarray(chunk[target]), None
+        X = chunk.select(features) if _is_arrow(chunk) else chunk[features]
+        return X, _as_array(chunk[target]), None
     if not isinstance(chunk, (tuple, list)) or len(chunk) not in (2, 3):
         raise ValueError(
             "The stream must consist of (X, y) or (X, y, sample_weight), or of frames "
@@ -224,8 +243,24 @@ def _unpack(chunk, target):
         )
     X, y, sample_weight = (*chunk, None)[:3]
     if sample_weight is not None:
-        sample_weight = np.asarray(sample_weight)
-    return X, np.asarray(y), sample_weight
+        sample_weight = _as_array(sample_weight)
+    return X, _as_array(y), sample_weight
+
+
+def _is_arrow(values):
+    """Whether these are a table, a batch or a column of pyarrow."""
+    arrow = sys.modules.get("pyarrow")
+    return arrow is not None and isinstance(
+        values, (arrow.Table, arrow.RecordBatch, arrow.Array, arrow.ChunkedArray)
+    )
+
+
+def _as_array(column):
+    if not _is_arrow(column):
+        return np.asarray(column)
+    from ..streams.columns import as_array
+
+    return as_array(column)
 
 
 def _progress_bar(progress):
@@ -244,12 +279,14 @@ class _Learner:
 
     def __init__(self, estimator, metrics, classes):
         steps = [("", estimator)]
-        if isinstance(estimator, Pipeline):
+        answers_itself = hasattr(estimator, "partial_fit_predict")
+        if isinstance(estimator, Pipeline) and not answers_itself:
             steps = estimator.steps
         self.transformers = [
             step for _, step in steps[:-1] if step not in (None, "passthrough")
         ]
         self.predictor = steps[-1][1]
+        self.by_row = hasattr(self.predictor, "partial_fit_predict")
         if not hasattr(self.predictor, "partial_fit"):
             raise TypeError(
                 "progressive_validation needs an estimator with partial_fit, which "
@@ -257,21 +294,19 @@ class _Learner:
             )
         self.fitted = _is_fitted(self.predictor)
         self.first_call = {}
-        self.classes = None
-        if is_classifier(self.predictor):
-            if classes is not None:
-                self.first_call = {"classes": np.unique(classes)}
-            elif not self.fitted:
-                raise ValueError(
-                    "classes must be passed for a classifier that is not fitted: the "
-                    "first chunk need not hold all of them."
-                )
+        self.is_classifier = is_classifier(self.predictor)
+        if self.is_classifier and classes is not None:
             # Given again, they are for a fitted estimator to check.
-            self.classes = (
-                self.predictor.classes_ if self.fitted else self.first_call["classes"]
-            )
-        self.scorers = make_scorers(metrics, self.classes)
-        self.by_row = hasattr(self.predictor, "partial_fit_predict")
+            self.first_call = {"classes": np.unique(classes)}
+        self.guesses_classes = (
+            self.is_classifier
+            and not self.fitted
+            and classes is None
+            and not _adds_classes(self.predictor)
+        )
+        if metrics is None:
+            metrics = default_metrics(self.predictor)
+        self.scorers = make_scorers(metrics)
         self.methods = self._find_methods()
         self.seconds = 0.0
 
@@ -311,6 +346,8 @@ class _Learner:
             if hasattr(transformer, "partial_fit"):
                 transformer.partial_fit(X)
             X = transformer.transform(X)
+        if self.guesses_classes and not self.fitted:
+            self.first_call = {"classes": np.unique(y)}
         parameters = self.first_call
         if sample_weight is not None:
             parameters = {**parameters, "sample_weight": sample_weight}
@@ -320,7 +357,7 @@ class _Learner:
             answer = self.predictor.partial_fit_predict(
                 X, y, method=method, **parameters
             )
-            answers = {"predict": self._labels(method, answer), method: answer}
+            answers = {method: answer, "predict": self._labels(method, answer)}
         else:
             if self.fitted:
                 answers = {
@@ -333,12 +370,31 @@ class _Learner:
         self.seconds += perf_counter() - start
         return answers
 
+    @property
+    def classes(self):
+        """Those that the estimator knows, and its answers are about."""
+        return self.predictor.classes_ if self.is_classifier else None
+
+    def lacks_classes(self, y):
+        """Whether labels are more than the classes of the first chunk, or those few."""
+        if not self.guesses_classes or y is None:
+            return False
+        classes = self.classes if self.fitted else self.first_call["classes"]
+        return classes.size < 2 or not np.isin(y, classes).all()
+
     def _labels(self, method, answer):
         if method == "predict":
             return answer
         if answer.ndim == 1:
             return self.classes[(answer > 0).astype(np.intp)]
         return self.classes[answer.argmax(axis=1)]
+
+
+def _adds_classes(estimator):
+    """Whether classes may come later, as a parameter of the last step says."""
+    if isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return getattr(estimator, "new_classes", None) == "add"
 
 
 def _is_fitted(estimator):

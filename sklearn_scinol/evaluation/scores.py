@@ -10,6 +10,7 @@ from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
     RegressorMixin,
+    is_classifier,
 )
 from sklearn.metrics import (
     brier_score_loss,
@@ -28,7 +29,7 @@ from sklearn.utils.metaestimators import available_if
 
 from ..models.curves import point_after
 
-__all__ = ["RunningScores", "accepted_methods", "make_scorers"]
+__all__ = ["RunningScores", "accepted_methods", "default_metrics", "make_scorers"]
 
 #: Metrics that are means over rows, so that blocks of rows can be scored one by one.
 _MEANS_OVER_ROWS = {
@@ -47,8 +48,17 @@ _MEANS_OVER_ROWS = {
 _MAX_WAITING_ROWS = 10_000
 
 
-def make_scorers(metrics, classes):
-    """The scorers by name, told of the classes.
+def default_metrics(estimator):
+    """Names of metrics for an estimator, of which all are means over rows."""
+    if not is_classifier(estimator):
+        return ["neg_mean_absolute_error"]
+    if hasattr(estimator, "predict_proba"):
+        return ["neg_log_loss", "accuracy"]
+    return ["accuracy"]
+
+
+def make_scorers(metrics):
+    """The scorers by name.
 
     What else is asked of them here they keep in private attributes, which have been the
     same since scikit-learn 1.4: `_score_func`, `_kwargs`, `_sign`, `_response_method`.
@@ -67,7 +77,7 @@ def make_scorers(metrics, classes):
                 f"The metric {name!r} must be a name of scikit-learn's or made by "
                 f"sklearn.metrics.make_scorer; got {metric!r}."
             )
-        scorers[name] = _with_labels(scorer, classes)
+        scorers[name] = scorer
     return scorers
 
 
@@ -77,11 +87,7 @@ def _with_labels(scorer, classes):
     It could not know otherwise from rows that do not hold all classes.
     """
     metric = scorer._score_func
-    if (
-        classes is None
-        or "predict" in accepted_methods(scorer)
-        or "labels" not in signature(metric).parameters
-    ):
+    if "labels" not in signature(metric).parameters:
         return scorer
     return make_scorer(
         metric,
@@ -130,31 +136,75 @@ class _RegressorAnswers(RegressorMixin, _Answers):
 
 @dataclass
 class _Rows:
-    """Labels, answers and weights of some rows."""
+    """Labels, answers and weights of some rows.
+
+    The answers are about `classes`, None in regression.
+    """
 
     y: np.ndarray
     answers: dict
     sample_weight: np.ndarray
+    classes: np.ndarray | None
 
     def __len__(self):
         return self.y.shape[0]
 
     def __getitem__(self, rows):
         answers = {method: answer[rows] for method, answer in self.answers.items()}
-        return _Rows(self.y[rows], answers, self.sample_weight[rows])
+        return _Rows(self.y[rows], answers, self.sample_weight[rows], self.classes)
 
-    def score(self, scorer, classes):
+    def about(self, classes):
+        """The same rows with answers about these classes, of which some are new."""
+        if self.classes is None or np.array_equal(self.classes, classes):
+            return self
+        answers = {
+            method: answer
+            if method == "predict"
+            else _padded(answer, self.classes, classes, _NEVER.get(method, -np.inf))
+            for method, answer in self.answers.items()
+        }
+        return _Rows(self.y, answers, self.sample_weight, classes)
+
+    def score(self, scorer):
+        y, answers, classes = self.y, self.answers, self.classes
         if classes is None:
-            stand_in = _RegressorAnswers(self.answers)
+            stand_in = _RegressorAnswers(answers)
         else:
-            stand_in = _ClassifierAnswers(self.answers, classes)
+            if "predict" not in accepted_methods(scorer):
+                if classes.size == 1:  # of which metrics know nothing
+                    y, classes = np.zeros(y.shape, dtype=int), np.arange(2)
+                    rows = _Rows(y, answers, self.sample_weight, np.zeros(1, dtype=int))
+                    answers = rows.about(classes).answers
+                scorer = _with_labels(scorer, classes)
+            stand_in = _ClassifierAnswers(answers, classes)
         # Not all metrics take weights, so that they are not told of ones.
         weighted = np.any(self.sample_weight != 1)
         sample_weight = {"sample_weight": self.sample_weight} if weighted else {}
-        return scorer(stand_in, None, self.y, **sample_weight)
+        return scorer(stand_in, None, y, **sample_weight)
+
+
+#: What is said of a class that has not been heard of.
+_NEVER = {"predict_proba": 0.0}
+
+
+def _padded(answer, classes, all_classes, never):
+    """Answers with columns for all classes, given those for some of them.
+
+    Decision values of two classes, which have no columns, stay so.
+    """
+    if answer.ndim == 1 and all_classes.size == 2:
+        return answer
+    if answer.ndim == 1:
+        answer = np.column_stack([np.zeros_like(answer), answer])[:, -classes.size :]
+    padded = np.full((answer.shape[0], all_classes.size), never)
+    padded[:, np.searchsorted(all_classes, classes)] = answer
+    return padded
 
 
 def _concatenate(blocks):
+    """All rows, with answers about the classes of the last ones, which are the most."""
+    classes = blocks[-1].classes
+    blocks = [rows.about(classes) for rows in blocks]
     return _Rows(
         np.concatenate([rows.y for rows in blocks]),
         {
@@ -162,21 +212,21 @@ def _concatenate(blocks):
             for method in blocks[0].answers
         },
         np.concatenate([rows.sample_weight for rows in blocks]),
+        classes,
     )
 
 
 class _MeanScore:
     """Score that is a mean over rows: the sum so far is all it needs."""
 
-    def __init__(self, scorer, classes):
+    def __init__(self, scorer):
         self.scorer = scorer
-        self.classes = classes
         self.total = 0.0
         self.weight = 0.0
 
     def add(self, rows):
         weight = rows.sample_weight.sum()
-        self.total += weight * rows.score(self.scorer, self.classes)
+        self.total += weight * rows.score(self.scorer)
         self.weight += weight
 
     def value(self):
@@ -186,12 +236,18 @@ class _MeanScore:
 class _LabelScore:
     """Score of predicted labels: the confusion matrix is all it needs."""
 
-    def __init__(self, scorer, classes):
+    def __init__(self, scorer):
         self.scorer = scorer
-        self.classes = classes
-        self.confusion = np.zeros((classes.size, classes.size))
+        self.classes = np.array([])
+        self.confusion = np.zeros((0, 0))
 
     def add(self, rows):
+        if self.classes.size < rows.classes.size:
+            places = np.searchsorted(rows.classes, self.classes)
+            confusion = np.zeros((rows.classes.size, rows.classes.size))
+            if places.size:
+                confusion[np.ix_(places, places)] = self.confusion
+            self.classes, self.confusion = rows.classes, confusion
         cells = (
             np.searchsorted(self.classes, rows.y),
             np.searchsorted(self.classes, rows.answers["predict"]),
@@ -204,27 +260,27 @@ class _LabelScore:
             self.classes[true],
             {"predict": self.classes[predicted]},
             self.confusion[true, predicted],
+            self.classes,
         )
-        return rows.score(self.scorer, self.classes)
+        return rows.score(self.scorer)
 
 
 class _AnyScore:
     """Any other score: all labels and answers are kept."""
 
-    def __init__(self, scorer, classes):
+    def __init__(self, scorer):
         self.scorer = scorer
-        self.classes = classes
         self.blocks = []
 
     def add(self, rows):
         method = next(m for m in accepted_methods(self.scorer) if m in rows.answers)
         answers = {method: rows.answers[method]}
-        self.blocks.append(_Rows(rows.y, answers, rows.sample_weight))
+        self.blocks.append(_Rows(rows.y, answers, rows.sample_weight, rows.classes))
 
     def value(self):
         rows = _concatenate(self.blocks)
         self.blocks = [rows]
-        return rows.score(self.scorer, self.classes)
+        return rows.score(self.scorer)
 
 
 @contextmanager
@@ -239,26 +295,25 @@ def _as_arrays(curves):
     return {name: np.array(curve) for name, curve in curves.items()}
 
 
-def _running_score(scorer, classes):
+def _running_score(scorer, has_classes):
     metric = scorer._score_func
     if metric in _MEANS_OVER_ROWS and scorer._kwargs.get("normalize", True):
-        return _MeanScore(scorer, classes)
+        return _MeanScore(scorer)
     if (
-        classes is not None
+        has_classes
         and accepted_methods(scorer) == ("predict",)
         and "sample_weight" in signature(metric).parameters
     ):
-        return _LabelScore(scorer, classes)
-    return _AnyScore(scorer, classes)
+        return _LabelScore(scorer)
+    return _AnyScore(scorer)
 
 
 class _Window:
     """Scores of the latest rows, at points a quarter of the window apart."""
 
-    def __init__(self, size, scorers, classes):
+    def __init__(self, size, scorers):
         self.size = size
         self.scorers = scorers
-        self.classes = classes
         self.step = max(size // 4, 1)
         self.blocks = []
         self.n_samples = []
@@ -278,16 +333,17 @@ class _Window:
         self.blocks = [rows]
         self.n_samples.append(n_added)
         for name, scorer in self.scorers.items():
-            self.curves[name].append(float(rows.score(scorer, self.classes)))
+            self.curves[name].append(float(rows.score(scorer)))
 
 
 class RunningScores:
     """Curves of the scores, with the same points however the rows are chunked."""
 
-    def __init__(self, scorers, classes, window=None):
-        self.window = None if window is None else _Window(window, scorers, classes)
+    def __init__(self, scorers, has_classes, window=None):
+        self.window = None if window is None else _Window(window, scorers)
         self.scores = {
-            name: _running_score(scorer, classes) for name, scorer in scorers.items()
+            name: _running_score(scorer, has_classes)
+            for name, scorer in scorers.items()
         }
         self.curves = {name: [] for name in scorers}
         self.n_samples = []
@@ -296,10 +352,10 @@ class RunningScores:
         self.n_waiting = 0
         self.next_point = point_after(0)
 
-    def add(self, y, answers, sample_weight):
+    def add(self, y, answers, sample_weight, classes):
         if sample_weight is None:
             sample_weight = np.ones(y.shape[0])
-        rows = _Rows(y, answers, sample_weight)
+        rows = _Rows(y, answers, sample_weight, classes)
         if not sample_weight.all():
             rows = rows[sample_weight > 0]
         while len(rows):
