@@ -227,6 +227,54 @@ def test_csv_reader(tmp_path):
     assert from_file.scores == pytest.approx(from_arrays.scores)
 
 
+def tables(frame_of, size=7):
+    """Chunks of a frame, an empty one among them."""
+    X, y = classification()
+    names = np.array(["no", "yes"])[y]
+    frame = frame_of({"label": names.tolist(), **{f"x{i}": X[:, i] for i in range(5)}})
+    return [frame[:0], *(frame[start : start + size] for start in range(0, 120, size))]
+
+
+@pytest.mark.parametrize("kind", ["Table", "RecordBatch", "dictionary"])
+def test_tables_of_pyarrow(kind):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    if kind == "RecordBatch":
+        frame_of = pa.RecordBatch.from_pydict
+    else:
+
+        def frame_of(columns):
+            table = pa.table(columns)
+            if kind == "dictionary":
+                label = table["label"].dictionary_encode()
+                table = table.set_column(0, "label", label)
+            return table
+
+    result = validate(
+        ScInOLClassifier(),
+        tables(frame_of),
+        ["accuracy", "neg_log_loss"],
+        target="label",
+    )
+    assert list(result.estimator.classes_) == ["no", "yes"]
+    from_arrays = validate(
+        ScInOLClassifier(), chunks(*classification()), ["accuracy", "neg_log_loss"]
+    )
+    assert result.scores == from_arrays.scores
+    np.testing.assert_array_equal(result.estimator.coef_, from_arrays.estimator.coef_)
+
+
+def test_names_of_columns_of_pyarrow():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    result = validate(ScInOLClassifier(), tables(pa.table), None, target="label")
+    assert list(result.estimator.feature_names_in_) == [f"x{i}" for i in range(5)]
+    table = tables(pa.table)[1]
+    with pytest.raises(ValueError, match=r"'y' is none of the columns .*'label', 'x0'"):
+        validate(ScInOLClassifier(), [table], "accuracy", target="y")
+    missing = table.set_column(1, "x0", pa.array([None] * 7, pa.float64()))
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        validate(ScInOLClassifier(), [missing], "accuracy", target="label")
+
+
 def test_default_metrics():
     stream = list(chunks(*classification()))
     for model, metrics in (

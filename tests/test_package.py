@@ -14,7 +14,7 @@ import pytest
 import sklearn_scinol
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
-OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "skops", "tqdm"}
+OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "skops", "tqdm"}
 FIRST_FIT = """
 from sklearn_scinol import ScInOLRegressor, config_context
 with config_context(engine="{engine}"):
@@ -34,7 +34,12 @@ def loaded(code):
 
 @pytest.mark.parametrize(
     "module",
-    ["sklearn_scinol", "sklearn_scinol.evaluation", "sklearn_scinol.persistence"],
+    [
+        "sklearn_scinol",
+        "sklearn_scinol.evaluation",
+        "sklearn_scinol.persistence",
+        "sklearn_scinol.streams",
+    ],
 )
 def test_import_leaves_optional_dependencies_alone(module):
     # Those that scikit-learn imports by itself do not count.
@@ -90,6 +95,10 @@ def test_engine_auto_is_numba_where_it_is_installed():
         (
             "sklearn_scinol.preprocessing",
             {"OnlineBinner", "OnlineScaler", "TableEncoder"},
+        ),
+        (
+            "sklearn_scinol.streams",
+            {"BadRow", "ReadError", "TableStream", "read_table"},
         ),
     ],
 )
