@@ -492,8 +492,11 @@ def test_bad_row_is_an_error(tmp_path):
 
 def test_remedies(tmp_path):
     file = lines(tmp_path / "rows.csv", "x,y", "1,1", "q,1")
-    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\} to read"):
+    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\}, or"):
         list(read_table(file, column_types={"x": "float64"}))
+    file = lines(tmp_path / "rows.csv", "x,y", "1,1", "2,1.5")
+    with pytest.raises(ReadError, match=r"pass column_types=\{'y': 'float64'\}, or"):
+        list(read_table(file, target="y", column_types={"y": "int64"}))
     file = write_text(tmp_path / "rows.csv", "x\ncafé\n".encode("latin-1"))
     with pytest.raises(
         ReadError, match=r"column 'x' that is not UTF-8: pass encoding="
@@ -593,6 +596,8 @@ def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
     w = [1.0] * 50
     y[3], y[20], y[21], w[22], w[30], w[31] = None, np.nan, np.inf, None, -1.0, np.nan
     names = pa.array(["" if i == 40 else "s" for i in range(50)])
+    if ending != ".parquet":
+        names = names.dictionary_encode()
     columns = {"x": [*range(50)], "name": names, "y": y, "w": w}
     file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))
     stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
@@ -637,6 +642,9 @@ def test_no_such_file(tmp_path):
     said = refusal(tmp_path, FileNotFoundError)
     assert said == f"There are no files in the folder {tmp_path}."
     refusal([], ValueError)
+    other = lines(tmp_path / "other.csv", "x,y", "1,2")
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*rows\.csv\."):
+        read_table([other, file])
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -760,7 +768,7 @@ def test_row_that_never_ends(tmp_path, monkeypatch):
         ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
         ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is not known"),
         ({"null_values": "?"}, TypeError, "null_values must be a list"),
-        ({"sep": ";"}, TypeError, "'sep' is no option of csv files"),
+        ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
     ],
 )
 def test_bad_options(options, error, words, tmp_path):

@@ -70,6 +70,8 @@ def find_files(path):
         if not files:
             raise FileNotFoundError(f"There is no file that matches {name}.")
         return [Path(file) for file in files]
+    if not os.path.exists(name):
+        raise FileNotFoundError(f"There is no file {name}.")
     return [Path(name)]
 
 

@@ -11,7 +11,7 @@ from .columnar import Arrow, Parquet
 from .columns import Roles, wanted_schema
 from .errors import ReadError
 from .files import find_files, format_of
-from .rows import BadRow, rechunk
+from .rows import BadRow, Tables, rechunk
 from .text import CSV, LIBSVM, JSONLines
 
 __all__ = ["TableStream", "read_table"]
@@ -41,7 +41,12 @@ def read_table(
     on_bad_row="error",
     read_ahead=2,
     column_types=None,
-    **options,
+    delimiter=None,
+    column_names=None,
+    null_values=None,
+    encoding=None,
+    n_features=None,
+    zero_based=None,
 ):
     """Read files of any size as a stream of chunks, in the order of the rows.
 
@@ -81,18 +86,20 @@ def read_table(
     column_types : dict of str to str or pyarrow.DataType, default=None
         Types of some columns, such as ``{"zip": "string"}``, see
         :func:`pyarrow.type_for_alias`.
-    **options
-        What text needs:
-
-        - `encoding` (all text, default "utf-8").
-        - `delimiter` (CSV): what stands between values; by default a comma, or a tab as
-          the file's name tells.
-        - `column_names` (CSV): list of the names, for files that have no header.
-        - `null_values` (CSV): list of what stands for a missing value. By default an
-          empty value and "NA", "NaN", "null" and the like, as pyarrow has them.
-        - `n_features` (LIBSVM): number of features; by default the files are looked
-          through for it.
-        - `zero_based` (LIBSVM): whether numbers of features start at 0, default False.
+    delimiter : str, default=None
+        CSV only: the character between values. By default a comma, or a tab where the
+        name says so.
+    column_names : list of str, default=None
+        CSV only: names of the columns, if the files have no header.
+    null_values : list of str, default=None
+        CSV only: what stands for a missing value, besides nothing at all. By default
+        "NA", "NaN", "null" and the like, as pyarrow has them.
+    encoding : str, default=None
+        That of text, "utf-8" by default.
+    n_features : int, default=None
+        LIBSVM only: number of features. By default the files are looked through for it.
+    zero_based : bool, default=None
+        LIBSVM only: whether numbers of features start at 0, and not at 1.
 
     Returns
     -------
@@ -115,7 +122,7 @@ def read_table(
     Notes
     -----
     Columns of CSV and JSON files have the types that pyarrow infers from the first
-    block of the first file, about two megabytes, with the following exceptions, so that
+    block of the first file, about a megabyte, with the following exceptions, so that
     no later row is refused for them. Integers are read as float64, as are columns that
     are empty there: a later row may have a fraction, and whole numbers up to 2 ** 53
     are exact. Weights are float64 too. Only a target keeps its integers, which may be
@@ -155,19 +162,26 @@ def read_table(
         raise ValueError(f"on_bad_row must be one of {ON_BAD_ROW}, got {on_bad_row!r}.")
     files = find_files(path)
     file_format = format_of(files, file_format)
-    reader = _make_reader(file_format, files, options)
-    if file_format == "libsvm":
-        _refuse_names(
-            target=target,
-            sample_weight=sample_weight,
-            columns=columns,
-            column_types=column_types,
-        )
-    else:
+    options = {
+        "delimiter": delimiter,
+        "column_names": column_names,
+        "null_values": null_values,
+        "encoding": encoding,
+        "n_features": n_features,
+        "zero_based": zero_based,
+    }
+    reader_class = READERS[file_format]
+    known = signature(reader_class).parameters
+    _refuse(file_format, {k: options[k] for k in options if k not in known})
+    reader = reader_class(files, **{k: options[k] for k in options if k in known})
+    if isinstance(reader, Tables):
         schema = reader.look()
         roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
         types = wanted_schema(schema, roles, column_types, reader.is_text, files[0])
         reader.prepare(roles, types)
+    else:
+        named = {"target": target, "sample_weight": sample_weight, "columns": columns}
+        _refuse(file_format, {**named, "column_types": column_types})
     return TableStream(reader, int(chunk_rows), on_bad_row, int(read_ahead))
 
 
@@ -262,20 +276,8 @@ def _check_pyarrow():
         ) from error
 
 
-def _make_reader(file_format, files, options):
-    reader = READERS[file_format]
-    known = [name for name in signature(reader).parameters if name != "files"]
-    for name in options:
-        if name not in known:
-            raise TypeError(
-                f"{name!r} is no option of {file_format} files, which have {known}."
-            )
-    return reader(files, **options)
-
-
-def _refuse_names(**named):
-    for name, value in named.items():
+def _refuse(file_format, options):
+    """Refuse what somebody asks of files of a format that do not have it."""
+    for name, value in options.items():
         if value is not None:
-            raise ValueError(
-                f"{name}= is not for libsvm files, whose columns have no names."
-            )
+            raise ValueError(f"{name}= cannot be used with {file_format} files.")

@@ -203,6 +203,8 @@ def check_rows(table, roles):
     bad = {}
     if roles.target is not None:
         target = table[roles.target]
+        if pa.types.is_dictionary(target.type):
+            target = target.cast(target.type.value_type)
         wrong = pc.is_null(target, nan_is_null=True)
         if pa.types.is_floating(target.type):
             wrong = pc.or_(wrong, pc.fill_null(pc.is_inf(target), False))

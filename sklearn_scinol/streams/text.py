@@ -25,7 +25,7 @@ __all__ = ["CSV", "LIBSVM", "JSONLines"]
 
 #: So much text is parsed at once. Smaller blocks take longer, and so do larger ones,
 #: which do not stay in the processor's cache.
-BLOCK_BYTES = 2**21
+BLOCK_BYTES = 2**20
 
 #: No row is longer.
 LONGEST_ROW = 2**26
@@ -48,12 +48,13 @@ class TextFormat(ABC):
     Parameters
     ----------
     files : list of Path
-    encoding : str, default="utf-8"
+    encoding : str, default=None
+        "utf-8" by default.
     """
 
-    def __init__(self, files, *, encoding="utf-8"):
+    def __init__(self, files, *, encoding=None):
         self.files = files
-        self.encoding = check_encoding(encoding)
+        self.encoding = "utf-8" if encoding is None else check_encoding(encoding)
 
     # What a format gives.
 
@@ -174,7 +175,7 @@ class CSV(TextTable):
         self,
         files,
         *,
-        encoding="utf-8",
+        encoding=None,
         delimiter=None,
         column_names=None,
         null_values=None,
@@ -295,7 +296,9 @@ class CSV(TextTable):
                 return f"has text in column {name!r} that is not UTF-8", ENCODING
             value = "a value" if value is None else value[1]
             kind = name_of_type(self.schema.field(name).type)
-            return f"has {value} in column {name!r}, which is no {kind}", as_text(name)
+            reason = f"has {value} in column {name!r}, which is no {kind}"
+            other = "float64" if _is_float(value.strip("'")) else "string"
+            return reason, f"column_types={{{name!r}: {other!r}}}"
         return f"cannot be read: {words}", ""
 
     def end_of_rows(self, data):
@@ -374,9 +377,9 @@ class LIBSVM(TextFormat):
     features = None
     join = staticmethod(SparseRows.join)
 
-    def __init__(self, files, *, encoding="utf-8", n_features=None, zero_based=False):
+    def __init__(self, files, *, encoding=None, n_features=None, zero_based=None):
         super().__init__(files, encoding=encoding)
-        self.zero_based = zero_based
+        self.zero_based = bool(zero_based)
         self.n_features = n_features
         if n_features is None:
             self.n_features = max(1, *map(self._n_features_in, files))
@@ -416,8 +419,12 @@ class LIBSVM(TextFormat):
         return f"cannot be read: {words}", ""
 
 
-def as_text(name):
-    return f"column_types={{{name!r}: 'string'}} to read it as text"
+def _is_float(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_even(data, end):
