@@ -77,8 +77,8 @@ class Hashed(NamedTuple):
 class Encoded(NamedTuple):
     """What columns of a table have become."""
 
+    codes: np.ndarray  # int, (n, n_parts), ascending numbers of columns; -1 for none
     values: np.ndarray | None = None  # (n, n_values); NaN for none
-    codes: np.ndarray | None = None  # int, (n, n_parts), ascending; -1 for none
     hashed: tuple = ()  # of Hashed
     keys_of: Callable | None = None  # gives Keys for the number of a column
 
@@ -89,9 +89,16 @@ class Columns:
     Parameters
     ----------
     names : list of str
+
+    Attributes
+    ----------
+    n_values, n_codes : int
+        Numbers of columns for values and for codes.
+    start : int
+        The first column for codes.
     """
 
-    n_values = 0
+    n_values = start = 0
 
     def __init__(self, names):
         self.names = names
@@ -146,15 +153,17 @@ class Numbers(Columns):
             Z = self.standard.transform(X)
             last = self.bins.of_rows(engine, X)
         codes = np.full(X.shape, -1, np.int32)
-        starts = self.bins.n_columns * np.arange(len(self.names))
-        codes[len(X) - len(last) :] = last + starts
-        codes[:, ~self.bins.has_edges] = -1
+        starts = self.start + self.bins.n_columns * np.arange(len(self.names))
+        np.add(last, starts, out=codes[len(X) - len(last) :], casting="unsafe")
+        if not self.bins.has_edges.all():
+            codes[:, ~self.bins.has_edges] = -1
         is_missing = np.isnan(X)
-        missing = starts + self.bins.n_columns - 1
-        np.copyto(codes, missing, where=is_missing, casting="unsafe")
+        if is_missing.any():
+            missing = (starts + self.bins.n_columns - 1).astype(np.int32)
+            np.copyto(codes, missing, where=is_missing)
         if self.vocabulary.some_open:
             codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
-        return Encoded(Z, codes, keys_of=lambda j: self._keys(j, X, codes))
+        return Encoded(codes, Z, keys_of=lambda j: self._keys(j, X, codes))
 
     def _slots(self, engine, X, is_missing, learns):
         """Codes of the values that have columns of their own."""
@@ -163,22 +172,22 @@ class Numbers(Columns):
             engine, bits, ~is_missing, lambda row, j: f"{X[row, j]:.12g}", learns
         )
         starts = self.vocabulary.n_slots * np.arange(len(self.names), dtype=np.int32)
-        starts += len(self.names) * self.bins.n_columns
+        starts += self.start + len(self.names) * self.bins.n_columns
         return np.where(found >= 0, found + starts, -1)
 
     def _keys(self, j, X, codes):
         """In combinations a number is its bin, or itself if it has that code only."""
         bins, slots = codes[:, j], codes[:, len(self.names) :]
         own = slots[:, j] if slots.size else -1
-
         together = np.where(bins < 0, own, bins)
+        first = self.start + j * self.bins.n_columns
 
         def name_of(row):
             if together[row] < 0:
                 return f"{self.names[j]}_other"
             if bins[row] < 0:
                 return f"{self.names[j]}={X[row, j]:.12g}"
-            return self._bin_names(j)[bins[row] - j * self.bins.n_columns]
+            return self._bin_names(j)[bins[row] - first]
 
         keys = together.astype(np.int64).view(np.uint64)
         return Keys(keys, lambda rows: Strings.of(map(name_of, rows)))
@@ -244,14 +253,14 @@ class Dates(Columns):
             (days.astype(np.int64) + 3) % 7,  # the first day was a Thursday
             (dates - days).astype("timedelta64[h]").astype(np.int64),
         )
-        first = np.cumsum([0, 1 + len(MONTHS), len(WEEKDAYS)])
+        first = np.cumsum([0, 1 + len(MONTHS), len(WEEKDAYS)])  # of each part
         codes = np.where(
             is_missing[..., np.newaxis], -1, np.stack(parts, axis=-1) + first
         )
         codes[is_missing, 0] = 0
-        starts = self.n_codes_each * np.arange(len(self.names))
+        starts = self.start + self.n_codes_each * np.arange(len(self.names))
         codes = np.where(codes >= 0, codes + starts[:, np.newaxis], -1)
-        return Encoded(values.reshape(len(dates), -1), codes.reshape(len(dates), -1))
+        return Encoded(codes.reshape(len(dates), -1), values.reshape(len(dates), -1))
 
     def value_names(self):
         parts = "", "_year_sin", "_year_cos"
@@ -276,13 +285,13 @@ class Booleans(Columns):
         """What columns have become."""
         is_missing = np.column_stack([column.is_missing for column in columns])
         is_true = np.column_stack([column.values for column in columns])
-        starts = 2 * np.arange(len(self.names))
+        starts = self.start + 2 * np.arange(len(self.names))
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
-        return Encoded(codes=codes, keys_of=lambda j: self._keys(j, codes[:, j]))
+        return Encoded(codes, keys_of=lambda j: self._keys(j, codes[:, j]))
 
     def _keys(self, j, codes):
         names = f"{self.names[j]}=False", self.names[j], f"{self.names[j]}_missing"
-        numbers = np.where(codes < 0, 0, codes - 2 * j + 1)
+        numbers = np.where(codes < 0, 0, codes - self.start - 2 * j + 1)
         return Keys(
             numbers.astype(np.uint64),
             lambda rows: Strings.of(names[number] for number in numbers[rows]),
@@ -313,7 +322,8 @@ class Categories(Columns):
         slots = self.vocabulary.find(
             engine, keys, ~is_missing, lambda row, j: texts[j][row], learns
         )
-        starts = (1 + self.vocabulary.n_slots) * np.arange(len(self.names))
+        n_each = 1 + self.vocabulary.n_slots
+        starts = self.start + n_each * np.arange(len(self.names))
         codes = np.where(
             is_missing, starts, np.where(slots >= 0, starts + 1 + slots, -1)
         )
@@ -334,7 +344,7 @@ class Categories(Columns):
             together = np.where(is_missing[:, j], MISSING, keys[:, j])
             return Keys(together, lambda rows: Strings.of(map(name_of, rows)))
 
-        return Encoded(codes=codes, hashed=tuple(hashed), keys_of=keys_of)
+        return Encoded(codes, hashed=tuple(hashed), keys_of=keys_of)
 
     def code_names(self):
         return [
@@ -364,12 +374,12 @@ class Texts(Columns):
     def encode(self, engine, columns, learns):
         """What columns have become."""
         is_missing = np.column_stack([column.is_missing for column in columns])
-        codes = np.where(is_missing, np.arange(len(self.names)), -1)
+        codes = np.where(is_missing, self.start + np.arange(len(self.names)), -1)
         hashed = [
             _hashed_words(engine, name, column)
             for name, column in zip(self.names, columns, strict=True)
         ]
-        return Encoded(codes=codes, hashed=tuple(hashed))
+        return Encoded(codes, hashed=tuple(hashed))
 
     def code_names(self):
         return [f"{name}_missing" for name in self.names]

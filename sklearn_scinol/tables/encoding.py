@@ -47,12 +47,12 @@ class Encoding:
         for kind, make in makers.items():
             if names := [name for name, each in kinds.items() if each == kind]:
                 self.groups.append(make(names))
+        start = sum(group.n_values for group in self.groups)
+        for group in self.groups:
+            group.start = start
+            start += group.n_codes
+        self.n_named_columns = start
         self.hashed = HashedColumns(n_hashed)
-
-    @property
-    def n_named_columns(self):
-        """Number of columns before those that are hashed to."""
-        return sum(group.n_values + group.n_codes for group in self.groups)
 
     @property
     def n_columns(self):
@@ -79,21 +79,16 @@ class Encoding:
         for group in self.groups:
             of_group = [columns[name] for name in group.names]
             groups.append(group.encode(engine, of_group, learns))
-        values = [np.empty((n_rows, 0))]
-        values += [each.values for each in groups if each.values is not None]
-        values = np.hstack(values)
-        codes, start = [np.empty((n_rows, 0), np.int32)], values.shape[1]
-        for group, encoded in zip(self.groups, groups, strict=True):
-            if encoded.codes is not None:
-                of_group = np.where(encoded.codes >= 0, encoded.codes + start, -1)
-                codes.append(of_group.astype(np.int32, copy=False))
-            start += group.n_codes
+        values = [each.values for each in groups if each.values is not None]
+        codes = [each.codes for each in groups]
         hashed = [each for group in groups for each in group.hashed]
         hashed += [self._together(engine, names, groups) for names in self.interactions]
         entries = Entries(
-            values, np.hstack(codes), *self._hash(engine, hashed, n_rows, learns)
+            _side_by_side(values, n_rows, np.float64),
+            _side_by_side(codes, n_rows, np.int32),
+            *self._hash(engine, hashed, n_rows, learns),
         )
-        data, indices, indptr = engine.join_entries(entries, start)
+        data, indices, indptr = engine.join_entries(entries, self.n_named_columns)
         rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
         rows.has_canonical_format = True
         return rows
@@ -121,7 +116,7 @@ class Encoding:
 
     def _hash(self, engine, hashed, n_rows, learns):
         """Columns of keys: as many for all rows, then those of which rows have some."""
-        of_all, some, rows = [np.empty((n_rows, 0), np.int32)], [], []
+        of_all, some, rows = [], [], []
         for each in hashed:
             places = self.hashed.places(each.keys)
             if each.is_given is not None:
@@ -139,7 +134,7 @@ class Encoding:
             rows = np.concatenate(rows)
             np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
             words = np.concatenate(some)[np.argsort(rows, kind="stable")]
-        return np.hstack(of_all), words, indptr
+        return _side_by_side(of_all, n_rows, np.int32), words, indptr
 
     def names(self):
         """Names of all columns: an array of strings."""
@@ -167,3 +162,10 @@ class Encoding:
         ways = [group.way_back() for group in self.groups]
         ways.append(self.hashed.way_back())
         return lambda: [way() for way in ways]
+
+
+def _side_by_side(blocks, n_rows, dtype):
+    """One array of the columns of several, without a copy of a single one."""
+    if len(blocks) == 1:
+        return blocks[0].astype(dtype, copy=False)
+    return np.hstack([np.empty((n_rows, 0), dtype), *blocks], dtype=dtype)

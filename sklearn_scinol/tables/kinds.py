@@ -48,17 +48,25 @@ def as_kind(column, kind, name):
         values = _READERS[kind](column)
     except ValueError as error:
         raise ValueError(f"Column {name!r} is of kind {kind!r}: {error}") from error
+    if kind == "date":
+        return Column(values, np.isnat(values))
     if kind == "number":
+        return _finite(values, name)
+    return column._replace(values=values)
+
+
+def _finite(values, name):
+    """A column of numbers, none of which is infinite."""
+    is_missing = ~np.isfinite(values)
+    if is_missing.any():
+        is_missing = np.isnan(values)
         infinite = np.flatnonzero(np.isinf(values))
         if infinite.size:
             raise ValueError(
                 f"Column {name!r} contains infinity or a value too large for "
                 f"dtype('float64'), first in row {infinite[0]} of the chunk."
             )
-        return Column(values, np.isnan(values))
-    if kind == "date":
-        return Column(values, np.isnat(values))
-    return column._replace(values=values)
+    return Column(values, is_missing)
 
 
 def _numbers(column):
@@ -67,7 +75,9 @@ def _numbers(column):
         return _by_text(column, float, np.nan)
     if values.dtype.kind == "M":
         raise ValueError("could not convert dates to float.")
-    return np.where(column.is_missing, np.nan, values)
+    if values.dtype.kind == "b":
+        return np.where(column.is_missing, np.nan, values)
+    return values
 
 
 def _booleans(column):
