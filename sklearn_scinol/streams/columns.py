@@ -190,8 +190,6 @@ def as_array(column):
 def is_text(kind):
     import pyarrow as pa
 
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or getattr(pa.types, "is_string_view", bool)(kind) is True
-    )
+    # Old versions of pyarrow have no views.
+    is_view = str(kind) == "string_view"
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view
