@@ -114,11 +114,10 @@ def progressive_validation(
     classes : array-like of shape (n_classes,), default=None
         All classes of the stream. Without them, a classifier that is not fitted is told
         those of the first chunk, and raises an error at the first label that is none of
-        them; one with ``new_classes="add"`` takes classes as they come. What was
-        predicted before a class came up gives it the probability 0. A label that comes
-        up for the first time then costs what a probability of 0 costs in
-        :func:`~sklearn.metrics.log_loss`, which clips it to the smallest number that
-        makes a difference to 1: about 36.
+        them; one with ``new_classes="add"`` takes classes as they come. Predictions
+        from before a class came up give it the probability 0, and the decision value
+        -inf. (A label that has the probability 0 costs about 36 in
+        :func:`~sklearn.metrics.log_loss`, which clips it.)
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
     window : int, default=None

@@ -160,7 +160,7 @@ class _Rows:
         answers = {
             method: answer
             if method == "predict"
-            else _padded(answer, self.classes, classes, _NEVER.get(method, -np.inf))
+            else _padded(method, answer, self.classes, classes)
             for method, answer in self.answers.items()
         }
         return _Rows(self.y, answers, self.sample_weight, classes)
@@ -183,19 +183,17 @@ class _Rows:
         return scorer(stand_in, None, y, **sample_weight)
 
 
-#: What is said of a class that has not been heard of.
-_NEVER = {"predict_proba": 0.0}
-
-
-def _padded(answer, classes, all_classes, never):
+def _padded(method, answer, classes, all_classes):
     """Answers with columns for all classes, given those for some of them.
 
-    Decision values of two classes, which have no columns, stay so.
+    Those that were not known have the probability 0. Decision values of two classes
+    have no columns.
     """
     if answer.ndim == 1 and all_classes.size == 2:
         return answer
     if answer.ndim == 1:
         answer = np.column_stack([np.zeros_like(answer), answer])[:, -classes.size :]
+    never = 0.0 if method == "predict_proba" else -np.inf
     padded = np.full((answer.shape[0], all_classes.size), never)
     padded[:, np.searchsorted(all_classes, classes)] = answer
     return padded
@@ -238,21 +236,23 @@ class _LabelScore:
 
     def __init__(self, scorer):
         self.scorer = scorer
-        self.classes = np.array([])
-        self.confusion = np.zeros((0, 0))
+        self.classes = None
 
     def add(self, rows):
-        if self.classes.size < rows.classes.size:
-            places = np.searchsorted(rows.classes, self.classes)
-            confusion = np.zeros((rows.classes.size, rows.classes.size))
-            if places.size:
-                confusion[np.ix_(places, places)] = self.confusion
-            self.classes, self.confusion = rows.classes, confusion
+        if self.classes is None or self.classes.size < rows.classes.size:
+            self._grow(rows.classes)
         cells = (
             np.searchsorted(self.classes, rows.y),
             np.searchsorted(self.classes, rows.answers["predict"]),
         )
         np.add.at(self.confusion, cells, rows.sample_weight)
+
+    def _grow(self, classes):
+        confusion = np.zeros((classes.size, classes.size))
+        if self.classes is not None:
+            places = np.searchsorted(classes, self.classes)
+            confusion[np.ix_(places, places)] = self.confusion
+        self.classes, self.confusion = classes, confusion
 
     def value(self):
         true, predicted = self.confusion.nonzero()

@@ -22,8 +22,8 @@ def read_ahead(iterator, n):
     if n == 0:
         yield from iterator
         return
-    # Left in this order: the thread is gone when the generator is closed.
-    with closing(iterator), _pool(1) as pool:
+    # The pool ends first, so that no thread is in the generator when it is closed.
+    with closing(iterator), _Pool(1) as pool:
         waiting = deque(pool.submit(next, iterator, DONE) for _ in range(n))
         while (item := waiting.popleft().result()) is not DONE:
             waiting.append(pool.submit(next, iterator, DONE))
@@ -35,7 +35,7 @@ def map_ahead(function, items, n_threads):
     if n_threads == 0:
         yield from map(function, items)
         return
-    with _pool(n_threads) as pool:
+    with _Pool(n_threads) as pool:
         waiting = deque()
         for item in items:
             waiting.append(pool.submit(function, item))
@@ -45,7 +45,7 @@ def map_ahead(function, items, n_threads):
             yield waiting.popleft().result()
 
 
-class _pool(ThreadPoolExecutor):
+class _Pool(ThreadPoolExecutor):
     """Threads that finish what they are at, and begin nothing else, in the end."""
 
     def __init__(self, n_threads):
