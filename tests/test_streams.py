@@ -473,7 +473,7 @@ def test_bad_rows_of_csv(block_bytes, tmp_path, monkeypatch):
     for _ in range(2):  # counts begin anew
         assert whole(stream)["x"].to_pylist() == [1.0, 7.0]
         assert stream.n_bad_rows == 5
-        assert [bad[1:] for bad in stream.bad_rows] == BAD
+        assert [(bad.row, bad.reason, bad.text) for bad in stream.bad_rows] == BAD
         assert str(stream.bad_rows[0]) == f"Row 2 of {file} has 2 values, not 3."
 
 

@@ -1,6 +1,7 @@
 """Rows that were read: which are bad, and chunks of equal size."""
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,8 @@ __all__ = [
 ]
 
 
-class BadRow(NamedTuple):
+@dataclass(frozen=True)
+class BadRow:
     """A row that was left out.
 
     Attributes
@@ -41,7 +43,7 @@ class BadRow(NamedTuple):
     path: str
     row: int
     reason: str
-    text: str | None = None
+    text: str | None
 
     def __str__(self):
         return f"Row {self.row} of {self.path} {self.reason}."
