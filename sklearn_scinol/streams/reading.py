@@ -59,8 +59,8 @@ def read_table(
     ----------
     path : path-like or list of path-like
         A file; a folder, of which all files are read, sorted by name, but for those
-        whose names begin with "." or "_"; or a pattern, such as "2024-*.csv". All files
-        must have the same columns. Text can be compressed (".gz", ".bz2", ".xz",
+        whose names begin with "." or "_"; or a pattern, such as ``2024-*.csv``. All
+        files must have the same columns. Text can be compressed (".gz", ".bz2", ".xz",
         ".zst", ".lz4").
     target : str, default=None
         The column to predict. LIBSVM files have it anyway.
