@@ -27,7 +27,6 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -35,23 +34,13 @@ import pyarrow.parquet
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import reading
-from competitors import (
-    RIVER,
-    VW,
-    losses_at_rates,
-    river_loss,
-    river_model,
-    vw_line,
-    vw_loss,
-)
+from competitors import COMPETITORS, river_model, vw_line
+from plot_raw_table import best_of_rates, find_tables, mean_loss, ours
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 from sklearn_scinol.streams import read_table
-
-#: Files of tables, and the labels that are True.
-TABLES = {"Adult": ("adult_raw.csv.gz", ">50K"), "SMS": ("sms_spam.csv.gz", "spam")}
 
 # %%
 # Losses
@@ -59,29 +48,22 @@ TABLES = {"Adult": ("adult_raw.csv.gz", ">50K"), "SMS": ("sms_spam.csv.gz", "spa
 
 
 def losses(arguments):
-    print(f"{'':8} {'learner':34} {'defaults':>9} {'best of 5':>10}")
-    for name, (file, positive) in TABLES.items():
-        path = arguments.data_dir / file
-        if not path.exists():
-            print(f"{name:8} skipped: there is no {path}.")
-            continue
-        frame = pd.read_csv(path, keep_default_na=False, na_values=[""])
-        y = (frame.pop("target") == positive).to_numpy()
-        for learner in HedgeClassifier(), ScInOLClassifier():
-            model = make_online_pipeline(TableEncoder(), learner)
-            model.partial_fit(frame, y, classes=[False, True])
-            loss = model.cumulative_loss_ / len(y)
-            show(name, type(learner).__name__, loss)
-        rows = frame.to_dict("records")
-        if VW:
-            show(name, "Vowpal Wabbit", *losses_at_rates(vw_loss, rows, y))
-        if RIVER:
-            show(name, "river", *losses_at_rates(river_loss, rows, y))
-
-
-def show(name, learner, *values):
-    cells = "".join(f"{value:10.4f}" for value in values)
-    print(f"{name:8} {learner:34}{cells}", flush=True)
+    if arguments.data_dir is None:
+        print("Losses are left out: they need --data-dir.")
+        return
+    print(f"{'':8}{'learner':24}{'defaults':>10}{'best of 5':>11}{'rate':>7}")
+    for table in find_tables(arguments.data_dir):
+        for learner in HedgeClassifier, ScInOLClassifier:
+            loss = mean_loss(table.y, ours(learner)(table))
+            print(f"{table.name:8}{learner.__name__:24}{loss:10.4f}", flush=True)
+        rows = table.frame.to_dict("records")
+        for name, learn in COMPETITORS.items():
+            loss = mean_loss(table.y, learn(rows, table.y))
+            p, rate = best_of_rates(learn, rows, table.y)
+            best = mean_loss(table.y, p)
+            print(
+                f"{table.name:8}{name:24}{loss:10.4f}{best:11.4f}{rate:7g}", flush=True
+            )
 
 
 # %%
@@ -126,7 +108,7 @@ def files(arguments):
             "ScInOL from CSV": lambda: learn(csv),
             "ScInOL from Parquet": lambda: learn(parquet),
         }
-        if VW:
+        if "Vowpal Wabbit" in COMPETITORS:
             write_vw(table, vw)
             ways["Vowpal Wabbit from its text format"] = lambda: drive_vw(vw)
         del table
@@ -175,7 +157,7 @@ def categories(arguments):
     rows = table.slice(0, max(n_rows // 50, 1)).to_pylist()
     print(f"{'26 categories and 13 numbers':40} {'rows/s':>10}")
 
-    def ours():
+    def learn_all():
         model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
         for start in range(0, n_rows, 2**15):
             chunk = slice(start, start + 2**15)
@@ -188,10 +170,10 @@ def categories(arguments):
             model.predict_proba_one(row)
             model.learn_one(row, label)
 
-    ours()
-    speed = n_rows / median(seconds(ours) for _ in range(arguments.repeats))
+    learn_all()
+    speed = n_rows / median(seconds(learn_all) for _ in range(arguments.repeats))
     print(f"{'TableEncoder and ScInOL':40} {speed:10.0f}", flush=True)
-    if RIVER:
+    if "river" in COMPETITORS:
         other = len(rows) / median(seconds(of_river) for _ in range(arguments.repeats))
         print(f"{'river':40} {other:10.0f}")
         print(f"{'ratio':40} {speed / other:10.1f}")
@@ -202,9 +184,7 @@ PARTS = {"losses": losses, "files": files, "categories": categories}
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
-    parser.add_argument(
-        "--data-dir", type=Path, default=Path("."), help="of the tables"
-    )
+    parser.add_argument("--data-dir", type=Path, help="with the tables")
     parser.add_argument("--rows", type=int, default=1_000_000, help="default: 1e6")
     parser.add_argument("--repeats", type=int, default=5, help="default: 5")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=[*PARTS])
