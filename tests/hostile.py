@@ -656,6 +656,7 @@ PARAMETERS = {
     "vovk": [False, True],
     "normalizer": ["sum", "mean"],
     "class_weight": [{}, "balanced", {0: 2.0, 1: 1e-3}, {0: 1e300}, {0: 0.0}],
+    "new_classes": ["error", "add"],
     "n_jobs": [None, 1],
 }
 
@@ -663,7 +664,7 @@ UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, No
 
 #: What the compiled engine may be asked for: each other value would be compiled.
 COMPILED = {"initial_wealth", "beta", "learning_rate", "a", "delta", "gamma", "shuffle"}
-COMPILED |= {"warm_start", "tol", "class_weight"}
+COMPILED |= {"warm_start", "tol", "class_weight", "new_classes"}
 COMPILED |= {"prior_scale", "forgetting", "moderate", "clip_deviations"}
 
 

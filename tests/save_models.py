@@ -89,6 +89,9 @@ def experts(ours, baseline):
 
 KINDS = {
     "scinol2": Kind(ScInOLClassifier(scale=True, average=5), 3),
+    "scinol2-new_classes": Kind(
+        ScInOLClassifier(class_weight="balanced", new_classes="add"), 3
+    ),
     "scinol1": Kind(ScInOLRegressor("quantile", algorithm="scinol1"), 2),
     "scinol2-sparse": Kind(
         ScInOLRegressor("huber", scale=True, standardize_target=True),

@@ -466,17 +466,6 @@ def test_unseen_class_at_the_end(method, engine):
         assert_refused(make(ScInOLClassifier, fitted), method, X, y, words)
 
 
-@online_methods
-def test_balanced_classes(method, engine):
-    words = "class_weight 'balanced' is not supported for partial_fit."
-    made = ScInOLClassifier(class_weight="balanced")
-    y = targets(ScInOLClassifier)
-    refusal = assert_refused(made, method, rows(), y, words)
-    with pytest.raises(ValueError, match=words) as refusal_of_sgd:
-        SGDClassifier(class_weight="balanced").partial_fit(rows(), y, classes=[0, 1, 2])
-    assert str(refusal) == str(refusal_of_sgd.value)
-
-
 # Weights.
 
 

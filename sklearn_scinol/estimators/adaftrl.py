@@ -116,7 +116,13 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" needs all labels, and so :meth:`fit`.
+        "balanced" makes it one over that class's share of the rows, by the number of
+        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
+
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
+        for ``loss="log_loss"`` only, makes it one of them, just before its row is
+        predicted; `classes` need not be given then. See :meth:`partial_fit`.
 
     Attributes
     ----------
@@ -224,6 +230,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         warm_start=False,
         verbose=0,
         class_weight=None,
+        new_classes="error",
     ):
         self.loss = loss
         self.radius = radius
@@ -243,6 +250,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.class_weight = class_weight
+        self.new_classes = new_classes
 
 
 class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):

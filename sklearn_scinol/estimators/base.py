@@ -107,7 +107,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     }
 
     # Attributes of a fitted estimator that are not public; callbacks need them.
-    _private_state = ("_model", "_class_weight", "_output_shape")
+    _private_state = ("_model", "_class_weight", "_class_counts", "_output_shape")
 
     # What the subclasses give.
 
@@ -120,10 +120,13 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """Loss with the parameters of the estimator, for the targets it has seen."""
 
     @abstractmethod
-    def _validate_target(self, y, reset, classes):
-        """Check `y`; return it as models take it, and weights that it brings or None.
+    def _validate_target(
+        self, y, sample_weight, reset=False, classes=None, row_by_row=True
+    ):
+        """Check `y`; return what a :class:`Chunk` has beside features.
 
-        Models take indices of classes, or targets of shape (n, n_outputs).
+        Models take indices of classes, or targets of shape (n, n_outputs). The rows are
+        one more part of the stream, or without `row_by_row` all that there is to fit.
         """
 
     @abstractmethod
@@ -164,7 +167,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with _unchanged_on_error(self) as ways_back:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
-            chunk = self._validate(X, y, sample_weight, reset=not go_on)
+            chunk = self._validate(
+                X, y, sample_weight, reset=not go_on, row_by_row=False
+            )
             if chunk.sample_weight is not None and not chunk.sample_weight.any():
                 raise ValueError(
                     "Sample weights must contain at least one non-zero number."
@@ -276,8 +281,12 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
             if not is_first:
-                ways_back.append(self._model.way_to_whole_rows(chunk))
+                ways_back.append(self._way_back(chunk))
             return self._learn_in_order(chunk, method)
+
+    def _way_back(self, chunk):
+        """How to undo what learning the chunk will do, or to leave whole rows."""
+        return self._model.way_to_whole_rows(chunk)
 
     def _prepare(self, X, y, sample_weight, classes=None):
         """Check rows; make the model before the first ones."""
@@ -291,22 +300,38 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn_validated(self, X, y, sample_weight, method):
         """What `partial_fit_predict` does with rows that need no check any more."""
-        y, sample_weight = self._with_target_weight(y, sample_weight)
-        return self._learn_in_order(Chunk(X, y, sample_weight), method)
+        chunk = Chunk(X, *self._validate_target(y, sample_weight))
+        return self._learn_in_order(chunk, method)
 
     def _answer_validated(self, X, method):
         """What a method answers to rows that need no check any more."""
         return self._respond(self._model.decision(X), method)
 
     def _learn_in_order(self, chunk, method):
+        """Learn; return what `method` says before each row, if given."""
         self.n_iter_ = 1
+        loss_before = self._model.cumulative_loss
+        answers = [self._learn_part(part, method) for part in self._parts(chunk)]
+        self._record_call(loss_before, chunk.total_weight(slice(None)))
+        return None if method is None else self._joined(answers, chunk, method)
+
+    def _parts(self, chunk):
+        """Rows of a chunk that are learned at once, each when it is time for them."""
+        yield chunk
+
+    def _learn_part(self, chunk, method):
         decision = None
         if method is not None:
             decision = np.empty((len(chunk), self._model.n_outputs))
-        for rows, predictions in self._learn(chunk):
+        for rows, predictions in self._learn_rows(chunk):
             if method is not None:
                 decision[rows] = predictions
         return None if method is None else self._respond(decision, method)
+
+    def _joined(self, answers, chunk, method):
+        """Answers to the rows of a chunk, from those to its parts."""
+        (answer,) = answers
+        return answer
 
     def _check_method(self, method):
         if method not in self._METHODS:
@@ -318,7 +343,14 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn(self, chunk, order=None, again=False, are_new=True):
         """Learn once from each row; the mean loss goes to the curve at the end."""
-        model, loss_before = self._model, self._model.cumulative_loss
+        loss_before = self._model.cumulative_loss
+        yield from self._learn_rows(chunk, order, again, are_new)
+        rows = slice(None) if order is None else order
+        self._record_call(loss_before, chunk.total_weight(rows))
+
+    def _learn_rows(self, chunk, order=None, again=False, are_new=True):
+        """Learn once from each row; nothing goes to the curve."""
+        model = self._model
         learned = model.learn(chunk, order, again, are_new)
         try:
             for rows, predictions, all_finite in learned:
@@ -334,8 +366,6 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             raise
         if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
-        rows = slice(None) if order is None else order
-        self._record_call(loss_before, chunk.total_weight(rows))
 
     def _record_call(self, loss_before, weight):
         """Add the mean loss of rows with that weight in all to the curve."""
@@ -347,7 +377,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # Validation.
 
-    def _validate(self, X, y, sample_weight, reset, classes=None):
+    def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
         with _numbers_of_any_size():
             X, y = validate_data(
                 self,
@@ -368,17 +398,8 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 ensure_non_negative=True,
                 **_ALLOW_ZERO_WEIGHTS,
             )
-        return Chunk(X, *self._with_target_weight(y, sample_weight, reset, classes))
-
-    def _with_target_weight(self, y, sample_weight, reset=False, classes=None):
-        """Check `y`, and multiply weights by those that it brings."""
-        y, target_weight = self._validate_target(y, reset, classes)
-        if target_weight is not None:
-            if sample_weight is None:
-                sample_weight = 1.0
-            with np.errstate(all="ignore"):  # see models/weights.py
-                sample_weight = target_weight * sample_weight
-        return y, sample_weight
+        of_target = self._validate_target(y, sample_weight, reset, classes, row_by_row)
+        return Chunk(X, *of_target)
 
     def _validate_rows(self, X):
         """Check rows that are to be predicted."""
@@ -420,10 +441,6 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             if name.endswith("_") and not name.startswith("_"):
                 with suppress(AttributeError):  # another kind of model has that
                     yield from finite(name, getattr(self, name))
-        yield (
-            "class weights are not negative",
-            (getattr(self, "_class_weight", None) is None or self._class_weight >= 0.0),
-        )
 
     # Stored estimators say which version they are of, as scikit-learn's own do.
 

@@ -1,30 +1,28 @@
 """What all classifiers share: classes, their weights, and answers about them."""
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import (
-    check_classification_targets,
-    type_of_target,
-    unique_labels,
-)
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_non_negative
 
+from .._invariants import floats
 from ..losses import CLASSIFICATION, JOINT
 from .base import OnlineEstimator
+from .labels import (
+    balanced_weight,
+    check_discrete,
+    counts_before,
+    encode,
+    stages_of,
+    with_others,
+)
 
 __all__ = ["OnlineClassifier"]
-
-# Labels are looked up so many at a time, which bounds what that takes of memory.
-BLOCK_ROWS = 8192
-
-
-def _check_discrete(labels):
-    """Refuse continuous targets; unlike scikit-learn's check, allow many classes."""
-    if type_of_target(labels).startswith("continuous"):
-        check_classification_targets(labels)
 
 
 def _has_probabilities(estimator):
@@ -42,6 +40,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         **OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
+        "new_classes": [StrOptions({"error", "add"})],
     }
     _target_checks = {}
     # Whether the learner takes a loss that couples the classes.
@@ -59,7 +58,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes of the stream. Needed at the first call only.
+            All classes of the stream. Needed at the first call only; with
+            ``new_classes="add"`` those that are known before the first row, by default
+            the class of that row, or at a later call more of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows' losses. None stands for ones; a row of
             weight 0 changes nothing.
@@ -74,6 +75,23 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         ValueError
             If the data, the classes or the weights are not usable, or a label is none
             of the classes. The estimator is then as it was.
+
+        Notes
+        -----
+        With ``new_classes="add"`` a class becomes known just before its first row of
+        positive weight, in whichever chunk that is. Rows before are predicted, charged
+        and learned with the classes known there. A class that is new has the score 0
+        for all rows, as if it had been there from the start and no loss had ever had a
+        slope with respect to its score: what only features tell, such as their largest
+        values, its output shares with the others.
+
+        One class alone is certain: rows are learned as if their weight were 0. Two
+        classes have one output, as always. With the third, that becomes the output of
+        ``classes_[1]``, and ``classes_[0]`` gets one of its own: a new one, so that
+        scores are 0 and what they were, or in one versus rest the mirror image. The
+        probabilities of the two go on in the same ratio.
+
+        Taking in a class costs a copy of the model.
         """
         self._partial_fit(X, y, sample_weight, classes)
         return self
@@ -91,7 +109,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
-            All classes of the stream. Needed at the first call only.
+            All classes of the stream. Needed at the first call only; with
+            ``new_classes="add"`` those that are known before the first row, by default
+            the class of that row, or at a later call more of them.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows' losses.
         method : {"predict", "decision_function", "predict_proba", \
@@ -103,7 +123,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         predictions : ndarray
             As the method would give, each row's made before its label was used. With
             `average` these are predictions of averaged weights, while
-            `cumulative_loss_` counts the losses of the algorithm's own.
+            `cumulative_loss_` counts the losses of the algorithm's own. Columns are of
+            the classes known at the end of the call: a class that was not known at a
+            row has probability 0 there, and the score minus infinity.
 
         Raises
         ------
@@ -177,6 +199,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._respond(self._decision(X), "predict_log_proba")
 
     def _respond(self, decision, method):
+        if self.classes_.size == 1:  # it is certain
+            if method in ("predict_proba", "predict_log_proba"):
+                return np.full((len(decision), 1), float(method == "predict_proba"))
+            decision = np.zeros((len(decision), 1))
         if method == "predict":
             if decision.shape[1] == 1:
                 return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
@@ -190,78 +216,101 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             else log_probabilities
         )
 
+    # Classes, which may come as the rows do.
+
+    @property
+    def _adds_classes(self):
+        return self.new_classes == "add"
+
     def _check_first_call(self, first_call, classes):
-        if not first_call:
-            return
-        if classes is None:
+        if first_call and classes is None and not self._adds_classes:
             raise ValueError("classes must be passed on the first call to partial_fit.")
-        if self.class_weight == "balanced":
+
+    def _check_takes_classes(self, begins=False):
+        """Check that classes may come later: that scores are log odds."""
+        begins = begins or not self.__sklearn_is_fitted__()
+        loss = CLASSIFICATION[self.loss] if begins else self._model.loss
+        if self.loss != "log_loss" or not hasattr(loss, "log_probabilities"):
             raise ValueError(
-                "class_weight 'balanced' is not supported for partial_fit. In order to "
-                "use 'balanced' weights, use compute_class_weight('balanced', "
-                "classes=classes, y=y). In place of y you can use a large enough "
-                "sample of the full training set target to properly estimate the class "
-                "frequency distributions. Pass the resulting weights as the "
-                "class_weight parameter."
+                f"new_classes='add' needs loss='log_loss', got loss={self.loss!r}."
             )
 
-    def _validate_target(self, y, reset, classes):
+    def _validate_target(
+        self, y, sample_weight, reset=False, classes=None, row_by_row=True
+    ):
+        adds = self._adds_classes
+        if adds:
+            self._check_takes_classes(begins=reset)
         if reset:
-            classes = np.unique(y) if classes is None else classes
-            _check_discrete(classes)
-            self.classes_ = unique_labels(classes)
-            if self.classes_.size < 2:
-                raise ValueError(
-                    "The number of classes has to be greater than one; got "
-                    f"{self.classes_.size} class"
-                )
-        elif classes is not None and not np.array_equal(
-            self.classes_, unique_labels(classes)
-        ):
+            self._begin_classes(y, classes, row_by_row)
+        elif classes is not None and adds:
+            self._take_in(with_others(self.classes_, classes))
+        elif classes is not None:
+            self._check_same_classes(classes)
+        classes = self.classes_
+        codes, unseen = encode(y, classes)
+        if unseen.size and not adds:
+            check_discrete(unseen)
+            unseen = sorted(set(unseen.tolist()), key=str)
+            raise ValueError(f"y contains previously unseen labels: {unseen}")
+        if unseen.size:
+            classes = with_others(classes, unseen)
+            codes, _ = encode(y, classes)
+            if not row_by_row:
+                self._take_in(classes)
+        if not row_by_row:
+            self._check_number(classes, 2)
+        weigh = self._weigh_rows if row_by_row else self._weigh_all
+        return weigh(codes, sample_weight, classes)
+
+    def _begin_classes(self, y, classes, row_by_row):
+        """Let the classes be those that are known before the first row."""
+        may_grow = self._adds_classes and row_by_row
+        if classes is None:
+            classes = y[:1] if may_grow else np.unique(y)
+        check_discrete(classes)
+        self.classes_ = unique_labels(classes)
+        self._check_number(self.classes_, 1 if may_grow else 2)
+        self._class_weight = self._class_counts = None
+        if self.class_weight == "balanced":
+            self._class_counts = np.zeros(self.classes_.size, np.intp)
+        elif self.class_weight is not None:
+            self._class_weight = self._given_weights(self.classes_)
+
+    @staticmethod
+    def _check_number(classes, least):
+        if classes.size < least:
+            raise ValueError(
+                "The number of classes has to be greater than "
+                f"{['zero', 'one'][least - 1]}; got {classes.size} class"
+            )
+
+    def _check_same_classes(self, classes):
+        if not np.array_equal(self.classes_, unique_labels(classes)):
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to "
                 f"partial_fit, was: {self.classes_!r}"
             )
-        codes = self._encode(y)
-        if reset:
-            self._class_weight = None
-            if self.class_weight is not None:
-                weights = compute_class_weight(
-                    self.class_weight, classes=self.classes_, y=y
-                )
-                assert_all_finite(weights, input_name="class_weight")
-                check_non_negative(weights, f"{type(self).__name__}.class_weight")
-                self._class_weight = weights
-        return codes, None if self._class_weight is None else self._class_weight[codes]
 
-    def _encode(self, y):
-        """Index of each label in `classes_`, in as few bytes as it takes."""
-        codes = np.empty(y.size, dtype=np.min_scalar_type(self.classes_.size - 1))
-        for start in range(0, y.size, BLOCK_ROWS):
-            labels = y[start : start + BLOCK_ROWS]
-            codes[start : start + BLOCK_ROWS] = self._encode_block(labels)
-        return codes
+    def _take_in(self, classes):
+        """Have these classes, among them all those that there were."""
+        if classes.size == self.classes_.size:
+            return
+        # The model that there was stays as it is, for a call that fails.
+        self._model = deepcopy(self._model)
+        self._add_classes(classes, ~np.isin(classes, self.classes_))
 
-    def _encode_block(self, labels):
-        if self.classes_.size == 2:
-            is_second = labels == self.classes_[1]
-            if np.all(is_second | (labels == self.classes_[0])):
-                return is_second
-        try:
-            found = np.searchsorted(self.classes_, labels)
-        except TypeError:  # labels that cannot be compared with the classes
-            found = np.zeros(labels.size, dtype=np.intp)
-        found[found == self.classes_.size] = 0
-        unseen = labels[self.classes_[found] != labels]
-        if unseen.size:
-            self._refuse(unseen)
-        return found
-
-    def _refuse(self, labels):
-        """Raise an error that names the labels that are none of the classes."""
-        _check_discrete(labels)
-        unseen = sorted(set(labels.tolist()) - set(self.classes_.tolist()), key=str)
-        raise ValueError(f"y contains previously unseen labels: {unseen}")
+    def _add_classes(self, classes, is_new):
+        """Have these classes, of which some are new; the model is changed."""
+        self.classes_ = classes
+        if self._class_weight is not None:
+            self._class_weight = self._given_weights(classes)
+        if self._class_counts is not None:
+            self._class_counts = _among(self._class_counts, ~is_new)
+        if classes.size > 2:
+            if np.count_nonzero(~is_new) == 1:  # there is an output for two
+                is_new = is_new & (np.cumsum(is_new) > 1)
+            self._model.add_classes(self._make_loss(), is_new)
 
     def _make_loss(self):
         if self.classes_.size > 2 and self._takes_joint_losses and self.loss in JOINT:
@@ -269,4 +318,139 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return CLASSIFICATION[self.loss]()
 
     def _n_outputs(self):
-        return 1 if self.classes_.size == 2 else self.classes_.size
+        return 1 if self.classes_.size <= 2 else self.classes_.size
+
+    # Weights of classes.
+
+    @property
+    def _weighs_classes(self):
+        return self._class_weight is not None or self._class_counts is not None
+
+    def _given_weights(self, classes):
+        """Weights of classes by the parameter, where that says them."""
+        given = self.class_weight if isinstance(self.class_weight, dict) else {}
+        if self._adds_classes:  # those of the others are for later
+            labels = set(classes.tolist())
+            given = {label: c for label, c in given.items() if label in labels}
+        weights = compute_class_weight(given, classes=classes, y=classes)
+        assert_all_finite(weights, input_name="class_weight")
+        check_non_negative(weights, f"{type(self).__name__}.class_weight")
+        return weights
+
+    def _weigh_all(self, codes, c, classes):
+        """What a chunk has beside features, if there is no other row to fit."""
+        if self._class_weight is not None:
+            c = _product(self._class_weight[codes], c)
+        if self._class_counts is not None:
+            self._class_counts = self._class_counts + np.bincount(
+                codes, minlength=classes.size
+            )
+            counts, n_classes = self._class_counts, np.count_nonzero(self._class_counts)
+            c = _product(balanced_weight(counts.sum(), n_classes, counts[codes]), c)
+        return codes, c, [(slice(0, codes.size), classes)]
+
+    def _weigh_rows(self, codes, c, classes):
+        """The same for rows of a stream, none of which knows of those that follow."""
+        weights, counts = self._class_weight, self._class_counts
+        of_known, stages = codes, [(slice(0, codes.size), classes)]
+        grows = classes.size > self.classes_.size
+        if weights is not None:
+            weights = self._given_weights(classes) if grows else weights
+            c = _product(weights[codes], c)
+        if grows:
+            is_known = np.isin(classes, self.classes_)
+            of_known, stages = stages_of(codes, c, classes, is_known)
+            counts = None if counts is None else _among(counts, is_known)
+        (rows, known), *_ = stages
+        if known.size == 1:  # there is nothing to learn
+            c = np.ones(codes.size) if c is None else c.copy()
+            c[rows] = 0.0
+        if counts is not None:
+            c = _product(_running_weights(codes, c, counts), c)
+        return of_known, c, stages
+
+    def _invariants(self):
+        yield from super()._invariants()
+        if not self.__sklearn_is_fitted__():
+            return
+        n_classes = self.classes_.size
+        yield "classes are sorted", self.classes_[:-1] < self.classes_[1:]
+        yield "an output for each class", self._model.n_outputs == self._n_outputs()
+        if self._class_weight is not None:
+            yield from floats("class weights", self._class_weight, (n_classes,))
+            yield "class weights are not negative", self._class_weight >= 0.0
+        if self._class_counts is not None:
+            yield "a count for each class", self._class_counts.shape == (n_classes,)
+            yield "counts are not negative", self._class_counts >= 0
+
+    # Learning, stage by stage.
+
+    def _way_back(self, chunk):
+        if self._class_counts is None:
+            return super()._way_back(chunk)
+        return self._model.way_back(chunk.X)  # counts are of all rows or of none
+
+    def _parts(self, chunk):
+        for rows, classes in chunk.stages:
+            self._take_in(classes)
+            part = chunk if len(chunk.stages) == 1 else chunk.part(rows)
+            yield part
+            if self._class_counts is not None:
+                learned = part.y[part.sample_weight > 0.0]
+                self._class_counts = self._class_counts + np.bincount(
+                    learned, minlength=classes.size
+                )
+
+    def _joined(self, answers, chunk, method):
+        if len(answers) == 1 or method == "predict":
+            return np.concatenate(answers)
+        never = 0.0 if method == "predict_proba" else -np.inf
+        joined = np.full((len(chunk), self.classes_.size), never)
+        for answer, (rows, classes) in zip(answers, chunk.stages, strict=True):
+            if answer.ndim == 1:
+                answer = self._scores_of_classes(answer, classes)
+            joined[rows, np.searchsorted(self.classes_, classes)] = answer
+        if method == "decision_function" and self.classes_.size == 2:
+            return joined[:, 1] - joined[:, 0]
+        return joined
+
+    def _scores_of_classes(self, score, classes):
+        """Scores of each of up to two classes, as they would be of more."""
+        if classes.size == 1:
+            return score[:, np.newaxis]
+        is_mirrored = self.classes_.size > 2 and not self._model.loss.joint
+        return np.column_stack([-score if is_mirrored else np.zeros_like(score), score])
+
+
+def _among(counts, is_known):
+    """Counts of the classes that are known, 0 for the others."""
+    of_all = np.zeros(is_known.size, counts.dtype)
+    of_all[is_known] = counts
+    return of_all
+
+
+def _product(weights, c):
+    """Weights of rows times their sample weights, if there are any."""
+    with np.errstate(all="ignore"):  # see models/weights.py
+        return weights * (1.0 if c is None else c)
+
+
+def _running_weights(codes, c, counts):
+    """Balanced weights of rows, each from the rows up to it; those of weight 0 apart.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+    c : ndarray of shape (n,) or None
+        Sample weights.
+    counts : ndarray of int of shape (n_classes,)
+        Of the rows before.
+    """
+    learned = slice(None) if c is None else c > 0.0
+    weights = np.ones(codes.size)
+    codes = codes[learned]
+    of_class = counts[codes] + counts_before(codes, counts.size) + 1
+    n_classes = np.count_nonzero(counts) + np.cumsum(of_class == 1)
+    n_rows = counts.sum() + np.arange(1, codes.size + 1)
+    weights[learned] = balanced_weight(n_rows, n_classes, of_class)
+    return weights

@@ -149,7 +149,13 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" needs all labels, and so :meth:`fit`.
+        "balanced" makes it one over that class's share of the rows, by the number of
+        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
+
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
+        for ``loss="log_loss"`` only, makes it one of them, just before its row is
+        predicted; `classes` need not be given then. See :meth:`partial_fit`.
 
     Attributes
     ----------
@@ -290,6 +296,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         warm_start=False,
         verbose=0,
         class_weight=None,
+        new_classes="error",
     ):
         self.loss = loss
         self.a = a
@@ -315,6 +322,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.class_weight = class_weight
+        self.new_classes = new_classes
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -76,13 +76,22 @@ class _Hedge(Additive, _BaseComposition):
 
     def _start(self, X):
         loss = self._make_loss()
+        adds_classes = is_classifier(self) and self._adds_classes
+        experts = []
+        for name, estimator in self._experts(loss, X):
+            estimator = clone(estimator)
+            if adds_classes and isinstance(estimator, OnlineClassifier):
+                estimator.set_params(new_classes="add")
+            experts.append((name, estimator))
         self._model = MixtureModel(
-            [(name, clone(estimator)) for name, estimator in self._experts(loss, X)],
+            experts,
             loss,
             self._n_outputs(),
-            len(self.classes_) if is_classifier(self) else None,
+            max(len(self.classes_), 2) if is_classifier(self) else None,
             self.switching,
         )
+        if adds_classes:
+            self._check_takes_classes()
 
     def _default_experts(self, loss, X):
         family = self._family
@@ -171,9 +180,9 @@ class _Hedge(Additive, _BaseComposition):
                 )
         return experts
 
-    def _learn(self, chunk, *arguments):
+    def _learn_rows(self, chunk, *arguments):
         self._model.n_jobs = self.n_jobs
-        return super()._learn(chunk, *arguments)
+        return super()._learn_rows(chunk, *arguments)
 
     def _decision(self, X):
         self._fitted_model().n_jobs = self.n_jobs
@@ -406,7 +415,9 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         the end of an :class:`~sklearn_scinol.pipeline.OnlinePipeline`, predict each row
         from all rows before; others predict the rows of a chunk, at most 256, and then
         learn them, and predict equal probabilities until they have learned a chunk.
-        Classes come to them as 0, 1, ...
+        Classes come to them as 0, 1, ..., in the order of `classes_`. With
+        ``new_classes="add"`` all must be of this package, with ``loss="log_loss"``, and
+        add classes as well.
 
         None stands for the default experts: :class:`ScInOLClassifier`; on features
         standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and
@@ -495,7 +506,13 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" needs all labels, and so :meth:`fit`.
+        "balanced" makes it one over that class's share of the rows, by the number of
+        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
+
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
+        for ``loss="log_loss"`` only, makes it one of them, just before its row is
+        predicted; `classes` need not be given then. See :meth:`partial_fit`.
 
     Attributes
     ----------
@@ -684,6 +701,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         warm_start=False,
         verbose=0,
         class_weight=None,
+        new_classes="error",
     ):
         self.estimators = estimators
         self.loss = loss
@@ -703,6 +721,13 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.class_weight = class_weight
+        self.new_classes = new_classes
+
+    def _check_takes_classes(self, begins=False):
+        super()._check_takes_classes(begins)
+        if not begins and self.__sklearn_is_fitted__():
+            for expert in self._model.experts:
+                expert.check_takes_classes()
 
 
 class HedgeRegressor(_Hedge, OnlineRegressor):

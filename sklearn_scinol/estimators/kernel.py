@@ -163,6 +163,10 @@ class KernelMethods:
         are, for each row is changed by a mean and a deviation of its own. Pass
         ``center=False``, which with sparse rows is what "auto" means.
 
+        With ``new_classes="add"`` the model is charged, at each row, for the classes
+        known there only: its scores of the others are left out. In one versus rest it
+        is charged for both of two classes.
+
         With `average` the bound is the same. It holds for the algorithm's own
         predictions, which `cumulative_loss_` counts, and not for those of averaged
         weights, which :meth:`partial_fit_predict` returns.

@@ -184,8 +184,8 @@ class _Linear:
             **keywords,
         )
 
-    def _validate(self, X, y, sample_weight, reset, classes=None):
-        chunk = super()._validate(X, y, sample_weight, reset, classes)
+    def _validate(self, X, *arguments, **keywords):
+        chunk = super()._validate(X, *arguments, **keywords)
         makes_dense = self._makes_dense or getattr(self, "additive", False)
         can_center = makes_dense or not sparse.issparse(chunk.X)
         if not can_center and self.center not in ("auto", False):
@@ -225,6 +225,10 @@ class _Linear:
         are, for each row is changed by a mean and a deviation of its own. Pass
         ``center=False``, which with sparse rows is what "auto" means. Once values have
         been clipped, the bound is infinite.
+
+        With ``new_classes="add"`` the model is charged, at each row, for the classes
+        known there only: its scores of the others are left out. In one versus rest it
+        is charged for both of two classes.
 
         With `average` the bound is the same. It holds for the algorithm's own
         predictions, which `cumulative_loss_` counts, and not for those of averaged
@@ -280,7 +284,12 @@ class _Linear:
             )
         if not model.fit_intercept and intercept.any():
             raise ValueError("intercept must be 0 where fit_intercept=False.")
-        return coef.reshape(expected), np.broadcast_to(intercept, expected[:1])
+        coef = coef.reshape(expected)
+        intercept = np.broadcast_to(intercept, expected[:1])
+        if model.reference is not None:  # of a joint loss, which sees differences
+            coef = coef - coef[model.reference]
+            intercept = intercept - intercept[model.reference]
+        return coef, intercept
 
 
 class LinearClassifier(_Linear, OnlineClassifier):

@@ -172,7 +172,13 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
 
     class_weight : dict or "balanced", default=None
         Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" needs all labels, and so :meth:`fit`.
+        "balanced" makes it one over that class's share of the rows, by the number of
+        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
+
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
+        for ``loss="log_loss"`` only, makes it one of them, just before its row is
+        predicted; `classes` need not be given then. See :meth:`partial_fit`.
 
     Attributes
     ----------
@@ -306,6 +312,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         warm_start=False,
         verbose=0,
         class_weight=None,
+        new_classes="error",
     ):
         self.loss = loss
         self.prior_scale = prior_scale
@@ -326,6 +333,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         self.warm_start = warm_start
         self.verbose = verbose
         self.class_weight = class_weight
+        self.new_classes = new_classes
 
     def _make_learner(self, lipschitz):
         takes_moments = self._n_outputs() == 1 and self.loss == "log_loss"

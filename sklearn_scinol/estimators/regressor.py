@@ -106,7 +106,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _respond(self, decision, method):
         return decision if self._output_shape else decision[:, 0]
 
-    def _validate_target(self, y, reset, classes):
+    def _validate_target(
+        self, y, sample_weight, reset=False, classes=None, row_by_row=True
+    ):
         # Once more: so far y may be sparse, or was objects, with NaN unseen among them.
         with np.errstate(all="ignore"):
             y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
@@ -120,7 +122,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         if outputs.shape[1] != self._n_outputs():
             expected = (y.shape[0], *self._output_shape)
             raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
-        return outputs, None
+        return outputs, sample_weight
 
     def _make_loss(self):
         loss_type = REGRESSION[self.loss]

@@ -90,8 +90,9 @@ def regret_curve(
         If the estimator has no `regret_bound`, as where features are centred or scaled,
         or no `coef_`, as with kernels; or if it is a mixture.
     ValueError
-        If the stream is empty, or classes are missing. What the estimator does not
-        accept raises its own errors.
+        If the stream is empty, or classes are missing; if the estimator has
+        ``new_classes="add"`` or ``class_weight="balanced"``. What the estimator does
+        not accept raises its own errors.
 
     See Also
     --------
@@ -164,6 +165,9 @@ class _Race:
                 f"{type(learner).__name__} is that against its experts."
             )
         learner.regret_bound  # noqa: B018  (its error says what is in the way)
+        for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
+            if learner.get_params().get(name) == value:
+                raise ValueError(f"regret_curve does not take {name}={value!r}.")
         self.learner = learner
         self.first_call = {}
         if is_classifier(learner):
@@ -232,5 +236,5 @@ class _Race:
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         if is_classifier(self.learner):
             y = column_or_1d(y)
-        y, sample_weight = self.learner._with_target_weight(y, sample_weight)
+        y, sample_weight = self.learner._validate_target(y, sample_weight)[:2]
         return X, y, np.ones(len(y)) if sample_weight is None else sample_weight

@@ -63,6 +63,10 @@ class DFEG(GradientSum, Parameters):
         """Values of what the coordinates share, before the first row."""
         return Shared(H=self.delta, norm=0.0, error=0.0)
 
+    def idle_shared(self, shared):
+        """Those of an output whose losses had no slope, beside others."""
+        return self.initial_shared()._replace(H=shared.H)
+
     def factor(self, shared, k, q, t):
         """What theta is multiplied by, for a row of squared norm `q`."""
         H = shared.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)

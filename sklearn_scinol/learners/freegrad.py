@@ -69,6 +69,11 @@ class FreeGrad(NamedTuple):
         """Values of the fields before the first row."""
         return State(M=0.0, B=0.0, M_tau=0.0, B_tau=TINY, G=0.0, V=TINY)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others."""
+        V = smaller(larger(s.M_tau * s.M_tau, TINY), LARGEST_V)
+        return s._replace(G=0.0, V=V)
+
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
         M = larger(s.M[i], np.abs(x))

@@ -49,6 +49,9 @@ class Declarations(Protocol):
         Whether the state changes where ``x = 0``, for instance because it decays. Rows
         of a sparse matrix only touch the others; for such a learner they are made
         dense.
+    odd : tuple of str, default=()
+        The arrays of `State` that change their signs, and only these, where the target
+        does. Asked of learners that take no joint loss.
     """
 
     State: type[NamedTuple]
@@ -76,6 +79,12 @@ class Learner(Declarations, Protocol):
 
     def initial_state(self):
         """State with, for each array, the number that it is filled with."""
+
+    def idle_state(self, s):
+        """State of an output whose losses had no slope so far, by that of another.
+
+        Only where it is not the initial one, since some of it depends on rows alone.
+        """
 
     def weight(self, s, i, x, t):
         """Weight with which row `t` is predicted; does not change the state."""
@@ -112,6 +121,9 @@ class RowLearner(Learner, Protocol):
 
     def initial_shared(self):
         """Shared numbers before the first row."""
+
+    def idle_shared(self, shared):
+        """The same for `Shared` as `idle_state` for `State`."""
 
     def factor(self, shared, k, q, t):
         """What all weights of output `k` are multiplied by at row `t`: elementwise."""

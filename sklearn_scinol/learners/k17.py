@@ -62,6 +62,10 @@ class K17(NamedTuple):
         """Values of what the coordinates share, before the first row."""
         return Shared(inverse_d=1.0 / self.d)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others."""
+        return self.initial_state()._replace(S2=s.S2)
+
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`, up to the factor."""
         return shrunk(s.theta[i], x, s.S2[i] + x * x)

@@ -64,6 +64,14 @@ class NAG(NamedTuple):
         """Values of what the coordinates share, before the first row."""
         return Shared(N=0.0)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others."""
+        return self.initial_state()._replace(M=s.M)
+
+    def idle_shared(self, shared):
+        """What the coordinates of such an output share."""
+        return self.initial_shared()._replace(N=shared.N)
+
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
         return s.v[i] / larger(larger(s.M[i], np.abs(x)), TINY)

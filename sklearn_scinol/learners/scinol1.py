@@ -64,6 +64,13 @@ class ScInOL1(NamedTuple):
         """Values of the fields before the first row."""
         return State(M=0.0, G=0.0, S2=TINY, beta=self.initial_wealth)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others.
+
+        But for `beta`, which does not matter before there is such a loss.
+        """
+        return self.initial_state()._replace(M=s.M)
+
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
         # With G for theta = G / S_hat: one division less, and it has the same sign.

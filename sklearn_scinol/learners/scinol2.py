@@ -58,6 +58,10 @@ class ScInOL2(NamedTuple):
         """Values of the fields before the first row."""
         return State(M=0.0, G=0.0, S2=TINY, eta=self.initial_wealth)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others."""
+        return self.initial_state()._replace(M=s.M)
+
     def weight(self, s, i, x, t):
         """Weight for a row `t` with value `x` at coordinate `i`."""
         inverse = 1.0 / np.sqrt(squared_scale(s, i, x))  # 1 / S_hat

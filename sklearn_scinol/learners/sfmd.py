@@ -53,6 +53,10 @@ class SFMD(NamedTuple):
         """Values of the fields before the first row."""
         return State(M=0.0, theta=0.0, S2=1.0)
 
+    def idle_state(self, s):
+        """State of an output whose losses had no slope, beside others."""
+        return self.initial_state()._replace(M=s.M)
+
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
         M = larger(larger(s.M[i], np.abs(x)), SMALLEST_SCALE)

@@ -40,10 +40,14 @@ class Chunk:
         Indices of classes, or targets that are numbers.
     sample_weight : ndarray of shape (n,), default=None
         Non-negative weights; None stands for ones.
+    stages : list of (slice, ndarray), default=()
+        Where there are more classes than before the chunk, from some row on: rows for
+        which the classes are the same, and these.
     """
 
-    def __init__(self, X, y, sample_weight=None):
+    def __init__(self, X, y, sample_weight=None, stages=()):
         self.X, self.y, self.sample_weight = X, y, sample_weight
+        self.stages = stages
 
     def __len__(self):
         return self.X.shape[0]
@@ -73,6 +77,17 @@ class Chunk:
         else:
             given = np.require(given[rows], np.float64, ["C", "W"])
         return scale.relative(given)
+
+
+class Origins(NamedTuple):
+    """What the outputs of a model were before there were more of them."""
+
+    places: np.ndarray  # (n_outputs,), the output that each one was; any for new ones
+    signs: np.ndarray  # (n_outputs,), 1; -1 for its mirror image; 0 for new ones
+
+    @property
+    def is_new(self):
+        return self.signs == 0
 
 
 class Learned(NamedTuple):
@@ -143,6 +158,18 @@ class Model(metaclass=ABCMeta):
         ------
         learned : Learned
             For each block.
+        """
+
+    @abstractmethod
+    def add_classes(self, loss, is_new):
+        """Go on with more classes than there were.
+
+        Parameters
+        ----------
+        loss : Loss
+            That of all of them.
+        is_new : ndarray of bool of shape (n_classes,)
+            Which of them are new; at least three classes, of which two are not.
         """
 
     @abstractmethod
@@ -283,6 +310,8 @@ class OnlineModel(Model):
         What the learner keeps for all coordinates of an output, if anything.
     clock : ndarray of shape (2, n_outputs)
         See :mod:`.learners.bases.averaging`.
+    reference : int or None
+        The output of a joint loss, if any, that was 0 while there were two classes.
     """
 
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
@@ -294,6 +323,7 @@ class OnlineModel(Model):
         shared = [*learner.initial_shared()] if self.traits.by_row else []
         self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
         self.clock = np.zeros((2, n_outputs))
+        self.reference = None
 
     # To skops, a NamedTuple that inherits its methods is a tuple: type and values apart
     # are stored as they are. Older pickles have the learner itself.
@@ -306,6 +336,34 @@ class OnlineModel(Model):
         if type(self.learner) is tuple:
             kind, values = self.learner
             self.learner = kind._make(values)
+
+    def add_classes(self, loss, is_new):
+        old, signs = np.flatnonzero(~is_new), np.where(is_new, 0, 1)
+        places = np.cumsum(signs) - 1
+        if self.n_outputs == 1:  # for the second of two classes
+            places[:] = 0
+            signs[old[0]] = 0 if loss.joint else -1
+            self.reference = int(old[0]) if loss.joint else None
+        elif self.reference is not None:
+            self.reference = int(old[self.reference])
+        self.loss, self.n_outputs = loss, is_new.size
+        self._add_outputs(Origins(np.maximum(places, 0), signs))
+
+    def _add_outputs(self, origins):
+        """Let new outputs be as if no loss had had a slope with respect to them."""
+        is_new = origins.is_new
+        if self.traits.by_row:
+            self.shared = self.shared[:, origins.places]
+            some = self.learner.Shared(*self.shared[:, is_new])
+            self._store_idle("shared", self.shared, some, is_new)
+        self.clock = np.where(is_new, 0.0, self.clock[:, origins.places])
+
+    def _store_idle(self, kind, arrays, some, is_new):
+        """Put the state of new outputs into arrays, by that of as many old ones."""
+        by_old = getattr(self.learner, f"idle_{kind}", None)
+        idle = by_old(some) if by_old else getattr(self.learner, f"initial_{kind}")()
+        for values, new in zip(arrays, idle, strict=False):
+            values[is_new] = new
 
     @property
     def traits(self):

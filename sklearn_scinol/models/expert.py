@@ -51,6 +51,15 @@ class Expert:
             self.method  # noqa: B018 - says what is missing
             self.estimator._prepare(X, labels, None, **self._classes)
 
+    def check_takes_classes(self):
+        """Refuse an estimator that cannot take classes that come later."""
+        if not self.is_ours:
+            raise ValueError(
+                "new_classes='add' needs estimators of this package, which "
+                f"{self.name!r} is not."
+            )
+        self.estimator._check_takes_classes()
+
     @property
     def model(self):
         """The model of an estimator of this package; else None."""
@@ -60,7 +69,7 @@ class Expert:
     def shared_model(self):
         """The model, if it takes blocks that other models take as well; else None."""
         model = self.model
-        weighs_classes = getattr(self.estimator, "_class_weight", None) is not None
+        weighs_classes = getattr(self.estimator, "_weighs_classes", False)
         is_linear = isinstance(model, LinearModel)
         shares = is_linear and model.shares_rows and not weighs_classes
         return model if shares else None

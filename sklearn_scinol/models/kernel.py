@@ -139,6 +139,13 @@ class KernelModel(OnlineModel):
         self._first_row = 0  # of those that are being learned
         self._place = None  # in the support of each of them, if they come again
 
+    def _add_outputs(self, origins):
+        super()._add_outputs(origins)
+        for name in "coef", *(["coef_sums"] if self.average else []):
+            grown = GrowingArray(self.n_outputs)
+            grown.append(getattr(self, name).rows[:, origins.places] * origins.signs)
+            setattr(self, name, grown)
+
     @property
     def n_support(self):
         return self.support.rows.size

@@ -95,6 +95,25 @@ class LinearModel(OnlineModel):
         values = () if self.traits.by_vector else self.learner.initial_state()
         return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
 
+    def _add_outputs(self, origins):
+        super()._add_outputs(origins)
+        is_new, learner = origins.is_new, self.learner
+        if self.traits.by_vector:
+            arrays = learner.initial_arrays(is_new.size, self.n_coordinates)
+            for values, old in zip(arrays, self.arrays, strict=True):
+                values[~is_new] = old[origins.places[~is_new]]
+            self.arrays = tuple(arrays)
+        self.fields = self.fields[:, origins.places]
+        if self.traits.by_vector:
+            return
+        names = learner.State._fields
+        some = learner.State(*self.fields[: len(names), is_new])
+        self._store_idle("state", self.fields, some, is_new)
+        self.fields[len(names) :, is_new] = 0.0  # nothing to average yet
+        is_odd = [name in getattr(learner, "odd", ()) for name in names]
+        is_odd += [True, False] if self.average else []
+        self.fields[np.ix_(is_odd, origins.signs < 0)] *= -1.0
+
     @property
     def n_columns(self):
         """Number of columns of rows as the learner sees them."""

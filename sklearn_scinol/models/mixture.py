@@ -94,6 +94,15 @@ class MixtureModel(Model):
         self.curve = []
         self.has_begun = False
 
+    def add_classes(self, loss, is_new):
+        self.loss, self.n_outputs = loss, is_new.size
+        self.meaning = Meaning(loss, is_new.size, is_new.size)
+        for expert in self.experts:
+            expert.check_takes_classes()
+            expert.meaning = self.meaning
+            if self.has_begun:
+                expert.estimator._add_classes(np.arange(is_new.size), is_new)
+
     # Learning.
 
     def learn(self, chunk, order=None, again=False, are_new=True):

@@ -53,6 +53,13 @@ class NewtonModel(LinearModel):
         yield "target_deviation >= 0", self.target_deviation >= 0.0
         yield "the next change is to come", self.next_change > self.t
 
+    def _add_outputs(self, origins):
+        super()._add_outputs(origins)
+        self.target_mean = np.zeros(self.n_outputs)
+        self.target_deviation = np.ones(self.n_outputs)
+        # Those of a joint loss never are.
+        self.learner = self.learner._replace(moderate=False)
+
     @property
     def bounds_regret(self):
         return super().bounds_regret and self.learner.forgetting == 0.0

@@ -75,6 +75,7 @@ class MirrorDescent(Parameters):
     bounded_gradients = False
     stays_finite = False
     keeps_first = False
+    odd = ("v",)
 
     def initial_state(self):
         """Values of the fields before the first row."""
