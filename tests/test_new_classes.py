@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from collections import Counter
 
 import naive
 import numpy as np
@@ -36,7 +37,7 @@ CASES = [
 N_ROWS = 40
 
 #: In the order in which they come.
-LABELS = np.array(["d", "a", "c", "b"])
+LABELS = np.array(["d", "b", "c", "a"])
 FIRSTS = [0, 4, 11, 20]
 
 
@@ -126,7 +127,7 @@ def test_as_if_losses_had_had_no_slope(case, weighted, engine):
     weight = np.ones(len(y))
     if weighted:
         weight = np.random.default_rng(1).exponential(size=len(y))
-        weight[[2, 4, 13]] = 0.0  # "a" then comes with its second row
+        weight[[2, 4, 13]] = 0.0  # "b" then comes with its second row
     loss, classes = OfKnown(), sorted(LABELS)
     parameters = {"average": case.average, **case.ball}
     expected = naive.Model(case.algorithm, loss, X.shape[1], len(classes), **parameters)
@@ -163,7 +164,7 @@ def test_one_versus_rest(algorithm, average, container, engine):
     parameters = {"algorithm": algorithm, "beta": 0.1}
     model = AdaImplicitClassifier(**parameters, new_classes="add")
     model.partial_fit(X, y)
-    since = {"a": FIRSTS[1], "b": FIRSTS[3], "c": FIRSTS[2], "d": FIRSTS[1]}
+    since = {"a": FIRSTS[3], "b": FIRSTS[1], "c": FIRSTS[2], "d": FIRSTS[1]}
     for k, (label, first) in enumerate(since.items()):
         alone = AdaImplicitClassifier(**parameters)
         alone.partial_fit(X[first:], y[first:] == label, classes=[False, True])
@@ -214,7 +215,7 @@ OTHERS = {
         "kernel_gd", kernel="rbf", gamma=0.5, average=5
     ),
     "budget": DFEGClassifier(kernel="rbf", gamma=0.5, max_support=8),
-    "class weights": ScInOLClassifier(class_weight={"a": 3.0, "d": 0.5}),
+    "class weights": ScInOLClassifier(class_weight={"b": 3.0, "d": 0.5}),
     "balanced": ScInOLClassifier(class_weight="balanced"),
     "balanced mixture": HedgeClassifier(class_weight="balanced"),
     "weighted experts": HedgeClassifier(
@@ -296,7 +297,7 @@ def test_new_output_beside_others(name, engine):
     X, y = stream(case)
     before = FIRSTS[2]
     model = learned(case.make(new_classes="add"), X[:before], y[:before])
-    model.partial_fit(X[:1], y[:1], classes=["b", "c"])
+    model.partial_fit(X[:1], y[:1], classes=["a", "c"])
     model._check_state()
     assert_array_equal(model.classes_, sorted(LABELS))
     scores = model.decision_function(X)
@@ -308,7 +309,7 @@ def test_new_output_beside_others(name, engine):
 def test_with_all_classes_from_the_start(estimator, engine):
     """Nothing is new then."""
     X, y = stream()
-    for labels in y, np.where(y == "a", "a", "d"):
+    for labels in y, np.where(y == "b", "b", "d"):
         classes = np.unique(labels)
         model = learned(estimator(new_classes="add"), X, labels, classes=classes)
         expected = learned(estimator(), X, labels, classes=classes)
@@ -319,10 +320,10 @@ def test_with_all_classes_from_the_start(estimator, engine):
 def test_of_two_classes_nothing_is_new(estimator, engine):
     """The model of two classes is the one that has them from the second's first row."""
     X, y = stream()
-    y = np.where(y == "a", "a", "d")
+    y = np.where(y == "b", "b", "d")
     model = learned(estimator(new_classes="add"), X, y)
     start = FIRSTS[1]
-    expected = learned(estimator(), X[start:], y[start:], classes=["a", "d"])
+    expected = learned(estimator(), X[start:], y[start:], classes=["b", "d"])
     assert_same(model, expected, X)
     assert model.decision_function(X).shape == (len(y),)
     if has(estimator, "fit_intercept"):
@@ -340,6 +341,20 @@ def test_probabilities_go_on(estimator, engine):
         model.partial_fit(X[:1], y[:1], classes=LABELS, sample_weight=[0.0])
         after = model.predict_proba(X)[:, np.isin(sorted(LABELS), y[:n_rows])]
         assert_allclose(after / after.sum(axis=1, keepdims=True), before, rtol=1e-9)
+
+
+def test_balanced_weights(engine):
+    """Rows of one class alone are not learned, and not counted."""
+    X, y = stream()
+    weights, counts = np.ones(len(y)), Counter()
+    for r in range(FIRSTS[1], len(y)):
+        counts[y[r]] += 1
+        weights[r] = counts.total() / (len(counts) * counts[y[r]])
+    expected = ScInOLClassifier(new_classes="add")
+    expected.partial_fit(X, y, sample_weight=weights)
+    for parts in [], [2, 9], range(1, len(y)):
+        model = ScInOLClassifier(class_weight="balanced", new_classes="add")
+        assert_same(learned(model, X, y, parts), expected, X)
 
 
 # What is said of the rows.
@@ -407,9 +422,9 @@ def test_scores_of_one_versus_rest(engine):
     model = AdaImplicitClassifier(new_classes="add")
     scores = model.partial_fit_predict(X, y, method="decision_function")
     of_two = scores[FIRSTS[1] : FIRSTS[2]]
-    assert_array_equal(of_two[:, 0], -of_two[:, 3])
+    assert_array_equal(of_two[:, 1], -of_two[:, 3])
     assert of_two[:, 3].any()
-    assert (of_two[:, 1:3] == -np.inf).all()
+    assert (of_two[:, [0, 2]] == -np.inf).all()
 
 
 def test_losses_are_of_the_probabilities(engine):
@@ -465,6 +480,8 @@ def test_bound_is_of_differences(engine):
     assert_allclose(
         model.regret_bound(moved, intercept + 3.0), model.regret_bound(coef, intercept)
     )
+    # From the first of two classes, whose score was 0 as long as there were two.
+    assert model.classes_[model._model.reference] == "b"
 
 
 def test_bound_of_mixtures(engine):
@@ -482,9 +499,9 @@ def test_bound_of_mixtures(engine):
 
 def test_error_by_default(engine):
     X, y = stream()
-    model = ScInOLClassifier().partial_fit(X[:11], y[:11], classes=["a", "d"])
+    model = ScInOLClassifier().partial_fit(X[:11], y[:11], classes=["b", "d"])
     before = state(model)
-    with pytest.raises(ValueError, match=r"previously unseen labels: \['b', 'c'\]"):
+    with pytest.raises(ValueError, match=r"previously unseen labels: \['a', 'c'\]"):
         model.partial_fit(X, y)
     assert state(model) == before
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
@@ -506,7 +523,7 @@ def test_only_with_log_loss(estimator):
 
 def test_loss_of_what_was_learned(engine):
     X, y = stream()
-    model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["a", "d"])
+    model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["b", "d"])
     model.set_params(loss="log_loss", new_classes="add")
     with pytest.raises(ValueError, match="needs loss='log_loss'"):
         model.partial_fit(X, y)
@@ -517,7 +534,7 @@ def test_weights_that_are_no_more(engine):
     """Those of the first call are forgotten when classes come."""
     X, y = stream()
     for class_weight in None, "balanced":
-        model = ScInOLClassifier(class_weight={"a": 2.0}, new_classes="add")
+        model = ScInOLClassifier(class_weight={"b": 2.0}, new_classes="add")
         model.partial_fit(X[:8], y[:8]).set_params(class_weight=class_weight)
         model.partial_fit(X, y)
         model._check_state()
@@ -629,7 +646,7 @@ def test_classes_at_later_calls(engine):
     model = ScInOLClassifier(new_classes="add")
     model.partial_fit(X[:5], y[:5], classes=["d"])
     model.partial_fit(X[5:8], y[5:8], classes=["z", "d"])
-    assert_array_equal(model.classes_, ["a", "d", "z"])
+    assert_array_equal(model.classes_, ["b", "d", "z"])
     model.partial_fit(X, y, classes=["d"])
     assert_array_equal(model.classes_, ["a", "b", "c", "d", "z"])
     model._check_state()
@@ -640,9 +657,9 @@ def test_classes_at_later_calls(engine):
     [
         ([1, 0], [2, 7]),
         ([True, False], [True]),
-        (["b", "aa"], ["ccc", "a"]),
+        (["a", "aa"], ["ccc", "b"]),
         ([1.0, -1.0], [0.0]),
-        (np.array(["b", "a"], dtype=object), np.array(["long"], dtype=object)),
+        (np.array(["a", "b"], dtype=object), np.array(["long"], dtype=object)),
     ],
 )
 def test_kinds_of_labels(labels, more, engine):

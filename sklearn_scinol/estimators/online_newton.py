@@ -110,7 +110,8 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         are moderated by their variance :math:`q`, to :math:`s / \sqrt{1 + \pi q / 8}`
         [2]_. Where little is known, probabilities are then less extreme. False takes
         the implicit step and the score as they are. For other losses, and for more
-        classes, it does not matter.
+        classes, it does not matter; with ``new_classes="add"`` scores are moderated no
+        more once a third class has come.
 
     center : {"auto", True, False}, default=True
         Whether each feature is centred at its mean over rows so far: see Notes. Sparse
