@@ -26,6 +26,7 @@ __all__ = [
     "State",
     "TargetScale",
     "Task",
+    "changeable",
     "of_values",
 ]
 
@@ -42,6 +43,18 @@ class CSRRows(NamedTuple):
     data: np.ndarray  # float64
     indices: np.ndarray  # uint32 (no wrap-around to compile), none twice in a row
     indptr: np.ndarray  # int32
+
+
+def changeable(array, order=None):
+    """An array that engines can change: itself, or a copy where it is mapped from disk.
+
+    In C or Fortran order, if that is asked for.
+    """
+    flags = array.flags
+    is_ordered = {"C": flags.c_contiguous, "F": flags.f_contiguous, None: True}[order]
+    if type(array) is np.ndarray and is_ordered and flags.writeable and flags.aligned:
+        return array
+    return np.require(array, requirements=[*(order or ""), "A", "W", "E"])
 
 
 def of_values(rows, of_rows):
@@ -236,9 +249,18 @@ class Engine(Protocol):
     LEARNS_AT_ONCE : bool
         Whether `learn_rows` has learned all rows or none where it is interrupted, and
         has changed the moments if it has learned them.
+    Recorder : type or None
+        If there is one, an engine that notes calls, which can be made again and again:
+        it has the functions that it takes to learn from a dense row of which nothing is
+        new. They are given arrays that rows are put into later, and what they give back
+        is filled when its `calls` are made, in order and without arguments.
+    SavedArrays : type
+        Where there is a recorder. Made of contiguous arrays of float64: `save` keeps
+        their numbers, `restore` puts them back, `are_finite` says whether all are.
     """
 
     LEARNS_AT_ONCE: bool
+    Recorder: type | None
 
     def norm(self, values):
         """At least the largest of the absolute values; NaN or infinity if they go on.

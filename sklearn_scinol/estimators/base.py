@@ -26,6 +26,7 @@ from .._invariants import check, finite
 from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
+from .rows import RowByRow
 
 __all__ = [
     "DEFAULT_MAX_ITER",
@@ -34,6 +35,7 @@ __all__ = [
     "POSITIVE",
     "UNITS",
     "OnlineEstimator",
+    "are_finite",
 ]
 
 # What parameters may be: up to these, the squares of their products with each other and
@@ -367,28 +369,66 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
 
-    def _record_call(self, loss_before, weight):
-        """Add the mean loss of rows with that weight in all to the curve."""
+    def _record_call(self, loss_before, weight, in_place=False):
+        """Add the mean loss of rows with that weight in all to the curve.
+
+        In place only where nothing can fail afterwards: see `_unchanged_on_error`.
+        """
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / weight
-            longest = max(LONGEST_CURVE, self.max_iter)
-            # Not in place: see `_unchanged_on_error`.
-            self.loss_curve_ = [*self.loss_curve_, loss][-longest:]
+            if not in_place:
+                self.loss_curve_ = self.loss_curve_.copy()
+            self.loss_curve_.append(float(loss))
+            del self.loss_curve_[: -max(LONGEST_CURVE, self.max_iter)]
+
+    # One row at a time.
+
+    def row_by_row(self, *, classes=None, n_features=None):
+        """Learn and predict one row at a time, at little cost a call.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, where a classifier has learned nothing yet; not
+            in regression.
+        n_features : int, default=None
+            Number of features, where nothing was learned yet and the first row is
+            sparse.
+
+        Returns
+        -------
+        rows : RowByRow
+            With methods `learn_one`, `predict_one`, `predict_learn_one`,
+            `predict_proba_one` and `decision_function_one`. What they learn is learned
+            by this estimator: as by `partial_fit` with each row, to the last bit.
+        """
+        self._validate_params()
+        self._check_first_call(not self.__sklearn_is_fitted__(), classes)
+        return RowByRow(self, classes, n_features)
+
+    @abstractmethod
+    def _target_of_row(self):
+        """A function that gives the label or target of a row as models take it.
+
+        It gives None for those that need a closer look; itself it is None where rows
+        have weights of their labels.
+        """
 
     # Validation.
 
     def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
-        with _numbers_of_any_size():
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                reset=reset,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                ensure_all_finite=False,  # see transforms/ranges.py
-                **self._target_checks,
-            )
+        if reset or not (self._takes_rows(X) and self._takes_targets(X, y)):
+            with _numbers_of_any_size():
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    ensure_all_finite=False,  # see transforms/ranges.py
+                    **self._target_checks,
+                )
         X = _canonical(X)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(
@@ -401,9 +441,34 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         of_target = self._validate_target(y, sample_weight, reset, classes, row_by_row)
         return Chunk(X, *of_target)
 
+    # scikit-learn's checks take longer than to learn a row. They change nothing about
+    # arrays as below, and find nothing wrong.
+
+    def _takes_rows(self, X):
+        """Whether rows are such as those before but for values."""
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        return (
+            (type(X) is np.ndarray or is_csr)
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
+
+    def _takes_targets(self, X, y):
+        """Whether targets are numbers, as many as rows."""
+        return (
+            type(y) is np.ndarray
+            and y.shape == X.shape[:1]
+            and (y.dtype.kind in "biu" or (y.dtype.kind == "f" and are_finite(y)))
+        )
+
     def _validate_rows(self, X):
         """Check rows that are to be predicted."""
         check_is_fitted(self)
+        if self._takes_rows(X) and are_finite(X.data if sparse.issparse(X) else X):
+            return _canonical(X)
         with _numbers_of_any_size():
             X = validate_data(
                 self,
@@ -500,6 +565,11 @@ def _numbers_of_any_size():
         raise ValueError(
             "Input contains infinity or a value too large for dtype('float64')."
         ) from None
+
+
+def are_finite(values):
+    """Whether all numbers of an array are."""
+    return bool(np.isfinite(values).all())
 
 
 @cache

@@ -223,7 +223,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self.new_classes == "add"
 
     def _check_first_call(self, first_call, classes):
-        if first_call and classes is None and not self._adds_classes:
+        if not first_call:
+            if classes is not None and not self._adds_classes:
+                self._check_same_classes(classes)
+        elif classes is None and not self._adds_classes:
             raise ValueError("classes must be passed on the first call to partial_fit.")
 
     def _check_takes_classes(self, begins=False):
@@ -245,8 +248,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             self._begin_classes(y, classes, row_by_row)
         elif classes is not None and adds:
             self._take_in(with_others(self.classes_, classes))
-        elif classes is not None:
-            self._check_same_classes(classes)
         classes = self.classes_
         codes, unseen = encode(y, classes)
         if unseen.size and not adds:
@@ -299,6 +300,19 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         # The model that there was stays as it is, for a call that fails.
         self._model = deepcopy(self._model)
         self._add_classes(classes, ~np.isin(classes, self.classes_))
+
+    def _target_of_row(self):
+        if self._weighs_classes or self.classes_.size == 1:
+            return None
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+
+        def code(label):
+            try:
+                return codes.get(label)
+            except TypeError:  # an array
+                return None
+
+        return code
 
     def _add_classes(self, classes, is_new):
         """Have these classes, of which some are new; the model is changed."""

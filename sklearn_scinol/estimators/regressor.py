@@ -8,7 +8,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import REGRESSION
-from .base import OnlineEstimator
+from .base import OnlineEstimator, are_finite
 
 __all__ = ["OnlineRegressor"]
 
@@ -109,9 +109,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
     ):
-        # Once more: so far y may be sparse, or was objects, with NaN unseen among them.
-        with np.errstate(all="ignore"):
-            y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
+        # So far y may be sparse, or was objects, with NaN unseen among them.
+        if not (type(y) is np.ndarray and y.dtype == np.float64 and are_finite(y)):
+            with np.errstate(all="ignore"):
+                y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
         if reset:
             self._output_shape = y.shape[1:]
         if np.abs(y).max() > LARGEST_TARGET:
@@ -123,6 +124,20 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             expected = (y.shape[0], *self._output_shape)
             raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
         return outputs, sample_weight
+
+    def _target_of_row(self):
+        def number(y):
+            if isinstance(y, Real) and -LARGEST_TARGET <= y <= LARGEST_TARGET:
+                return float(y)
+            return None
+
+        def numbers(y):
+            y = np.asarray(y)
+            if y.shape != self._output_shape or y.dtype.kind not in "fiub":
+                return None
+            return y if np.abs(y).max() <= LARGEST_TARGET else None
+
+        return numbers if self._output_shape else number
 
     def _make_loss(self):
         loss_type = REGRESSION[self.loss]

@@ -95,6 +95,10 @@ class AdditiveModel(LinearModel):
         super().share_transforms(shared)
         self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
 
+    @property
+    def learns_rows_alike(self):
+        return super().learns_rows_alike and self.bins.is_fixed
+
     # Predictions.
 
     def columns_of(self, features):

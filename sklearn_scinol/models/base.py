@@ -9,7 +9,7 @@ import numpy as np
 from .._invariants import floats
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Answers, Block, RowWeights, State, Task
+from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeable
 from ..learners.interface import traits
 from ..losses import as_targets
 from .weights import WeightScale
@@ -68,6 +68,10 @@ class Chunk:
         engine = get_engine(get_config()["engine"])
         norm = engine.norm(np.require(self.X.data, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
+
+    def targets(self, loss, n_outputs, rows):
+        """Targets of some rows, as the loss takes them."""
+        return as_targets(self.y[rows], loss, n_outputs)
 
     def weights(self, scale, rows):
         """Weights of some rows, on a stream with that scale."""
@@ -133,7 +137,7 @@ class Model(metaclass=ABCMeta):
     @property
     def cumulative_loss(self):
         """Weighted sum of the losses of the predictions made before each update."""
-        return float(self.numbers[1])
+        return self.numbers.item(1)
 
     @cumulative_loss.setter
     def cumulative_loss(self, value):
@@ -189,7 +193,7 @@ class Model(metaclass=ABCMeta):
         """Weighted mean of the losses of rows that are predicted now."""
         c = chunk.sample_weight
         c = np.ones(len(chunk)) if c is None else c
-        targets = as_targets(chunk.y, self.loss, self.n_outputs)
+        targets = chunk.targets(self.loss, self.n_outputs, slice(None))
         block = Block((), None, targets, RowWeights(c, c, c[:0]), None)
         engine = get_engine(get_config()["engine"])
         with np.errstate(all="ignore"):  # infinite if it is
@@ -246,7 +250,7 @@ class Model(metaclass=ABCMeta):
 
     def _arrange(self):
         """Make the state what engines take; joblib maps arrays, to be read only."""
-        self.numbers = np.require(self.numbers, requirements=["W", "E"])
+        self.numbers = changeable(self.numbers)
         self.weight_scale.arrange()
 
     def _suffer(self, engine, block, predictions):
@@ -448,8 +452,8 @@ class OnlineModel(Model):
 
     def _arrange(self):
         super()._arrange()
-        self.shared = np.require(self.shared, requirements=["W", "E"])
-        self.clock = np.require(self.clock, requirements=["W", "E"])
+        self.shared = changeable(self.shared)
+        self.clock = changeable(self.clock)
 
     def _factor(self, q):
         """What the vectors are multiplied by, for rows of squared norm `q`."""

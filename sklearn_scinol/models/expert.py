@@ -69,21 +69,40 @@ class Expert:
     def shared_model(self):
         """The model, if it takes blocks that other models take as well; else None."""
         model = self.model
+        return model if self.takes_targets and model.shares_rows else None
+
+    @property
+    def takes_targets(self):
+        """Whether its model is linear, and weighs rows as the mixture does."""
         weighs_classes = getattr(self.estimator, "_weighs_classes", False)
-        is_linear = isinstance(model, LinearModel)
-        shares = is_linear and model.shares_rows and not weighs_classes
-        return model if shares else None
+        return isinstance(self.model, LinearModel) and not weighs_classes
 
     def what_it_cost(self, answers, block, weight):
         """What it said of a block that it learned, and losses of the mixture's kind."""
-        model = self.estimator._model
         with np.errstate(all="ignore"):  # see `is_finite` of the model
-            loss = (answers.losses.sum(axis=1) * block.weights.given).sum()
-            self.estimator._record_call(model.cumulative_loss - loss, weight)
+            before = self.loss_before(answers, block)
+            self.estimator._record_call(before, weight)
         if not answers.all_finite:
             self._refuse()
-        said = answers.said
-        if answers.averaged is None and self.meaning.has(model.loss):
+        return self.what_it_said(answers, block)
+
+    def loss_before(self, answers, block):
+        """Its cumulative loss before a block that it learned."""
+        losses, c = answers.losses, block.weights.given
+        if losses.size == 1:  # which is a sum already
+            loss = losses.item() * c.item()
+        else:
+            loss = (losses.sum(axis=1) * c).sum()
+        return self.estimator._model.cumulative_loss - loss
+
+    def says_as_charged(self, answers):
+        """Whether it says what it was charged for, by the loss of the mixture."""
+        return answers.averaged is None and self.meaning.has(self.model.loss)
+
+    def what_it_said(self, answers, block):
+        """What it said of a block that it learned, and losses of the mixture's kind."""
+        model, said = self.estimator._model, answers.said
+        if self.says_as_charged(answers):
             return said, answers.losses
         answer = self._checked(self.meaning.of_decision(said, model.loss))
         y = block.targets
@@ -126,6 +145,14 @@ class Expert:
         y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
         ones = np.ones(len(y))
         block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
+        return answer, self._losses(answer, block)
+
+    def read_decision(self, decision, block):
+        """What it said of rows for itself, where its model predicted that; its losses.
+
+        Of an estimator of this package.
+        """
+        answer = self._read(self.estimator._respond(decision, self.method))
         return answer, self._losses(answer, block)
 
     def answer_transformed(self, Z):

@@ -1,5 +1,6 @@
 """Weights for experts, learned from their losses: what all algorithms for it share."""
 
+import math
 from abc import ABC, abstractmethod
 from numbers import Integral
 
@@ -9,6 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from ..config import get_config
 from ..engines import get_engine
+from ..engines.protocol import changeable
 
 __all__ = ["ExpertWeights"]
 
@@ -129,22 +131,42 @@ class ExpertWeights(ABC):
 
         Rounds of weight 0 are not learned: they count for nothing.
         """
-        learned = c > 0.0
-        if not learned.all():
+        if np.count_nonzero(c) < c.size:
+            learned = c > 0.0
             charged = self.learn_rounds(losses[learned], c[learned])
             return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
         with np.errstate(all="ignore"):
-            rounds = np.require(losses * c[:, np.newaxis], np.float64, ["C", "W"])
-        state = self._state
-        arrays = {
-            name: value.copy()
-            for name, value in state._asdict().items()
-            if isinstance(value, np.ndarray)
-        }
+            rounds = np.multiply(losses, c[:, np.newaxis], order="C")
+        state = self._state._make(
+            part.copy() if isinstance(part, np.ndarray) else part
+            for part in self._state
+        )
         engine = get_engine(get_config()["engine"])
-        state, charged = engine.learn_rounds(state._replace(**arrays), rounds, c)
-        if not all(np.isfinite(getattr(state, name)).all() for name in self._sums):
+        state, charged = engine.learn_rounds(state, rounds, c)
+        if not self._are_finite(state):
             raise ValueError("The sums of losses are too large for dtype('float64').")
         self._state = state
         self.n_rounds_ += len(losses)
         return charged
+
+    def arrange(self):
+        """Make the state what can be changed; joblib maps arrays to be read only."""
+        self._state = self._state._make(
+            changeable(part) if isinstance(part, np.ndarray) else part
+            for part in self._state
+        )
+
+    @property
+    def is_finite(self):
+        """Whether the sums of losses are."""
+        return self._are_finite(self._state)
+
+    def _are_finite(self, state):
+        return all(_is_finite(getattr(state, name)) for name in self._sums)
+
+
+def _is_finite(value):
+    """Whether a number is, or all of an array."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return np.isfinite(value).all()

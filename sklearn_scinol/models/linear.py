@@ -8,9 +8,9 @@ from scipy import sparse
 from .._invariants import floats, within
 from ..config import get_config
 from ..engines import get_engine
-from ..engines.protocol import Block, CSRRows, DenseRows
+from ..engines.protocol import Block, CSRRows, DenseRows, changeable
 from ..learners.bases.averaging import sum_before
-from ..losses import as_targets, identity
+from ..losses import identity
 from ..transforms.features import FeatureTransform
 from .base import (
     BLOCK_ROWS,
@@ -189,9 +189,9 @@ class LinearModel(OnlineModel):
         """Get ready for rows such as these."""
         super()._arrange()
         order = "F" if self.gives_csr(X) else "C"
-        self.fields = np.require(self.fields, requirements=[order, "W", "E"])
-        self.arrays = tuple(np.require(a, requirements="CWE") for a in self.arrays)
-        self.first = np.require(self.first, requirements=["W", "E"])
+        self.fields = changeable(self.fields, order)
+        self.arrays = tuple(changeable(a, "C") for a in self.arrays)
+        self.first = changeable(self.first)
         self.features.arrange(self.learns_sparse(X))
         if self.target is not None:
             self.target.arrange()
@@ -227,7 +227,7 @@ class LinearModel(OnlineModel):
 
         Where values are not looked at before, the engine has to.
         """
-        y = as_targets(chunk.y[rows], self.loss, self.n_outputs)
+        y = chunk.targets(self.loss, self.n_outputs, rows)
         weights = chunk.weights(self.weight_scale, rows)
         largest = np.inf if checks else self.features.largest
         if checks and self.learns_sparse(chunk.X):
@@ -358,6 +358,23 @@ class LinearModel(OnlineModel):
             np.require(indices, np.int32, ["C", "W"]).view(np.uint32),
             np.require(indptr, np.int32, ["C", "W"]),
         )
+
+    @property
+    def learns_rows_alike(self):
+        """Whether what it does with dense rows depends on no value that is ordinary.
+
+        It does where it is still arranged for sparse ones.
+        """
+        features, flags = self.features, self.fields.flags
+        is_arranged = flags.f_contiguous if self.gives_csr(None) else flags.c_contiguous
+        if not is_arranged or features.any_waits:
+            return False
+        if features.kept != 1.0 - features.forgetting or features.limits is not None:
+            return False
+        return features.units is None or features.units.are_one
+
+    #: Number of trials that end with more than what the engine learns.
+    next_change = np.inf
 
     # Going back.
 

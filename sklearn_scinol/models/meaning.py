@@ -80,7 +80,7 @@ class Meaning:
         return np.zeros((n, self.n_outputs))
 
     def of_hedge(self, k, losses):
-        """Of losses (n, n_outputs or 1), those of the set of weights `k`."""
+        """Of losses (..., n_outputs or 1), those of the set of weights `k`."""
         if not self.n_classes:
-            return losses[:, k]
-        return losses[:, 0] if losses.shape[1] == 1 else losses.sum(axis=1)
+            return losses[..., k]
+        return losses[..., 0] if losses.shape[-1] == 1 else losses.sum(axis=-1)

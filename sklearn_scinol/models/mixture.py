@@ -15,7 +15,6 @@ from .._invariants import floats, within
 from ..config import config_context, get_config
 from ..engines import get_engine
 from ..engines.protocol import Block
-from ..losses import as_targets
 from .adahedge import AdaHedge
 from .base import Learned, Model, ordered_blocks, snapshot
 from .curves import point_after
@@ -31,7 +30,7 @@ from .fixed_share import FixedShare
 from .meaning import Meaning
 from .target_range import TargetRange
 
-__all__ = ["MixtureModel"]
+__all__ = ["MixtureModel", "SharedBlock"]
 
 # Experts learn rows of so many entries before they meet: these stay in a processor's
 # second cache. Experts in threads meet less often, since that takes its time, and so do
@@ -109,37 +108,61 @@ class MixtureModel(Model):
         engine = get_engine(get_config()["engine"])
         X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
-        self._arrange()
         if not self.has_begun:
             for expert in self.experts:
                 expert.begin(X, labels)
             self._share_transforms()
             self.has_begun = True
-        for expert in self.experts:
-            if expert.shared_model is not None:
-                expert.shared_model.arrange(X)
+        self.arrange(X)
         with self._workers() as run:
             for rows in self._blocks(X, order):
-                shared = _SharedBlock(engine, chunk, rows, self.weight_scale)
-                calls = self._calls(shared, labels, chunk.sample_weight)
+                shared = SharedBlock(engine, chunk, rows, self.weight_scale)
+                calls = self.calls(shared, labels, chunk.sample_weight)
                 experts, answers, losses = zip(*self._run(run, calls), strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
-                self.weight_scale.learned(shared.weights)
                 block = Block((), None, shared.targets(self), shared.weights, None)
-                answers = np.stack(answers)
-                if self.target_range is not None:
-                    answers, losses = self._clip(engine, block, answers, losses)
-                if are_new:
-                    weights = self._learn_weights(losses, shared.weights.given)
-                else:
-                    weights = self.weights[:, np.newaxis]
-                self.t += np.count_nonzero(shared.weights.given)
-                predictions = engine.mix(self.meaning.kind, answers, weights)
-                self._suffer(engine, block, predictions)
+                predictions = self.learn_answers(
+                    engine, block, np.stack(answers), np.stack(losses), are_new
+                )
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
 
-    def _calls(self, shared, labels, sample_weight):
+    def learn_answers(self, engine, block, answers, losses, are_new=True):
+        """Mix what the experts said of a block, and learn from what that cost them.
+
+        Parameters
+        ----------
+        engine : Engine
+        block : Block
+        answers : ndarray of shape (n_experts, n, n_outputs)
+        losses : ndarray of shape (n_experts, n, n_outputs or 1)
+        are_new : bool
+            See :meth:`learn`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n, n_outputs)
+        """
+        self.weight_scale.learned(block.weights)
+        if self.target_range is not None:
+            answers, losses = self.clip(engine, block, answers, losses)
+        if are_new:
+            weights = self._learn_weights(losses, block.weights.given)
+        else:
+            weights = self.weights[:, np.newaxis]
+        self.t += np.count_nonzero(block.weights.given)
+        predictions = engine.mix(self.meaning.kind, answers, weights)
+        self._suffer(engine, block, predictions)
+        return predictions
+
+    def arrange(self, X):
+        """Get ready for rows such as these."""
+        self._arrange()
+        for expert in self.experts:
+            if expert.shared_model is not None:
+                expert.shared_model.arrange(X)
+
+    def calls(self, shared, labels, sample_weight):
         """What experts have to do for a block of rows to be learned.
 
         Each call is a function, the places of the experts that it is for, and what else
@@ -180,18 +203,20 @@ class MixtureModel(Model):
             model.weight_scale = self.weight_scale
             model.share_transforms(shared)
 
-    def _clip(self, engine, block, answers, losses):
+    def clip(self, engine, block, answers, losses):
         """Clip what experts say to the range of the targets before each row."""
         learned = block.weights.given > 0.0
         limits = self.target_range.learn(block.targets, learned)
         clipped = self.target_range.clip(answers, limits)
+        if np.array_equal(answers, clipped):
+            return answers, losses
         losses = [
             of_expert
             if np.array_equal(before, after)
             else engine.charge(self.loss, block, after, 0.0)[0]
             for before, after, of_expert in zip(answers, clipped, losses, strict=True)
         ]
-        return clipped, losses
+        return clipped, np.stack(losses)
 
     def _learn_weights(self, losses, c):
         """Learn from the experts' losses; return the weights of each row.
@@ -200,16 +225,19 @@ class MixtureModel(Model):
         """
         weights = []
         for k, hedge in enumerate(self.hedges):
-            rounds = np.stack([self.meaning.of_hedge(k, one) for one in losses], axis=1)
+            rounds = self.meaning.of_hedge(k, losses).T
             weights.append(hedge.learn_rounds(rounds, c))
-        weights = np.stack(weights)
-        learned = np.flatnonzero(c > 0.0)
-        before = self.n_rounds - len(learned)
-        while self._next_point < self.n_rounds:
-            point = self._next_point
+        weights = np.array(weights)
+        self.record_weights(weights, c)
+        return weights
+
+    def record_weights(self, weights, c):
+        """Keep some of the weights of rows that were learned, for the curve."""
+        while (point := self._next_point) < self.n_rounds:
+            learned = np.flatnonzero(c > 0.0)
+            before = self.n_rounds - len(learned)
             self.points.append(point)
             self.curve.append(weights[:, learned[point - before]].copy())
-        return weights
 
     def invariants(self):
         yield from super().invariants()
@@ -331,12 +359,12 @@ def _call(config, sklearn_config, function, experts, arguments):
         return function(experts, *arguments)
 
 
-class _SharedBlock:
+class SharedBlock:
     """A block of rows for several models: what they share is made once."""
 
     def __init__(self, engine, chunk, rows, scale):
         self.engine, self.X, self.rows = engine, chunk.X, rows
-        self.y = chunk.y[rows]
+        self.chunk = chunk
         self.weights = chunk.weights(scale, rows)
         self._made = {}
 
@@ -357,7 +385,8 @@ class _SharedBlock:
     def targets(self, model):
         """Targets as the loss of a model takes them; of mixtures, too."""
         return self._once(
-            model.loss.joint, lambda: as_targets(self.y, model.loss, model.n_outputs)
+            model.loss.joint,
+            lambda: self.chunk.targets(model.loss, model.n_outputs, self.rows),
         )
 
     def _once(self, key, make):

@@ -6,6 +6,7 @@ from scipy import sparse
 from .._invariants import floats
 from ..config import get_config
 from ..engines import get_engine
+from ..engines.protocol import TargetScale, changeable
 from ..learners.online_newton import Change
 from ..transforms.moments import standardised
 from .base import Learned
@@ -69,8 +70,8 @@ class NewtonModel(LinearModel):
     def arrange(self, X):
         super().arrange(X)
         self.arrays = tuple(_aligned(a) for a in self.arrays)
-        self.mean = np.require(self.mean, requirements=["W", "E"])
-        self.deviation = np.require(self.deviation, requirements=["W", "E"])
+        self.mean = changeable(self.mean)
+        self.deviation = changeable(self.deviation)
 
     def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(get_config()["engine"])
@@ -97,11 +98,13 @@ class NewtonModel(LinearModel):
     def block(self, engine, chunk, rows, checks=True):
         block = super().block(engine, chunk, rows, checks)
         if self.target is not None:
-            scale = block.target_scale
-            scale.offset[:] = self.target_mean
-            scale.deviation[:] = self.target_deviation
             slope = 1.0 if self.target.unit_free else _inverse(self.target_deviation)
-            scale.slope[:] = slope
+            standing = self.target_mean, self.target_deviation, slope
+            block = block._replace(
+                target_scale=TargetScale(
+                    *(np.full_like(block.targets, value) for value in standing)
+                )
+            )
         if self.features.has_moments:
             standard = np.stack([self.mean, _inverse(self.deviation)])
             block = block._replace(standard=standard)
@@ -240,7 +243,7 @@ def _aligned(array):
 
     Vectors of four that lie in two lines take a fifth more of the time of a pass.
     """
-    if array.ctypes.data % CACHE_LINE == 0:
+    if array.__array_interface__["data"][0] % CACHE_LINE == 0:
         return array
     room = np.empty(array.nbytes + CACHE_LINE, np.uint8)
     start = -room.ctypes.data % CACHE_LINE

@@ -2,12 +2,17 @@
 
 import numpy as np
 
-from ..engines.protocol import RowWeights
+from ..engines.protocol import RowWeights, changeable
 
-__all__ = ["WeightScale"]
+__all__ = ["WeightScale", "is_usual"]
 
 #: The range of weights that are not 0: no quotient of two is beyond 1e100.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
+
+
+def is_usual(weight):
+    """Whether a weight is in that range, or 0."""
+    return weight == 0.0 or SMALLEST_WEIGHT <= weight <= LARGEST_WEIGHT
 
 
 class WeightScale:
@@ -79,4 +84,4 @@ class WeightScale:
 
     def arrange(self):
         """Make the state what engines take; joblib maps arrays to be read only."""
-        self.numbers = np.require(self.numbers, requirements=["W", "E"])
+        self.numbers = changeable(self.numbers)

@@ -1,5 +1,7 @@
 """Bins of features, from the order of the values in the first rows."""
 
+from functools import lru_cache
+
 import numpy as np
 from scipy import sparse
 
@@ -140,20 +142,8 @@ class FeatureBins:
         -------
         places : CodePlaces
         """
-        features = np.flatnonzero(self.has_edges)
-        n_sides = self.n_quantiles + 1
-        n_bins = 1 + np.count_nonzero(~np.isnan(self.edges), axis=1)
-        sides = np.outer(np.minimum(n_bins, n_sides), np.arange(self.n_columns - 1))
-        n_paired = len(features) if pairs else 0
-        i, j = (features[of] for of in np.triu_indices(n_paired, 1))
-        return CodePlaces(
-            features,
-            features * self.n_columns,
-            np.column_stack([i, j]),
-            self.first_cell(i, j),
-            sides // n_bins[:, np.newaxis],
-            n_sides,
-        )
+        n_edges = np.count_nonzero(~np.isnan(self.edges), axis=1)
+        return _places(tuple(n_edges.tolist()), self.n_quantiles, pairs)
 
     def first_cell(self, i, j):
         """Columns of the first cell of pairs of features ``i < j``."""
@@ -194,3 +184,22 @@ class FeatureBins:
             steps = np.diff(self.edges, axis=1)
         yield "edges ascend", (steps > 0.0) | np.isnan(steps)
         yield "NaN comes last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
+
+
+@lru_cache(maxsize=16)
+def _places(n_edges, n_quantiles, pairs):
+    """See :meth:`FeatureBins.places`; of features that are cut so often."""
+    bins = FeatureBins(len(n_edges), 0, n_quantiles)
+    features, n_bins = np.flatnonzero(n_edges), 1 + np.array(n_edges)
+    n_sides = n_quantiles + 1
+    sides = np.outer(np.minimum(n_bins, n_sides), np.arange(bins.n_columns - 1))
+    n_paired = len(features) if pairs else 0
+    i, j = (features[of] for of in np.triu_indices(n_paired, 1))
+    return CodePlaces(
+        features,
+        features * bins.n_columns,
+        np.column_stack([i, j]),
+        bins.first_cell(i, j),
+        sides // n_bins[:, np.newaxis],
+        n_sides,
+    )

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._invariants import floats
 from .._portable import chosen, portable
-from ..engines.protocol import of_values
+from ..engines.protocol import changeable, of_values
 from .entries import of_entries
 
 __all__ = ["FeatureLimits", "clipped"]
@@ -79,7 +79,7 @@ class FeatureLimits:
 
     def arrange(self):
         """Make the state what can be changed; joblib maps arrays to be read only."""
-        self.largest = np.require(self.largest, requirements=["W", "E"])
+        self.largest = changeable(self.largest)
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
-from ..engines.protocol import Moments
+from ..engines.protocol import Moments, changeable
 from . import moments
 from .clipping import FeatureLimits
 from .entries import of_entries
@@ -108,16 +108,21 @@ class FeatureTransform:
 
     def arrange(self, is_sparse):
         """Get ready for dense or for sparse rows."""
-        if self.scale and not is_sparse:
+        if not is_sparse and self.any_waits:
             self.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
             self.moments[2] = self.weight_sum
         # Zeros of sparse rows wait, and do not know for how many rows.
         self.kept = 1.0 if is_sparse else 1.0 - self.forgetting
         order = "F" if is_sparse else "C"
-        self.moments = np.require(self.moments, requirements=[order, "W", "E"])
-        self._weight_sum = np.require(self._weight_sum, requirements=["W", "E"])
+        self.moments = changeable(self.moments, order)
+        self._weight_sum = changeable(self._weight_sum)
         for part in self.parts[1:]:
             part.arrange()
+
+    @property
+    def any_waits(self):
+        """Whether zeros of sparse rows wait to be learned."""
+        return self.scale and bool((self.moments[2] < self.weight_sum).any())
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""

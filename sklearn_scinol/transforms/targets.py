@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import floats
-from ..engines.protocol import Moments
+from ..engines.protocol import Moments, changeable
 
 __all__ = ["TargetTransform"]
 
@@ -41,8 +41,8 @@ class TargetTransform:
 
     def arrange(self):
         """Make the state what engines take; joblib maps large ones, to be read only."""
-        self.moments = np.require(self.moments, requirements=["C", "W", "E"])
-        self.weight_sum = np.require(self.weight_sum, requirements=["W", "E"])
+        self.moments = changeable(self.moments, "C")
+        self.weight_sum = changeable(self.weight_sum)
 
     def learn(self, engine, y, weights):
         """Learn from targets in order.

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engines.protocol import DenseRows, of_values
+from ..engines.protocol import DenseRows, changeable, of_values
 from .ranges import OutOfRange, too_large
 
 __all__ = ["FeatureUnits"]
@@ -123,8 +123,8 @@ class FeatureUnits:
 
     def arrange(self):
         """Make the state what can be changed; joblib maps arrays to be read only."""
-        self.seen = np.require(self.seen, requirements=["W", "E"])
-        self.exponents = np.require(self.exponents, requirements=["W", "E"])
+        self.seen = changeable(self.seen)
+        self.exponents = changeable(self.exponents)
 
     def _rows_in_units(self, rows):
         if self.are_one:

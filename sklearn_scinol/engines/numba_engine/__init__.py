@@ -17,6 +17,7 @@ from .combination import learn_combination
 from .learning import change_units, learn_rows, learn_team
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
+from .recording import Recorder, SavedArrays
 from .tables import (
     find_slots,
     hash_strings,
@@ -36,6 +37,8 @@ from .transforms import (
 
 __all__ = [
     "LEARNS_AT_ONCE",
+    "Recorder",
+    "SavedArrays",
     "add_codes",
     "change_units",
     "charge",

@@ -3,7 +3,7 @@
 import hashlib
 import sys
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -235,6 +235,7 @@ class Loop:
         self._function = function
         self._options = {"nogil": True, **options}
         self._keeps = keeps
+        self._entries = {}
 
     @cached_property
     def dispatcher(self):
@@ -250,6 +251,29 @@ class Loop:
             return self.dispatcher(*arguments)
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
+
+    def prepared(self, *arguments):
+        """The call as a function that takes none of them: what arrays have may change.
+
+        To look at the types of many arrays takes several times as long as to learn a
+        row; here that is done once.
+        """
+        if numba.config.DISABLE_JIT:
+            return partial(self, *arguments)
+        kind = kind_of(arguments)
+        if kind not in self._entries:
+            types = tuple(map(self.dispatcher.typeof_pyval, arguments))
+            self._entries[kind] = self.dispatcher.compile(types)
+        return partial(self._entries[kind], *arguments)
+
+
+def kind_of(value):
+    """Equal for arguments of the same type to Numba, which takes its time to tell."""
+    if isinstance(value, tuple):
+        return type(value), *map(kind_of, value)
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    return type(value)
 
 
 def compiled(loop, options=OPTIONS, classes=()):

@@ -21,7 +21,7 @@ from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
 from .transforms import Records, looked_at, scale_sparse_rows, transformed
 
-__all__ = ["change_units", "learn_rows", "learn_team"]
+__all__ = ["change_units", "learn_rows", "learn_team", "learning"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -103,17 +103,28 @@ def _learn_scaled(learner, task, state, block, answers):
 
 
 def _learn(learner, task, state, block, answers, n_own=None):
+    if not isinstance(block.rows, DenseRows):
+        if block.moments is not None:
+            _learn_scaled(learner, task, state, block, answers)
+            return True
+        if state.fields.shape[2] == 1:  # an array of one is of another type
+            fields = np.asfortranarray(np.repeat(state.fields, 2, axis=2))
+            two = state._replace(fields=fields)
+            in_range = _learn(learner, task, two, block, answers, n_own)
+            state.fields[:] = fields[:, :, :1]
+            return in_range
+    loop, arguments = learning(learner, task, state, block, answers, n_own)
+    return loop(*arguments)
+
+
+def learning(learner, task, state, block, answers, n_own=None):
+    """The loop for rows that are not sparse and scaled, and its arguments."""
     has, names = traits(learner), learner.State._fields
     dense = isinstance(block.rows, DenseRows)
     moments = block.moments
-    if not dense and moments is not None:
-        _learn_scaled(learner, task, state, block, answers)
-        return True
     fields, m = state.fields, state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
-        if fields.shape[2] == 1:  # an array of one is of another type
-            fields = np.asfortranarray(np.repeat(fields, 2, axis=2))
     n_outputs = answers.predictions.shape[1]
     s = learner.State(*(state.arrays or fields[: len(names)]))
     s_of_row = s
@@ -133,7 +144,7 @@ def _learn(learner, task, state, block, answers, n_own=None):
         standard_target=block.target_scale is not None,
         stands_still=block.standard is not None,
     )
-    in_range = loop(
+    return loop, (
         task,
         parts.Working(
             s,
@@ -162,9 +173,6 @@ def _learn(learner, task, state, block, answers, n_own=None):
             s_of_row,
         ),
     )
-    if fields is not state.fields:
-        state.fields[:] = fields[:, :, :1]
-    return in_range
 
 
 def change_units(learner, s, change):

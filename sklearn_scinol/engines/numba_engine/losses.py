@@ -8,7 +8,14 @@ from ...losses import methods
 from .borrowing import borrowed
 from .compiling import compiled, exact, jitable, source_digest
 
-__all__ = ["charge", "joint_losses", "norm", "running_total", "separate_losses"]
+__all__ = [
+    "charge",
+    "charging",
+    "joint_losses",
+    "norm",
+    "running_total",
+    "separate_losses",
+]
 
 
 @jitable
@@ -37,11 +44,16 @@ def running_total(losses, weights, total):
 
 def charge(loss, block, predictions, total):
     """Losses of predictions: see the protocol."""
+    loop, arguments, losses = charging(loss, block, predictions, total)
+    return losses, loop(*arguments)
+
+
+def charging(loss, block, predictions, total):
+    """The loop that charges, its arguments, and the losses that it fills."""
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
-    loop = _loop(type(loss))
-    weights = block.weights.given
-    return losses, loop(loss, block.targets, predictions, losses, weights, total)
+    arguments = loss, block.targets, predictions, losses, block.weights.given, total
+    return _loop(type(loss)), arguments, losses
 
 
 @cache

@@ -14,30 +14,45 @@ from ..protocol import Hedge, Shares
 from .borrowing import borrowed
 from .compiling import STRICT, compiled, exact, inlined, source_digest
 
-__all__ = ["learn_rounds", "mix"]
+__all__ = [
+    "learn_rounds",
+    "learning_rounds",
+    "means",
+    "mix",
+    "mixing",
+    "next_state",
+]
+
+
+def learn_rounds(state, losses, c):
+    """Learn from rounds of experts' losses: see the protocol."""
+    loop, arguments, weights = learning_rounds(state, losses, c)
+    return next_state(state, loop(*arguments)), weights
 
 
 @singledispatch
-def learn_rounds(state, losses, c):
-    """Learn from rounds of experts' losses: see the protocol."""
+def learning_rounds(state, losses, c):
+    """The loop for rounds, its arguments, and the weights that it fills."""
     raise NotImplementedError(type(state))
 
 
-@learn_rounds.register
-def learn_hedge(state: Hedge, losses, c):
-    """Learn with AdaHedge."""
+@learning_rounds.register
+def learning_hedge(state: Hedge, losses, c):
+    """With AdaHedge."""
     weights = np.empty_like(losses)
-    numbers = _hedge_loop()(state, losses, weights, np.empty_like(state.lead))
-    return Hedge(*state[:4], *map(float, numbers)), weights
+    return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
 
 
-@learn_rounds.register
-def learn_shares(state: Shares, losses, c):
-    """Learn with fixed share."""
-    weights = np.empty_like(losses)
-    room = np.empty((2, *state.weights.shape))
-    numbers = _shares_loop()(state, losses, c, weights, room)
-    return Shares(*state[:7], *map(float, numbers)), weights
+@learning_rounds.register
+def learning_shares(state: Shares, losses, c):
+    """With fixed share."""
+    weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
+    return _shares_loop(), (state, losses, c, weights, room), weights
+
+
+def next_state(state, numbers):
+    """State after rounds, whose loop gave the numbers that come last in it."""
+    return type(state)(*state[: -len(numbers)], *map(float, numbers))
 
 
 @cache
@@ -185,9 +200,20 @@ def tempered_into(w, ratio):
 
 def mix(kind, answers, weights):
     """Means of what experts say: see the protocol."""
+    loop, arguments, mean = mixing(kind, answers, weights)
+    loop(*arguments)
+    return means(kind, mean)
+
+
+def mixing(kind, answers, weights):
+    """The loop that mixes, its arguments, and the zeros that it adds to."""
     _, n, n_outputs = answers.shape
     mean = np.zeros((2 if kind == "log_odds" else n_outputs, n))
-    _mixing_loop(kind)(answers, weights, mean, np.empty(n))
+    return _mixing_loop(kind), (answers, weights, mean, np.empty(n)), mean
+
+
+def means(kind, mean):
+    """Of what the loop has added up, what the mixture says."""
     if kind == "log_odds":
         return hedge.odds_ratio(mean[0], mean[1])[:, np.newaxis]
     return mean.T if kind == "mean" else np.log(mean).T

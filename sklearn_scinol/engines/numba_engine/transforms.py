@@ -23,10 +23,15 @@ __all__ = [
     "Records",
     "add_codes",
     "clip_rows",
+    "coding",
     "count_below",
+    "counting",
     "first_values",
     "looked_at",
+    "made",
     "scale_sparse_rows",
+    "standardising",
+    "standardising_targets",
     "transform_rows",
     "transform_targets",
     "transformed",
@@ -58,6 +63,12 @@ def looked_at(moments, j, x, share, past, learns, scale):
         moments[0, j] = moved_mean(moments[0, j], share, deviation)
         if scale:
             moments[1, j] = moved_variance(moments[1, j], share, past, deviation)
+
+
+def made(loop, arguments, result):
+    """What a loop fills, which is among its arguments."""
+    loop(*arguments)
+    return result
 
 
 def clip_rows(largest, rows, weights, ratio):
@@ -134,9 +145,13 @@ def _first_values():
 
 def count_below(edges, X):
     """In which bins values are: see the protocol."""
+    return made(*counting(edges, X))
+
+
+def counting(edges, X):
+    """What that takes, see :func:`made`."""
     bins = np.empty(X.shape, np.intp)
-    _count_loop()(edges, np.require(X, np.float64, "C"), bins)
-    return bins
+    return _count_loop(), (edges, np.require(X, np.float64, "C"), bins), bins
 
 
 @cache
@@ -157,12 +172,16 @@ def _count_loop():
 
 def add_codes(values, bins, places):
     """Rows with their values, and ones for their bins: see the protocol."""
+    return made(*coding(values, bins, places))
+
+
+def coding(values, bins, places):
+    """What that takes, see :func:`made`."""
     n, d = values.shape
     n_ones = len(places.features) + len(places.pairs)
     size = n * d + len(bins) * n_ones
     rows = CSRRows(np.empty(size), np.empty(size, np.uint32), np.empty(n + 1, np.int32))
-    _code_loop()(np.ascontiguousarray(values), bins, places, rows)
-    return rows
+    return _code_loop(), (np.ascontiguousarray(values), bins, places, rows), rows
 
 
 @cache
@@ -220,9 +239,14 @@ def transform_rows(moments, rows, weights):
     """Centre and scale rows: see the protocol."""
     if isinstance(rows, CSRRows):
         return scale_sparse_rows(moments, rows, weights, Records.with_room(0))
+    return made(*standardising(moments, rows, weights))
+
+
+def standardising(moments, rows, weights):
+    """What that takes of dense rows, see :func:`made`."""
     Z = np.empty_like(rows.X)
-    _dense_loop(moments.center, len(moments.values) > 1)(moments, rows.X, weights, Z)
-    return DenseRows(Z)
+    loop = _dense_loop(moments.center, len(moments.values) > 1)
+    return loop, (moments, rows.X, weights, Z), DenseRows(Z)
 
 
 def scale_sparse_rows(moments, rows, weights, records):
@@ -308,9 +332,13 @@ def _sparse_loop():
 
 def transform_targets(moments, y, weights, unit_free):
     """Running location and scale of targets: see the protocol."""
+    return made(*standardising_targets(moments, y, weights, unit_free))
+
+
+def standardising_targets(moments, y, weights, unit_free):
+    """What that takes, see :func:`made`."""
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
-    _target_loop()(moments, y, weights, unit_free, scale)
-    return scale
+    return _target_loop(), (moments, y, weights, unit_free, scale), scale
 
 
 @cache

@@ -1,0 +1,170 @@
+"""Calls of the engine that are made for row after row, with the same arrays."""
+
+import ctypes
+from functools import cache, partial
+
+import numba
+import numpy as np
+from numba.core import types
+from numba.extending import intrinsic, overload
+
+from ..protocol import CSRRows
+from . import learning
+from .compiling import compiled, source_digest
+from .losses import charging
+from .mixing import learning_rounds, means, mixing, next_state
+from .transforms import coding, counting, standardising, standardising_targets
+
+__all__ = ["Recorder", "SavedArrays"]
+
+
+class Recorder:
+    """An engine that notes what it is to do with arrays, for when these have a row.
+
+    What it gives back is filled when the calls are made.
+
+    Attributes
+    ----------
+    calls : list of callable
+        In order; they take no arguments.
+    """
+
+    def __init__(self):
+        self.calls = []
+
+    def norm(self, values):
+        """Nothing is there to be refused yet."""
+        return 0.0
+
+    def transform_rows(self, moments, rows, weights):
+        """Dense rows only: see the protocol."""
+        return self._note(*standardising(moments, rows, weights))
+
+    def transform_targets(self, moments, y, weights, unit_free):
+        """See the protocol."""
+        return self._note(*standardising_targets(moments, y, weights, unit_free))
+
+    def count_below(self, edges, X):
+        """See the protocol."""
+        return self._note(*_filled(*counting(edges, X)))
+
+    def add_codes(self, values, bins, places):
+        """See the protocol."""
+        return self._note(*_filled(*coding(values, bins, places)))
+
+    def learn_team(self, tasks, states, block, answers):
+        """See the protocol."""
+        if len(tasks) > 1:
+            team = learning.learn_team, tasks, states, block, answers
+            self.calls.append(partial(*team))
+            return
+        arguments = tasks[0], states[0], block, answers[0]
+        is_sparse = isinstance(block.rows, CSRRows)
+        if is_sparse and (block.moments is not None or states[0].first.size == 1):
+            self.calls.append(partial(learning.learn_rows, *arguments))
+            return
+        self._note(*learning.learning(type(tasks[0].learner), *arguments), None)
+
+    def charge(self, loss, block, predictions, total):
+        """See the protocol; what comes back instead of a total gives it."""
+        loop, arguments, losses = charging(loss, block, predictions, total)
+        return losses, loop.prepared(*arguments)
+
+    def learn_rounds(self, state, losses, c):
+        """See the protocol; what comes back first gives the next state for one."""
+        loop, arguments, weights = learning_rounds(state, losses, c)
+        learn = loop.prepared(*arguments)
+        learn, arguments = learn.func, arguments[1:]
+        return lambda state: next_state(state, learn(state, *arguments)), weights
+
+    def mix(self, kind, answers, weights):
+        """See the protocol; a function gives the mean."""
+        loop, arguments, mean = mixing(kind, answers, weights)
+        add_up = loop.prepared(*arguments)
+
+        def mix():
+            mean[:] = 0.0
+            add_up()
+            return means(kind, mean)
+
+        return mix
+
+    def _note(self, loop, arguments, result):
+        self.calls.append(loop.prepared(*arguments))
+        return result
+
+
+def _filled(loop, arguments, result):
+    """Call a loop that changes no state: what it fills gives sizes of other arrays."""
+    loop(*arguments)
+    return loop, arguments, result
+
+
+class SavedArrays:
+    """What arrays were, to be put back: see the protocol."""
+
+    def __init__(self, arrays):
+        # Their memory stays theirs as long as this holds them.
+        self._arrays = [array for array in arrays if array.size]
+        places = [(array.ctypes.data, array.size) for array in self._arrays]
+        self._places = np.array(places, np.intp).reshape(-1, 2)
+        room = np.empty(self._places[:, 1].sum())
+        self.save = _saving(False).prepared(self._places, room)
+        self.restore = _saving(True).prepared(self._places, room)
+        self.are_finite = _looking().prepared(self._places)
+
+
+@cache
+def _saving(back):
+    digest = source_digest()
+
+    def save(places, room):
+        digest  # noqa: B018 - see source_digest
+        start = 0
+        for i in range(len(places)):
+            size = places[i, 1]
+            values = numbers_at(places[i, 0], size)
+            if back:
+                values[:] = room[start : start + size]
+            else:
+                room[start : start + size] = values
+            start += size
+
+    return compiled(save)
+
+
+@cache
+def _looking():
+    digest = source_digest()
+
+    def are_finite(places):
+        digest  # noqa: B018 - see source_digest
+        for i in range(len(places)):
+            values = numbers_at(places[i, 0], places[i, 1])
+            for j in range(values.size):
+                if not np.isfinite(values[j]):
+                    return False
+        return True
+
+    return compiled(are_finite)
+
+
+def numbers_at(address, size):
+    """Array of the numbers at an address."""
+    numbers = ctypes.c_double * int(size)
+    return np.frombuffer(numbers.from_address(int(address)), np.float64)
+
+
+@overload(numbers_at)
+def _numbers_at(address, size):
+    return lambda address, size: numba.carray(_pointer(address), size)
+
+
+@intrinsic
+def _pointer(typing_context, address):
+    pointer = types.CPointer(types.float64)
+
+    def codegen(context, builder, signature, arguments):
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+    return pointer(address), codegen

@@ -1,0 +1,324 @@
+"""Learning from a stream one row at a time, where each call has to be short."""
+
+import warnings
+from contextlib import contextmanager
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from ..config import get_config
+from ..engines import get_engine
+from ..models.row import Row, prepared
+from ..models.weights import is_usual
+
+__all__ = ["RowByRow"]
+
+# Of rows that are only predicted.
+NO_TARGET = object()
+
+
+class RowByRow:
+    """An estimator that learns and predicts one row at a time, at little cost a call.
+
+    Made by the method `row_by_row` of an estimator. It has no state of its own: after
+    each call the estimator is what `partial_fit` with that row would have made of it,
+    and may be used in any other way in between.
+
+    Most of the time of `partial_fit` with one row goes into checks, and into telling
+    compiled code what it is given. Both is done once where rows are dense, the engine
+    is "numba", and the estimator is linear or a mixture of linear ones, without class
+    weights and `clip_ratio`. Other estimators learn row by row as well, in the time
+    that `partial_fit` takes.
+
+    A row `x` is an array of shape (n_features,), which is fastest with float64, or a
+    sequence of numbers. A sparse row is a tuple of two arrays: the indices of features,
+    ascending, and their values.
+
+    Parameters
+    ----------
+    estimator : estimator of this package
+    classes : array-like of shape (n_classes,), default=None
+        See `row_by_row`.
+    n_features : int, default=None
+        See `row_by_row`.
+
+    Attributes
+    ----------
+    estimator : estimator of this package
+        The one that learns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ScInOLClassifier()
+    >>> rows = model.row_by_row(classes=[0, 1])
+    >>> rows = rows.learn_one(X[0], y[0])
+    >>> mistakes = sum(
+    ...     rows.predict_learn_one(*row) != row[1] for row in zip(X[1:], y[1:])
+    ... )
+    >>> print(mistakes, model.n_samples_seen_)
+    25 569
+    """
+
+    def __init__(self, estimator, classes=None, n_features=None):
+        self.estimator = estimator
+        self._classes = classes
+        self._n_features = n_features
+        self._prepared = self._engine = self._labels = self._target = None
+        self._centers = False
+
+    def __getstate__(self):
+        # What is ready is only so here: in this memory, with this compiler.
+        return vars(self) | dict.fromkeys(("_prepared", "_target"))
+
+    def learn_one(self, x, y, sample_weight=None):
+        """Learn from a row.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or tuple of two ndarray
+            The next row of the stream.
+        y : label, float or array-like of shape (n_outputs,)
+            Its label or target.
+        sample_weight : float, default=None
+            Non-negative weight of its loss. None stands for 1; a row of weight 0
+            changes nothing.
+
+        Returns
+        -------
+        self : RowByRow
+
+        Raises
+        ------
+        ValueError
+            If the row, the label or the weight is not usable. The estimator is then as
+            it was.
+        """
+        self._learn(x, y, sample_weight, None)
+        return self
+
+    def predict_learn_one(self, x, y, sample_weight=None, *, method="predict"):
+        """Predict a row, then learn from it: less work than to do one after the other.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or tuple of two ndarray
+            The next row of the stream.
+        y : label, float or array-like of shape (n_outputs,)
+            Its label or target.
+        sample_weight : float, default=None
+            Non-negative weight of its loss.
+        method : {"predict", "decision_function", "predict_proba", \
+                "predict_log_proba"}, default="predict"
+            Which answer to return; of regressors "predict".
+
+        Returns
+        -------
+        prediction : label, float or ndarray
+            Made before `y` was used.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`learn_one`, or if there is no such method.
+        AttributeError
+            If the loss has no probabilities and `method` asks for them.
+        """
+        self.estimator._check_method(method)
+        return self._learn(x, y, sample_weight, method)
+
+    def predict_one(self, x):
+        """Predict the label or the target of a row.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or tuple of two ndarray
+
+        Returns
+        -------
+        prediction : label, float or ndarray of shape (n_outputs,)
+        """
+        return self._predict(x, "predict")
+
+    def decision_function_one(self, x):
+        """Predict the scores of a row; of classifiers only.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or tuple of two ndarray
+
+        Returns
+        -------
+        scores : float or ndarray of shape (n_classes,)
+        """
+        self.estimator._check_method("decision_function")
+        return self._predict(x, "decision_function")
+
+    def predict_proba_one(self, x):
+        """Predict the probabilities of the classes of a row.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), or tuple of two ndarray
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_classes,)
+            In the order of the estimator's `classes_`.
+
+        Raises
+        ------
+        AttributeError
+            If the loss has no probabilities.
+        """
+        self.estimator._check_method("predict_proba")
+        return self._predict(x, "predict_proba")
+
+    def _learn(self, x, y, sample_weight, method):
+        """Learn from a row; return what `method` says before, if given."""
+        estimator, ready = self.estimator, self._ready()
+        if ready is not None and self._put(ready, x, sample_weight, y):
+            loss_before = ready.model.cumulative_loss
+            if ready.takes_row() and ready.learn():
+                ready.add_to_curves(estimator, loss_before)
+                return self._answer(ready.said, method)
+        classes = None if estimator.__sklearn_is_fitted__() else self._classes
+        if sample_weight is not None:
+            sample_weight = np.reshape(sample_weight, 1)
+        X = self._matrix(x)
+        with _without_names(estimator):
+            answer = estimator._partial_fit(
+                X, np.asarray([y]), sample_weight, classes, method
+            )
+        return None if answer is None else answer[0]
+
+    def _predict(self, x, method):
+        estimator, ready = self.estimator, self._ready()
+        if (
+            ready is not None
+            and self._put(ready, x, 0.0)
+            and ready.takes_row()
+            and ready.learn()
+        ):
+            return self._answer(ready.said, method)
+        check_is_fitted(estimator)
+        X = self._matrix(x)
+        with _without_names(estimator):
+            return estimator._respond(estimator._decision(X), method)[0]
+
+    def _answer(self, said, method):
+        if method is None:
+            return None
+        # What was said is overwritten by the next row.
+        return self.estimator._respond(said.copy(), method)[0]
+
+    def _ready(self):
+        """What learns rows that are as most are; None where there is no such thing."""
+        estimator, ready = self.estimator, self._prepared
+        model, engine = getattr(estimator, "_model", None), get_config()["engine"]
+        if (
+            ready is None
+            or model is not ready.model
+            or engine != self._engine
+            or getattr(estimator, "classes_", None) is not self._labels
+            or not ready.is_current
+        ):
+            ready = self._prepared = self._prepare(model, engine)
+        return ready
+
+    def _prepare(self, model, engine):
+        estimator = self.estimator
+        self._target = None if model is None else estimator._target_of_row()
+        if self._target is None:
+            return None
+        self._engine, self._labels = engine, getattr(estimator, "classes_", None)
+        self._centers = getattr(estimator, "center", None) is True
+        n_classes = None if self._labels is None else len(self._labels)
+        row = Row(estimator.n_features_in_, n_classes)
+        ready = prepared(model, get_engine(engine), row)
+        if ready is not None:
+            for each in ready.estimators(estimator):
+                each.loss_curve_ = [*each.loss_curve_]  # which nobody else has
+        return ready
+
+    def _put(self, ready, x, weight, y=NO_TARGET):
+        """Put a row where it is learned; False if it needs a closer look."""
+        row, weight = ready.row, 1.0 if weight is None else weight
+        if not isinstance(weight, Real) or not is_usual(weight):
+            return False
+        if y is not NO_TARGET:
+            target = self._target(y)
+            if target is None:
+                return False
+            row.put_target(target)
+        values = row.X[0]
+        if type(x) is tuple and _is_sparse(x):
+            indices, of_row = x
+            # Where it is asked for by name, centring refuses sparse rows.
+            is_taken = ready.takes_sparse and not self._centers
+            if not (is_taken and _are_indices(indices, of_row, values.size)):
+                return False
+            values[:] = 0.0
+            values[indices] = of_row
+        else:
+            x = np.asarray(x)
+            if x.shape != values.shape or x.dtype.kind not in "fiub":
+                return False
+            values[:] = x
+        row.put_weight(float(weight))
+        return True
+
+    def _matrix(self, x):
+        """A row as a matrix of one."""
+        if type(x) is tuple and _is_sparse(x):
+            n_features = getattr(self.estimator, "n_features_in_", self._n_features)
+            if n_features is None:
+                raise ValueError(
+                    "n_features must be passed to row_by_row where the first row is "
+                    "sparse."
+                )
+            indices, values = x
+            if not _are_indices(indices, values, n_features):
+                raise ValueError(
+                    "A sparse row must have indices in ascending order, from 0 to "
+                    f"{n_features - 1}, and as many values."
+                )
+            ends = np.array([0, len(indices)], dtype=indices.dtype)
+            return sparse.csr_array((values, indices, ends), shape=(1, n_features))
+        x = np.asarray(x)
+        if x.ndim != 1:
+            raise ValueError(
+                f"x must be one row, of shape (n_features,), got shape {x.shape}."
+            )
+        return x[np.newaxis]
+
+
+def _is_sparse(x):
+    return len(x) == 2 and all(isinstance(part, np.ndarray) for part in x)
+
+
+def _are_indices(indices, values, n_features):
+    """Whether indices are those of a canonical sparse row with these values."""
+    if indices.ndim != 1 or indices.shape != values.shape:
+        return False
+    if indices.dtype.kind not in "iu" or values.dtype.kind not in "fiub":
+        return False
+    if indices.size == 0:
+        return True
+    is_within = indices[0] >= 0 and indices[-1] < n_features
+    return bool(is_within and (indices[1:] > indices[:-1]).all())
+
+
+@contextmanager
+def _without_names(estimator):
+    """Let rows have no names of features, even if the first ones had."""
+    if not hasattr(estimator, "feature_names_in_"):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield

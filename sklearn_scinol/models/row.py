@@ -1,0 +1,397 @@
+"""One row at a time: all that learning from a row takes, made ready once.
+
+A row of many features costs less to learn than to tell an engine what it is. So the
+calls that a model makes to learn from a dense row are noted, with arrays that the next
+rows are put into, and made again for each. That is what the model does in any case: a
+row that needs more, such as one with a feature that was not seen before, has to be
+learned as others are.
+"""
+
+from functools import lru_cache, partial
+from math import isfinite
+from operator import is_
+
+import numpy as np
+
+from ..engines.protocol import Block, RowWeights
+from ..losses import as_targets
+from .expert import learn_block
+from .linear import LARGEST_TAME, LinearModel
+from .mixture import MixtureModel, SharedBlock
+from .weights import WeightScale
+
+__all__ = ["Row", "prepared"]
+
+ONE = slice(0, 1)
+
+# What else makes a difference to the calls.
+CHANGING = "are_one", "arrays", "is_fixed", "kept"
+
+
+class Row:
+    """The next row, in arrays that stay the same: for models a chunk of one.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int or None
+        None in regression.
+
+    Attributes
+    ----------
+    X : ndarray of shape (1, n_features)
+    given : float
+        The weight of its loss.
+    """
+
+    def __init__(self, n_features, n_classes):
+        self.X = np.zeros((1, n_features))
+        self.given = 1.0
+        self._codes = None if n_classes is None else np.arange(n_classes)
+        self._targets = {}
+        self._weights = {}
+        self._relative = {}
+
+    def targets(self, loss, n_outputs, rows):
+        """See :class:`Chunk`."""
+        if loss.joint not in self._targets:
+            of_codes = np.zeros((1, n_outputs))
+            if self._codes is not None:
+                of_codes = as_targets(self._codes, loss, n_outputs)
+            self._targets[loss.joint] = of_codes[:1].copy(), of_codes
+        return self._targets[loss.joint][0]
+
+    def weights(self, scale, rows):
+        """See :class:`Chunk`."""
+        if id(scale) not in self._weights:
+            weights = RowWeights(np.ones(1), np.ones(1), np.ones(2))
+            self._weights[id(scale)] = scale, weights
+        return self._weights[id(scale)][1]
+
+    def put_target(self, y):
+        """Let this be the target: the index of a class, or a number for each output."""
+        for target, of_codes in self._targets.values():
+            target[0] = y if self._codes is None else of_codes[y]
+
+    def put_weight(self, c):
+        """Let this be the weight, 0 for a row that is only predicted."""
+        self.given = c
+        for scale, weights in self._weights.values():
+            relative = _relative(c, *scale.numbers.tolist())
+            if relative is not self._relative.get(id(scale)):
+                self._relative[id(scale)] = relative
+                for array, values in zip(weights, relative, strict=True):
+                    array[:] = values
+
+
+@lru_cache(maxsize=64)
+def _relative(c, unit, smallest):
+    """Weights of a row, on a stream with a scale that knows these numbers."""
+    scale = WeightScale()
+    scale.numbers[:] = unit, smallest
+    return scale.relative(np.array([c]))
+
+
+def prepared(model, engine, row):
+    """What learns one dense row after the other; None where there is no such thing.
+
+    Parameters
+    ----------
+    model : Model
+        Has learned a row.
+    engine : Engine
+    row : Row
+
+    Returns
+    -------
+    prepared : PreparedModel or None
+    """
+    if engine.Recorder is None:
+        return None
+    if isinstance(model, MixtureModel):
+        ours = [expert.model for expert in model.experts if expert.takes_targets]
+        if len(ours) < len(model.experts) or not all(map(_learns_alike, ours)):
+            return None
+        return PreparedMixture(model, engine, row)
+    return PreparedModel(model, engine, row) if _learns_alike(model) else None
+
+
+def _learns_alike(model):
+    return isinstance(model, LinearModel) and model.learns_rows_alike
+
+
+class PreparedModel:
+    """A linear model with the calls by which it learns a dense row.
+
+    Parameters
+    ----------
+    model : LinearModel
+    engine : Engine
+    row : Row
+
+    Attributes
+    ----------
+    said : ndarray of shape (1, n_outputs)
+        What the model said of the latest row before it was learned.
+    """
+
+    def __init__(self, model, engine, row):
+        self.model, self.row = model, row
+        self._engine = engine
+        self._models = self._linear_models()
+        for each in (model, *self._models):
+            each.arrange(row.X)
+        recorder = engine.Recorder()
+        said = self._note_calls(recorder)
+        self._calls = recorder.calls
+        parts = {id(part): part for part in self._parts()}.values()
+        self._attributes = [
+            (part, name, value)
+            for part in parts
+            for name, value in vars(part).items()
+            if isinstance(value, np.ndarray) or name in CHANGING
+        ]
+        self._places = [[*each] for each in zip(*self._attributes, strict=True)]
+        units = {id(m.features.units): m.features.units for m in self._models}
+        self._seen = [(u, u.seen.tobytes()) for u in units.values() if u is not None]
+        self._unseen = np.zeros(row.X.shape[1], dtype=bool)
+        for u, _ in self._seen:
+            self._unseen |= ~u.seen
+        self._any_unseen = self._unseen.any()
+        # All of them learn the same rows.
+        self._next = min(self._models, key=lambda m: m.next_change - m.t)
+        #: Whether sparse rows are made dense.
+        self.takes_sparse = not any(m.passes_over_zeros for m in self._models)
+        self._state = engine.SavedArrays(_numbers_of(parts))
+        self._checked = engine.SavedArrays([*said, *self._that_may_diverge()])
+
+    def _linear_models(self):
+        return [self.model]
+
+    def _note_calls(self, recorder):
+        """Note the calls; return arrays with what they will say."""
+        model, row = self.model, self.row
+        answers = model.learn_block(recorder, model.block(recorder, row, ONE))
+        self.said = answers.said
+        return answers.predictions, answers.said
+
+    def _parts(self):
+        for model in self._models:
+            yield from (model, model.weight_scale, *model.parts)
+
+    def _that_may_diverge(self):
+        """Arrays that may have numbers that are not finite, see `is_finite`."""
+        for model in self._models:
+            yield model.numbers
+            if not model.stays_finite(np.inf):
+                yield from (model.shared, model.fields, *model.arrays)
+
+    @property
+    def is_current(self):
+        """Whether all arrays are the model's own: other calls may give it new ones."""
+        owners, names, values = self._places
+        return all(map(is_, map(getattr, owners, names), values)) and all(
+            units.seen.tobytes() == seen for units, seen in self._seen
+        )
+
+    def takes_row(self):
+        """Whether the row is such that the noted calls are all there is to do."""
+        X, c = self.row.X, self.row.given
+        # False of NaN. Whatever the weights are, values are in their range then.
+        if not self._engine.norm(X) <= LARGEST_TAME:
+            return False
+        if self._any_unseen and X[0, self._unseen].any():
+            return False
+        return c == 0.0 or self._next.t + 1 < self._next.next_change
+
+    def learn(self):
+        """Predict the row, and learn it if it has a weight.
+
+        Returns
+        -------
+        is_done : bool
+            Whether all is finite. Otherwise all is as it was, as it is after an error.
+        """
+        self._state.save()
+        restore = self._way_back()
+        try:
+            if self._go():
+                return True
+        except BaseException:
+            restore()
+            raise
+        restore()
+        return False
+
+    def _way_back(self):
+        return self._state.restore
+
+    def _go(self):
+        """Make the calls; return whether all that came of them is finite."""
+        for call in self._calls:
+            call()
+        return self._checked.are_finite()
+
+    def estimators(self, own):
+        """Estimators that record losses: that of the model, and those inside it."""
+        return [own]
+
+    def add_to_curves(self, estimator, loss_before):
+        """Add the loss of a row that was learned to the curve of each estimator."""
+        estimator.n_iter_ = 1
+        estimator._record_call(loss_before, self.row.given, in_place=True)
+
+
+def _numbers_of(parts):
+    """Arrays of numbers that parts of models have."""
+    for part in parts:
+        for value in vars(part).values():
+            for array in value if isinstance(value, tuple) else (value,):
+                if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+                    continue
+                # Others do not change, and may be mapped to be read only.
+                if array.flags.writeable and array.flags.forc:
+                    yield array
+
+
+class PreparedMixture(PreparedModel):
+    """A mixture with the calls by which its experts and weights learn a dense row."""
+
+    def _linear_models(self):
+        return [expert.model for expert in self.model.experts]
+
+    def _parts(self):
+        yield from (self.model, self.model.weight_scale, *self.model.hedges)
+        yield from super()._parts()
+
+    def _note_calls(self, recorder):
+        model, row = self.model, self.row
+        shared = SharedBlock(recorder, row, ONE, model.weight_scale)
+        self._block = Block((), None, shared.targets(model), shared.weights, None)
+        self._experts, said = [None] * len(model.experts), []
+        for function, places, arguments in model.calls(shared, row.X, None):
+            models = [self._models[place] for place in places]
+            is_shared = function is learn_block
+            if not is_shared:
+                arguments = (models[0].block(recorder, row, ONE),)
+            learned = LinearModel.learn_team(recorder, models, *arguments)
+            for place, answers in zip(places, learned, strict=True):
+                expert = model.experts[place]
+                self._experts[place] = expert, answers, is_shared
+                said += [answers.predictions, answers.said]
+        self._read = [self._reader(recorder, *each) for each in self._experts]
+        self._note_mixing(recorder)
+        return said
+
+    def _note_mixing(self, recorder):
+        """Make ready what is done with the experts' answers."""
+        model, E = self.model, len(self._experts)
+        c = self._block.weights.given
+        for hedge in model.hedges:
+            hedge.arrange()
+        self._rounds = [np.empty((1, E)) for _ in model.hedges]
+        self._learn_rounds, weights = zip(
+            *(
+                recorder.learn_rounds(hedge._state, rounds, c)
+                for hedge, rounds in zip(model.hedges, self._rounds, strict=True)
+            ),
+            strict=True,
+        )
+        self._weights_of_hedges = weights
+        self._weights = np.empty((len(weights), 1, E))
+        self._answers = np.empty((E, 1, model.n_outputs))
+        self._mix = recorder.mix(model.meaning.kind, self._answers, self._weights)
+        self.said = np.empty((1, model.n_outputs))
+        _, self._charge = recorder.charge(model.loss, self._block, self.said, 0.0)
+        self._arrays_of_hedges = [hedge._state.weights for hedge in model.hedges]
+
+    def _reader(self, recorder, expert, answers, is_shared):
+        """What an expert said and its losses, or a function that gives these."""
+        if is_shared:
+            if expert.says_as_charged(answers):
+                return answers.said, answers.losses
+            return partial(expert.what_it_said, answers, self._block)
+        meaning = expert.meaning
+        if meaning.kind == "softmax":
+            return partial(expert.read_decision, answers.said, self._block)
+        losses, charge = recorder.charge(meaning.loss, self._block, answers.said, 0.0)
+        recorder.calls.append(charge)
+        return answers.said, losses
+
+    @property
+    def is_current(self):
+        hedges = zip(self.model.hedges, self._arrays_of_hedges, strict=True)
+        return super().is_current and all(
+            hedge._state.weights is weights for hedge, weights in hedges
+        )
+
+    def _way_back(self):
+        model = self.model
+        hedges = [vars(hedge).copy() for hedge in model.hedges]
+        limits = model.target_range and model.target_range.limits
+        n_points = len(model.points)
+
+        def restore():
+            self._state.restore()
+            for hedge, before in zip(model.hedges, hedges, strict=True):
+                vars(hedge).update(before)
+            if model.target_range is not None:
+                model.target_range.limits = limits
+            del model.points[n_points:], model.curve[n_points:]
+
+        return restore
+
+    def _go(self):
+        self._losses_before = [
+            None if is_shared else expert.model.cumulative_loss
+            for expert, _, is_shared in self._experts
+        ]
+        if not super()._go():
+            return False
+        model, block = self.model, self._block
+        read = [each() if callable(each) else each for each in self._read]
+        answers, losses = zip(*read, strict=True)
+        np.concatenate(answers, out=self._answers[:, 0])
+        losses = np.concatenate(losses)[:, np.newaxis]
+        if model.target_range is not None:
+            clipped = model.clip(self._engine, block, self._answers, losses)
+            self._answers[:], losses = clipped
+        model.weight_scale.learned(block.weights)
+        self._learn_weights(losses)
+        self.said[:] = self._mix()
+        model.cumulative_loss += self._charge()
+        return bool(
+            np.isfinite(self.said).all()
+            and isfinite(model.cumulative_loss)
+            and all(hedge.is_finite for hedge in model.hedges)
+        )
+
+    def _learn_weights(self, losses):
+        """Let the weights be those before the row, and learn it if it counts."""
+        model, c = self.model, self.row.given
+        if c == 0.0:
+            self._weights[:, 0] = model.weights
+            return
+        for k, hedge in enumerate(model.hedges):
+            with np.errstate(all="ignore"):
+                np.multiply(model.meaning.of_hedge(k, losses).T, c, self._rounds[k])
+            hedge._state = self._learn_rounds[k](hedge._state)
+            hedge.n_rounds_ += 1
+            self._weights[k] = self._weights_of_hedges[k]
+        model.record_weights(self._weights, self._block.weights.given)
+        model.t += 1
+
+    def add_to_curves(self, estimator, loss_before):
+        super().add_to_curves(estimator, loss_before)
+        c = self.row.given
+        for (expert, answers, is_shared), before in zip(
+            self._experts, self._losses_before, strict=True
+        ):
+            if is_shared:
+                before = expert.loss_before(answers, self._block)
+            else:
+                expert.estimator.n_iter_ = 1
+            expert.estimator._record_call(before, c, in_place=True)
+
+    def estimators(self, own):
+        return [own, *(expert.estimator for expert in self.model.experts)]
