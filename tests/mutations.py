@@ -576,14 +576,14 @@ MUTATIONS = [
         "models/base.py",
         "self.reference = int(old[0]) if loss.joint else None",
         "self.reference = None",
-        "new_classes bound",
+        "new_classes differences",
     ),
     Mutation(
         "a bound takes another class for the first",
         "models/base.py",
         "self.reference = int(old[self.reference])",
         "pass",
-        "new_classes regret",
+        "new_classes differences",
     ),
     Mutation(
         "balanced weights leave out the row itself",

@@ -92,6 +92,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         probabilities of the two go on in the same ratio.
 
         Taking in a class costs a copy of the model.
+
+        Examples
+        --------
+        >>> from sklearn_scinol import ScInOLClassifier
+        >>> model = ScInOLClassifier(new_classes="add")
+        >>> model.partial_fit([[0.0], [1.0]], ["ham", "spam"]).classes_
+        array(['ham', 'spam'], dtype='<U4')
+        >>> model.partial_fit([[2.0]], ["eggs"]).classes_
+        array(['eggs', 'ham', 'spam'], dtype='<U4')
         """
         self._partial_fit(X, y, sample_weight, classes)
         return self
@@ -416,7 +425,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 )
 
     def _joined(self, answers, chunk, method):
-        if len(answers) == 1 or method == "predict":
+        if len(answers) == 1:
+            return answers[0]
+        if method == "predict":
             return np.concatenate(answers)
         never = 0.0 if method == "predict_proba" else -np.inf
         joined = np.full((len(chunk), self.classes_.size), never)

@@ -41,8 +41,7 @@ class Chunk:
     sample_weight : ndarray of shape (n,), default=None
         Non-negative weights; None stands for ones.
     stages : list of (slice, ndarray), default=()
-        Where there are more classes than before the chunk, from some row on: rows for
-        which the classes are the same, and these.
+        With labels, rows at which the same classes are known, and these.
     """
 
     def __init__(self, X, y, sample_weight=None, stages=()):
