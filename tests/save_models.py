@@ -32,6 +32,8 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.learners import BASELINES
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 from sklearn_scinol.transforms import bins
 
 FOLDER = Path(__file__).parent / "saved_models"
@@ -98,6 +100,20 @@ KINDS = {
         container=sparse.csr_array,
     ),
     "scinol2-clipped": Kind(ScInOLRegressor(clip_ratio=1.5)),
+    "table": Kind(
+        make_online_pipeline(
+            OnlineScaler(),
+            TableEncoder(
+                kinds={"x1": "category"},
+                interactions=[("x0", "x1")],
+                n_hashed=8,
+                n_named=4,
+            ),
+            ScInOLClassifier(),
+        ),
+        3,
+    ),
+    "bins": Kind(make_online_pipeline(OnlineBinner(5), ScInOLRegressor())),
     "adaimplicit": Kind(AdaImplicitRegressor("squared_error", radius=2.0), 2),
     "iomd": Kind(AdaImplicitClassifier("squared_hinge", algorithm="iomd", average=3)),
     "adaftrl-koolen": Kind(AdaFTRLRegressor("epsilon_insensitive")),
