@@ -30,6 +30,8 @@ mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests mu
 
 fuzz: $(VENV)/dev.stamp ## let all estimators learn hostile streams: nothing may give way
 	@$(BIN)/python tests/fuzz.py $(ARGS)
+	@MUTILATED_FILES=10000 $(BIN)/python -m pytest tests/test_command_line.py \
+	    -k mutilated
 
 long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
 	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py \
@@ -59,7 +61,7 @@ clean: ## remove the environment and all that tests and builds leave behind
 
 # The package is installed as a link to this folder, so only a change of its metadata
 # makes it necessary to install it again.
-$(VENV)/demo.stamp: EXTRAS := plot,progress,frames
+$(VENV)/demo.stamp: EXTRAS := plot,progress,stream
 $(VENV)/dev.stamp: EXTRAS := dev
 $(VENV)/doc.stamp: EXTRAS := doc
 $(VENV)/demo.stamp $(VENV)/dev.stamp $(VENV)/doc.stamp: pyproject.toml | $(VENV)/venv.stamp

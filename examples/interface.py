@@ -5,7 +5,9 @@ import sys
 from functools import wraps
 from pathlib import Path
 
-from csv_stream import InputError
+
+class InputError(Exception):
+    """What is wrong with the user's data, in one sentence."""
 
 
 def show_progress(iterable, description):

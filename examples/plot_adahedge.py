@@ -29,7 +29,7 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from csv_stream import open_csv
+from data_folder import open_csv
 from interface import add_output_dir, gives_status, panels, show_progress
 from matplotlib.ticker import PercentFormatter
 from plot_no_tuning import FEW_ROWS, engine_for

@@ -37,8 +37,9 @@ from textwrap import fill
 from time import perf_counter
 
 import numpy as np
-from csv_stream import InputError, open_csv
+from data_folder import open_csv
 from interface import (
+    InputError,
     add_output_dir,
     gives_status,
     panels,
@@ -106,7 +107,7 @@ def data_set_from_csv(arguments):
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < N_SPLITS:
         raise InputError(
-            f"The class {classes[counts.argmin()]!r} of {stream.target!r} has "
+            f"The class {str(classes[counts.argmin()])!r} of {stream.target!r} has "
             f"{counts.min()} rows, and {N_SPLITS} are needed."
         )
     return DataSet(stream.path.name, X, y)

@@ -42,8 +42,14 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from csv_stream import InputError
-from interface import add_output_dir, choose, gives_status, panels, show_progress
+from interface import (
+    InputError,
+    add_output_dir,
+    choose,
+    gives_status,
+    panels,
+    show_progress,
+)
 from matplotlib.ticker import LogLocator, NullLocator
 from plot_implicit_updates import data_sets_in, read_diabetes, scaled
 from scipy import sparse

@@ -35,8 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from csv_stream import InputError
-from interface import add_output_dir, gives_status, panels, show_progress
+from interface import InputError, add_output_dir, gives_status, panels, show_progress
 from joblib import Parallel, delayed
 from plot_hedge import COLOURS
 from scipy import special

@@ -38,9 +38,9 @@ from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
-from csv_stream import InputError, open_csv
-from data_folder import holds_classes, read_svm, readers_in
+from data_folder import holds_classes, open_csv, read_svm, readers_in
 from interface import (
+    InputError,
     add_output_dir,
     choose,
     gives_status,

@@ -31,7 +31,7 @@ from functools import partial
 from textwrap import fill
 
 import numpy as np
-from csv_stream import open_csv
+from data_folder import open_csv
 from interface import (
     add_output_dir,
     gives_status,
@@ -454,11 +454,11 @@ def parse(argv):
         ),
         epilog=(
             "A CSV file is read in chunks, several times, and its rows are learned in "
-            "their order. Its first chunk decides which columns are numbers and which "
-            "are text. Text is one-hot encoded (with more than 200 different values it "
-            "is left out); for a missing number stands the mean of its column in the "
-            "first chunk. The classes are those of the first chunk: a class that first "
-            "shows up later is an error, unless --classes names it."
+            "their order. Its first megabyte decides which columns are numbers and "
+            "which are text. Text is one-hot encoded (with more than 200 different "
+            "values it is left out); for a missing number stands the mean of its "
+            "column in the first chunk. The classes are those of the first chunk: a "
+            "class that first shows up later is an error, unless --classes names it."
         ),
     )
     parser.add_argument("--data", metavar="FILE", help="CSV file, may be compressed")

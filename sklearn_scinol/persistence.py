@@ -161,7 +161,9 @@ def save(model, path):
     >>> again.partial_fit([[3.0]], [3.0]).n_samples_seen_
     3
     """
-    _replace(Path(os.path.realpath(path)), _packed(_skops("save"), model))
+    data = _packed(_skops("save"), model)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def load(path, *, trusted=None):
@@ -269,18 +271,34 @@ def _in_memory(model):
     return joblib.load(file)
 
 
-def _replace(path, data):
-    """Put data into a file, all of it or nothing."""
+@contextmanager
+def replacing(path, mode="xb", **options):
+    """Open a new file that takes the place of another, when all of it is written.
+
+    Where the block fails, the file that was there before stays.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file to replace, which may be missing.
+    mode : {"xb", "x"}, default="xb"
+        Whether bytes or text are written.
+    **options : dict
+        More for :func:`open`.
+    """
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{token_hex(8)}.tmp")
     try:
-        with temporary.open("xb") as file:
-            file.write(data)
+        with temporary.open(mode, **options) as file:
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if path.exists():
             copymode(path, temporary)
         os.replace(temporary, path)
-    except OSError as error:  # of the file that was asked for
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise  # of another file
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         with suppress(OSError):  # most often it is `path` by now

@@ -466,6 +466,25 @@ def test_several_outputs():
     assert result.scores["r2"] == pytest.approx(r2_score(Y, predictions))
 
 
+def test_r2_far_from_zero_and_with_weights():
+    X, y = regression()
+    y += 1e6  # far from 0, where sums of squares would not do
+    weight = np.random.default_rng(0).integers(0, 3, len(y))
+    predictions = ScInOLRegressor().partial_fit_predict(X, y, sample_weight=weight)
+    result = validate(ScInOLRegressor(), chunks(X, y, weight), "r2")
+    expected = r2_score(y, predictions, sample_weight=weight)
+    assert result.scores["r2"] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("target", [0.0, 2.0])
+def test_r2_of_a_constant_target(target):
+    # A learner that has seen nothing but zeros says 0.
+    X, y = np.zeros((30, 1)), np.full(30, target)
+    model = ScInOLRegressor(fit_intercept=False, standardize_target=False)
+    result = validate(model, chunks(X, y), "r2")
+    assert result.scores["r2"] == r2_score(y, np.zeros(30)) == (target == 0.0)
+
+
 def test_metrics_of_ones_own():
     X, y = classification()
     metrics = {

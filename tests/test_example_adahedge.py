@@ -93,7 +93,7 @@ def file(tmp_path):
 
 @pytest.mark.parametrize("target", ["label", "amount"])
 def test_own_data(run, file, target):
-    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     status, out, err = run("--data", file, "--target", target)
     assert (status, err) == (0, "")
     assert out.startswith("rods.csv: 90 rows ")
@@ -112,7 +112,7 @@ def test_chunks_are_scaled_by_what_was_seen(example):
 
 
 def test_bad_data(run, file, tmp_path):
-    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     missing = tmp_path / "missing.csv"
     assert run("--data", missing, "--target", "label") == (
         *(2, ""),

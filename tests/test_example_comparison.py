@@ -128,7 +128,7 @@ def test_bundled_data(example, run, monkeypatch, tmp_path):
 
 
 def test_own_data(run, data_set, tmp_path):
-    pytest.importorskip("pandas", reason="pandas is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     lines = [
         f"{a},{b},{c},{label}"
         for (a, b, c), label in zip(data_set.X, data_set.y, strict=True)

@@ -586,7 +586,7 @@ def test_unusable_files(run, tmp_path):
 
 
 def test_without_pandas(example, run, folder, monkeypatch):
-    monkeypatch.setattr(example, "find_spec", lambda name: None)
+    monkeypatch.setattr("data_folder.find_spec", lambda name: None)
     status, out, err = run("--data-dir", folder, "--only", "two")
     assert (status, err) == (2, "No data set is left.\n")
     assert out.endswith(

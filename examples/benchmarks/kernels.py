@@ -29,7 +29,8 @@ from sklearn_scinol import DFEGRegressor, config_context
 from sklearn_scinol.models.kernel import block_size
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from csv_stream import InputError, open_csv
+from data_folder import open_csv
+from interface import InputError
 
 CHUNK_SIZE = 2048
 

@@ -77,14 +77,16 @@ from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 sys.path.append(str(Path(__file__).parents[1]))  # the other examples
 
-from csv_stream import (
+from data_folder import (
     MAX_CATEGORIES,
-    MAX_NUMERIC_CLASSES,
-    InputError,
-    read_frames,
+    are_classes,
+    check_finite,
+    read_frame,
+    read_npz,
+    read_svm,
+    readers_in,
 )
-from data_folder import check_finite, read_npz, read_svm, readers_in
-from interface import gives_status, positive, processes, show_progress
+from interface import InputError, gives_status, positive, processes, show_progress
 from plot_no_tuning import engine_for
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
@@ -135,8 +137,7 @@ def make_data_set(name, X, y, max_rows=None, in_order=False):
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) == 1:
         raise InputError("its target is the same in all rows.")
-    is_number = y.dtype.kind in "biuf"
-    if is_number and (len(classes) > MAX_NUMERIC_CLASSES or (classes % 1 != 0).any()):
+    if not are_classes(y):
         y, n_classes = y.astype(float), None
     else:
         y, n_classes = codes, len(classes)
@@ -160,15 +161,7 @@ def readers_of_folder(folder, target):
 
 
 def read_csv(path, target):
-    if find_spec("pandas") is None:
-        raise InputError("reading CSV files needs pandas, which is not installed.")
-    import pandas as pd
-
-    # "NA" and "?" are categories in some files; where nothing stands, a value misses.
-    options = {"keep_default_na": False, "na_values": [""], "low_memory": False}
-    frame = next(read_frames(path, {**options, "chunksize": sys.maxsize}), None)
-    if frame is None:
-        raise InputError(f"{path} has no rows.")
+    frame = read_frame(path)
     if target not in frame:
         raise InputError(f"{path} has no column {target!r}; --target names another.")
     y = frame.pop(target)
@@ -181,6 +174,8 @@ def read_csv(path, target):
             f"{path} has no feature: beside the target there must be a column of "
             f"numbers, or of at most {MAX_CATEGORIES} different texts."
         )
+    import pandas as pd
+
     frame = pd.get_dummies(frame, drop_first=True, dtype=float).astype(float)
     X, y = frame.fillna(frame.mean()).fillna(0.0).to_numpy(), y.to_numpy()
     check_finite(path, X, y)

@@ -46,8 +46,7 @@ from cells import (
     folder_of_cells,
     write_csv,
 )
-from csv_stream import InputError
-from interface import gives_status, positive
+from interface import InputError, gives_status, positive
 from joblib import Parallel
 from sklearn.utils import gen_batches
 

@@ -50,6 +50,7 @@ from pathlib import Path
 from textwrap import fill
 from urllib.request import urlopen
 
+import data_folder
 import joblib
 import numpy as np
 from cells import (
@@ -62,8 +63,7 @@ from cells import (
     folder_of_cells,
     write_csv,
 )
-from csv_stream import InputError, read_frames
-from interface import choose, gives_status, panels, positive
+from interface import InputError, choose, gives_status, panels, positive
 from joblib import Parallel
 from scipy import sparse
 from scipy.special import log_softmax
@@ -198,15 +198,7 @@ def find_file(folder, pattern):
 def read_frame(folder, stem):
     """Features and labels; nothing but an empty field is missing."""
     path = find_file(folder, f"{stem}.csv*")
-    options = {
-        "chunksize": sys.maxsize,  # one chunk
-        "keep_default_na": False,
-        "na_values": [""],
-        "low_memory": False,
-    }
-    frame = next(read_frames(path, options), None)
-    if frame is None or frame.empty:
-        raise InputError(f"{path} has no rows.")
+    frame = data_folder.read_frame(path)
     if "target" not in frame:
         raise InputError(f"{path} has no column 'target'.")
     if frame["target"].isna().any():

@@ -108,8 +108,8 @@ def progressive_validation(
         such names or to what :func:`~sklearn.metrics.make_scorer` makes. As for all of
         scikit-learn's scores greater is better, so that losses are negative. Memory
         does not grow with the stream for means over rows (such as "neg_log_loss" and
-        "neg_mean_absolute_error") nor for metrics of predicted labels (such as
-        "accuracy" and "f1"); for all others (such as "roc_auc" and "r2") the labels and
+        "neg_mean_absolute_error"), nor for "r2", nor for metrics of predicted labels
+        (such as "accuracy" and "f1"); for all others (such as "roc_auc") the labels and
         predictions are kept. All are exact.
     classes : array-like of shape (n_classes,), default=None
         All classes of the stream. Without them, a classifier that is not fitted is told
@@ -175,7 +175,7 @@ def progressive_validation(
     if window is not None:
         check_scalar(window, "window", Integral, min_val=1)
         window = int(window)
-    learner = _Learner(estimator, metrics, classes)
+    learner = Learner(estimator, metrics, classes)
     running = RunningScores(learner.scorers, learner.is_classifier, window)
     n_chunks = n_rows = 0
     y = None
@@ -273,7 +273,7 @@ def _progress_bar(progress):
     return tqdm(unit=" rows", unit_scale=True, delay=1)
 
 
-class _Learner:
+class Learner:
     """An estimator, and how to have it answer before it learns."""
 
     def __init__(self, estimator, metrics, classes):
@@ -356,7 +356,7 @@ class _Learner:
             answer = self.predictor.partial_fit_predict(
                 X, y, method=method, **parameters
             )
-            answers = {method: answer, "predict": self._labels(method, answer)}
+            answers = self._with_labels(method, answer)
         else:
             if self.fitted:
                 answers = {
@@ -367,6 +367,18 @@ class _Learner:
         self.fitted = True
         self.first_call = {}
         self.seconds += perf_counter() - start
+        return answers
+
+    def answer(self, X):
+        """Answers to rows that are not learned, of an estimator that is fitted."""
+        for transformer in self.transformers:
+            X = transformer.transform(X)
+        answers = {
+            method: getattr(self.predictor, method)(X) for method in self.methods
+        }
+        if self.by_row:
+            (method,) = self.methods
+            answers = self._with_labels(method, answers[method])
         return answers
 
     @property
@@ -381,12 +393,15 @@ class _Learner:
         classes = self.classes if self.fitted else self.first_call["classes"]
         return classes.size < 2 or not np.isin(y, classes).all()
 
-    def _labels(self, method, answer):
+    def _with_labels(self, method, answer):
+        """The answers of a method, and the labels that follow from them."""
         if method == "predict":
-            return answer
-        if answer.ndim == 1:
-            return self.classes[(answer > 0).astype(np.intp)]
-        return self.classes[answer.argmax(axis=1)]
+            labels = answer
+        elif answer.ndim == 1:
+            labels = self.classes[(answer > 0).astype(np.intp)]
+        else:
+            labels = self.classes[answer.argmax(axis=1)]
+        return {method: answer, "predict": labels}
 
 
 def _adds_classes(estimator):

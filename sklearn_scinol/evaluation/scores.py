@@ -23,6 +23,7 @@ from sklearn.metrics import (
     mean_poisson_deviance,
     mean_squared_error,
     mean_squared_log_error,
+    r2_score,
     top_k_accuracy_score,
 )
 from sklearn.utils.metaestimators import available_if
@@ -254,6 +255,10 @@ class _LabelScore:
             confusion[np.ix_(places, places)] = self.confusion
         self.classes, self.confusion = classes, confusion
 
+    @property
+    def weight(self):
+        return self.confusion.sum()
+
     def value(self):
         true, predicted = self.confusion.nonzero()
         rows = _Rows(
@@ -263,6 +268,40 @@ class _LabelScore:
             self.classes,
         )
         return rows.score(self.scorer)
+
+
+class _R2Score:
+    """Coefficient of determination: moments of targets and errors are all it needs."""
+
+    def __init__(self, scorer):
+        self.n_rows = 0
+        self.weight = 0.0
+        self.mean = 0.0
+        self.squares = 0.0  # weighted sum of squared deviations from the mean
+        self.squared_errors = 0.0
+
+    def add(self, rows):
+        y, c = rows.y.astype(np.float64), rows.sample_weight
+        c = c.reshape(-1, *[1] * (y.ndim - 1))
+        weight = c.sum()
+        mean = (c * y).sum(axis=0) / weight
+        total = self.weight + weight
+        # Chan, Golub and LeVeque (1983): updating formulae for sample variances.
+        between = self.weight * weight / total * (mean - self.mean) ** 2
+        self.squares = self.squares + (c * (y - mean) ** 2).sum(axis=0) + between
+        self.mean = self.mean + weight / total * (mean - self.mean)
+        errors = (c * (y - rows.answers["predict"]) ** 2).sum(axis=0)
+        self.squared_errors = self.squared_errors + errors
+        self.n_rows, self.weight = self.n_rows + len(rows), total
+
+    def value(self):
+        if self.n_rows < 2:
+            return np.nan
+        errors, squares = np.atleast_1d(self.squared_errors, self.squares)
+        # Of a constant target scikit-learn says 1 if all is right, and else 0.
+        unexplained = (errors > 0.0).astype(np.float64)
+        np.divide(errors, squares, out=unexplained, where=squares > 0.0)
+        return np.mean(1.0 - unexplained)
 
 
 class _AnyScore:
@@ -305,6 +344,8 @@ def _running_score(scorer, has_classes):
         and "sample_weight" in signature(metric).parameters
     ):
         return _LabelScore(scorer)
+    if metric is r2_score and not scorer._kwargs:
+        return _R2Score(scorer)
     return _AnyScore(scorer)
 
 
@@ -339,6 +380,8 @@ class _Window:
 class RunningScores:
     """Curves of the scores, with the same points however the rows are chunked."""
 
+    _point_after = staticmethod(point_after)
+
     def __init__(self, scorers, has_classes, window=None):
         self.window = None if window is None else _Window(window, scorers)
         self.scores = {
@@ -350,7 +393,7 @@ class RunningScores:
         self.n_added = 0
         self.waiting = []
         self.n_waiting = 0
-        self.next_point = point_after(0)
+        self.next_point = self._point_after(0)
 
     def add(self, y, answers, sample_weight, classes):
         if sample_weight is None:
@@ -377,7 +420,7 @@ class RunningScores:
                     if at_point:
                         self._add_point(self._values())
             if at_point:
-                self.next_point = point_after(self.n_added)
+                self.next_point = self._point_after(self.n_added)
 
     def latest(self):
         """The latest point as a progress bar shows it."""

@@ -1,0 +1,261 @@
+"""What the commands share: files and models, and what is said of errors."""
+
+import os
+import re
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from ..persistence import _skops, load
+from ..preprocessing import TableEncoder
+from ..streams import read_table
+from ..streams.files import FORMATS, find_files, format_of
+from ..streams.reading import ON_BAD_ROW
+
+__all__ = [
+    "EXIT_STATUS",
+    "add_reading",
+    "check_can_save",
+    "encoder_of",
+    "known_by",
+    "load_model",
+    "open_stream",
+    "pair",
+    "positive",
+    "read_chunks",
+    "sentence",
+]
+
+EXIT_STATUS = """\
+exit status:
+  0    all went well
+  1    the data, a file or the model would not do, which a sentence tells,
+       or nobody reads the output any more
+  2    the command line would not do
+  130  interrupted
+"""
+
+#: How CSV files are read, in which numbers and texts look alike.
+TYPES_OF_KINDS = {"number": "float64", "category": "string", "text": "string"}
+
+
+# Arguments.
+
+
+def add_reading(parser):
+    """Add the options for reading files."""
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--on-bad-row",
+        choices=ON_BAD_ROW,
+        default="error",
+        help="what to do with a row that cannot be read (default: %(default)s)",
+    )
+    group.add_argument(
+        "--chunk-rows",
+        type=positive,
+        default=2**15,
+        metavar="N",
+        help="rows to read at once (default: %(default)s)",
+    )
+    group.add_argument(
+        "--file-format",
+        choices=["auto", *(name for name in FORMATS if name != "libsvm")],
+        default="auto",
+        help="of all files; auto goes by their names (default: %(default)s)",
+    )
+    group.add_argument(
+        "--delimiter", metavar="CHARACTER", help="between the values of a CSV file"
+    )
+    group.add_argument(
+        "--encoding", metavar="NAME", help="of text, such as latin-1 (default: utf-8)"
+    )
+    group.add_argument(
+        "--null-value",
+        dest="null_values",
+        action="append",
+        metavar="TEXT",
+        help="what stands for a missing value in CSV files, besides nothing at all; "
+        "may be given several times (default: NA, NaN, null and the like)",
+    )
+    group.add_argument(
+        "--column-type",
+        dest="column_types",
+        type=pair,
+        action="append",
+        default=[],
+        metavar="COLUMN=TYPE",
+        help="type of a column, such as zip=string; may be given several times",
+    )
+
+
+def positive(text):
+    """A whole number above 0."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def pair(text):
+    """A name and what is said of it, as in name=value."""
+    name, is_there, value = text.rpartition("=")
+    if not (name and is_there and value):
+        raise ValueError
+    return name, value
+
+
+# Files.
+
+
+def open_stream(arguments, files, kinds=None, **roles):
+    """The stream of the rows of files.
+
+    Parameters
+    ----------
+    arguments : Namespace
+        Has the options of :func:`add_reading`.
+    files : list of str
+    kinds : dict, default=None
+        What is known of the kinds of columns.
+    **roles : dict
+        What :func:`~sklearn_scinol.streams.read_table` is told of columns.
+    """
+    types = dict(arguments.column_types)
+    if kinds and _are_csv(files, arguments.file_format):
+        known = {name: TYPES_OF_KINDS.get(kind) for name, kind in kinds.items()}
+        types = {name: kind for name, kind in known.items() if kind} | types
+    return read_table(
+        files,
+        chunk_rows=arguments.chunk_rows,
+        file_format=arguments.file_format,
+        on_bad_row=arguments.on_bad_row,
+        column_types=types or None,
+        delimiter=arguments.delimiter,
+        encoding=arguments.encoding,
+        null_values=arguments.null_values,
+        **roles,
+    )
+
+
+def _are_csv(files, file_format):
+    return format_of(find_files(files), file_format) == "csv"
+
+
+@contextmanager
+def read_chunks(stream):
+    """The first chunk of a stream, and an iterator over all of them."""
+    with closing(iter(stream)) as chunks:
+        first = next(chunks, None)
+        if first is None:
+            few = "good rows" if stream.n_bad_rows else "rows"
+            raise ValueError(f"{', '.join(stream.files)} has no {few}.")
+        yield first, chain([first], chunks)
+
+
+# Models.
+
+
+def load_model(path):
+    """The model of a file, which has learned something."""
+    model = load(path)
+    is_estimator = isinstance(model, BaseEstimator)
+    if not (is_estimator and (is_classifier(model) or is_regressor(model))):
+        raise ValueError(f"{path} has no classifier or regressor in it.")
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        raise ValueError(f"The model of {path} has not learned anything.") from None
+    return model
+
+
+def encoder_of(model):
+    """The encoder that a model begins with, or None."""
+    if isinstance(model, Pipeline) and isinstance(model[0], TableEncoder):
+        return model[0]
+    return None
+
+
+def check_can_save(path):
+    """Raise an error, before the work is done, if no model can be saved there."""
+    _skops("save")
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder}.")
+    if Path(path).exists() and not Path(path).is_file():
+        raise FileExistsError(f"{path} is something else than a file.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{folder} cannot be written to: permission denied.")
+
+
+def known_by(model, target=None):
+    """What a model knows of the columns of its files, for :func:`open_stream`.
+
+    Others, such as the target when it predicts, are none of its business.
+    """
+    encoder = encoder_of(model)
+    if encoder is None:
+        names, kinds = getattr(model, "feature_names_in_", None), {}
+    else:
+        names, kinds = encoder.kinds_, dict(encoder.kinds_)
+    if target is not None and (kind := _kind_of_target(model)):
+        kinds[target] = kind
+    return {"columns": None if names is None else list(names), "kinds": kinds}
+
+
+def _kind_of_target(model):
+    if is_regressor(model):
+        return "number"
+    return {"b": None, "i": "number", "u": "number", "f": "number"}.get(
+        model.classes_.dtype.kind, "category"
+    )
+
+
+# Errors.
+
+# How the library calls what the command line has an option for.
+OPTIONS = {
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
+    "file_format": "--file-format",
+    "null_values": "--null-value",
+    "on_bad_row": "--on-bad-row",
+    "sample_weight": "--weight",
+    "target": "--target",
+}
+OPTION = re.compile(rf"(^|pass |, or )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
+COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '(\w+)'\}")
+
+
+def sentence(error):
+    """What to say of an error."""
+    if isinstance(error, KeyboardInterrupt):
+        message = "Interrupted."
+    elif isinstance(error, OSError) and error.filename and error.strerror:
+        message = f"{error.filename}: {error.strerror}."
+    elif isinstance(error, (OSError, ValueError, TypeError, ImportError)):
+        message = _in_options(str(error))
+    elif isinstance(error, MemoryError):
+        message = "There is not enough memory."
+    else:
+        message = (
+            f"{type(error).__name__}: {error} (This should not have happened; "
+            "--traceback shows where it did.)"
+        )
+    words = " ".join([message, *getattr(error, "__notes__", [])]).split()
+    return " ".join(words) or type(error).__name__
+
+
+def _in_options(message):
+    """The message, with options of the command line for parameters."""
+    message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)
+    return OPTION.sub(_option, message)
+
+
+def _option(found):
+    before, name, value = found.groups()
+    return f"{before}{OPTIONS[name]}" + ("" if value is None else f" {value}")

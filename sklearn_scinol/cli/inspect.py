@@ -1,0 +1,116 @@
+"""Show what a saved model is and has learned, and its largest terms.
+
+A term is what the model multiplies a feature by. Numbers are in standard deviations,
+so that terms can be compared.
+"""
+
+import csv
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _check_feature_names_in
+
+from ..persistence import replacing
+from ..tables.kinds import KINDS
+from .common import encoder_of, load_model, positive
+
+#: What several columns of a kind are called.
+PLURALS = {
+    "number": "numbers",
+    "category": "categories",
+    "boolean": "booleans",
+    "date": "dates",
+    "text": "texts",
+}
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument("model", metavar="MODEL", help="model that was saved")
+    parser.add_argument(
+        "--top",
+        type=positive,
+        default=20,
+        metavar="N",
+        help="number of terms to show (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--output", metavar="FILE", help="write all terms that are not 0 as CSV"
+    )
+
+
+def run(arguments):
+    """Print what is known of the model, and its terms."""
+    model = load_model(arguments.model)
+    for name, value in _facts(model):
+        print(f"{name:12}{value}")
+    try:
+        outputs = _terms(model)
+    except AttributeError as error:
+        message = f"There are no terms to show: {error}"
+        if arguments.output:
+            raise ValueError(message) from None
+        print(f"\n{message}")
+        return
+    for label, intercept, names, coef in outputs:
+        of_output = "" if label is None else f" of {label}"
+        print(f"\nThe largest of {len(coef):,} terms{of_output}:")
+        print(f"{intercept:>+14.5g}  (intercept)")
+        for name, value in list(zip(names, coef, strict=True))[: arguments.top]:
+            print(f"{value:>+14.5g}  {name}")
+    if arguments.output:
+        _write(outputs, arguments.output)
+
+
+def _facts(model):
+    """What is known of a model: names and values."""
+    steps = model.steps if isinstance(model, Pipeline) else [("", model)]
+    yield "model", ", ".join(" ".join(repr(step).split()) for _, step in steps)
+    n_rows = getattr(model, "n_samples_seen_", 0)
+    if n_rows:
+        yield "rows", f"{n_rows:,}"
+        loss = model.cumulative_loss_
+        yield "loss", f"{loss:.6g}, {loss / n_rows:.6g} a row, before each was learned"
+    if is_classifier(model):
+        yield "classes", ", ".join(map(str, model.classes_))
+    if encoder := encoder_of(model):
+        for kind in KINDS:
+            names = [name for name, each in encoder.kinds_.items() if each == kind]
+            if names:
+                yield PLURALS[kind], ", ".join(names)
+
+
+def _terms(model):
+    """For each output its name, intercept, and terms from the largest to the smallest.
+
+    Raises
+    ------
+    AttributeError
+        If the model has no coefficients.
+    """
+    final = model
+    if isinstance(model, Pipeline):
+        final, names = model[-1], model[:-1].get_feature_names_out()
+    else:
+        names = _check_feature_names_in(model)
+    coefs = np.atleast_2d(final.coef_)
+    intercepts = np.broadcast_to(final.intercept_, len(coefs))
+    labels = range(len(coefs)) if len(coefs) > 1 else [None]
+    if is_classifier(model):
+        labels = model.classes_[-len(coefs) :]
+    outputs = []
+    for label, intercept, coef in zip(labels, intercepts, coefs, strict=True):
+        order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)]
+        outputs.append((label, float(intercept), names[order], coef[order].tolist()))
+    return outputs
+
+
+def _write(outputs, path):
+    with replacing(path, "x", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["output", "term", "coefficient"])
+        for label, intercept, names, coef in outputs:
+            writer.writerow([label, "(intercept)", intercept])
+            for name, value in zip(names, coef, strict=True):
+                writer.writerow([label, name, value])

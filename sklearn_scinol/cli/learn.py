@@ -1,0 +1,294 @@
+"""Learn from files in one pass, each row predicted before it is learned.
+
+While it learns, a table shows at rows 1, 2, 4, 8, ... the mean loss of all predictions
+so far and of those since the line before, then label, prediction and number of
+features of the latest row. If a bad row or an interruption ends it early, the scores
+up to there are printed all the same, but the model is not saved.
+"""
+
+import warnings
+from contextlib import suppress
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from .. import (
+    AdaFTRLClassifier,
+    AdaFTRLRegressor,
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from ..evaluation.progressive import Learner
+from ..evaluation.scores import default_metrics
+from ..persistence import save
+from ..pipeline import make_online_pipeline
+from ..preprocessing import TableEncoder
+from ..streams.columns import as_array
+from ..streams.errors import one_line
+from ..tables.kinds import KINDS
+from .common import (
+    add_reading,
+    check_can_save,
+    known_by,
+    load_model,
+    open_stream,
+    pair,
+    positive,
+    read_chunks,
+)
+from .scores import RunningTable, score_test, show
+
+#: Classifier and regressor of each family.
+FAMILIES = {
+    "hedge": (HedgeClassifier, HedgeRegressor),
+    "scinol": (ScInOLClassifier, ScInOLRegressor),
+    "newton": (OnlineNewtonClassifier, OnlineNewtonRegressor),
+    "implicit": (AdaImplicitClassifier, AdaImplicitRegressor),
+    "dfeg": (DFEGClassifier, DFEGRegressor),
+    "adaftrl": (AdaFTRLClassifier, AdaFTRLRegressor),
+}
+
+#: Whole numbers with no more different values than this are taken for classes.
+MAX_NUMERIC_CLASSES = 20
+
+
+# Arguments.
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
+    )
+    parser.add_argument(
+        "--target", required=True, metavar="COLUMN", help="column to predict"
+    )
+    parser.add_argument(
+        "--weight", metavar="COLUMN", help="column with weights of the rows"
+    )
+    parser.add_argument(
+        "--test-file",
+        action="append",
+        metavar="FILE",
+        help="score the model in the end on rows that it does not learn; may be given "
+        "several times",
+    )
+    parser.add_argument(
+        "-q", "--quiet", action="store_true", help="print the scores only"
+    )
+    group = parser.add_argument_group("model")
+    group.add_argument("--model", metavar="FILE", help="where to save the model")
+    group.add_argument(
+        "--keep-partial",
+        action="store_true",
+        help="save the model also if learning ends early",
+    )
+    group.add_argument(
+        "--resume", metavar="FILE", help="go on with a saved model, as it is"
+    )
+    new = [
+        group.add_argument(
+            "--estimator",
+            choices=FAMILIES,
+            help="family of learners (default: hedge, which mixes several)",
+        ),
+        group.add_argument(
+            "--task",
+            choices=["auto", "classification", "regression"],
+            help="auto: the target holds classes if it is text, or if the first chunk "
+            f"has at most {MAX_NUMERIC_CLASSES} different numbers, all whole "
+            "(default: auto)",
+        ),
+        group.add_argument(
+            "--classes",
+            type=_names,
+            metavar="A,B,...",
+            help="all classes, as in the file (default: those of the first chunk, to "
+            "which later ones are added where the estimator can)",
+        ),
+        group.add_argument(
+            "--kind",
+            dest="kinds",
+            type=_kind,
+            action="append",
+            metavar="COLUMN=KIND",
+            help=f"kind of a column: {', '.join(KINDS)}, or drop to leave it out; may "
+            "be given several times (default: as the first chunk looks)",
+        ),
+        group.add_argument(
+            "--interactions",
+            type=_names,
+            action="append",
+            metavar="A,B,...",
+            help="columns whose values are taken together as well; may be given "
+            "several times",
+        ),
+        group.add_argument(
+            "--n-hashed",
+            type=positive,
+            metavar="N",
+            help="columns that rare categories and words share (default: 262144)",
+        ),
+    ]
+    parser.set_defaults(of_new_models=new)
+    add_reading(parser)
+
+
+def _names(text):
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ValueError
+    return names
+
+
+def _kind(text):
+    name, kind = pair(text)
+    if kind not in (*KINDS, "drop"):
+        raise ValueError
+    return name, kind
+
+
+def _check(arguments):
+    """Refuse arguments that do not go together."""
+    if arguments.resume:
+        for option in arguments.of_new_models:
+            if getattr(arguments, option.dest) is not None:
+                arguments.error(
+                    f"{option.option_strings[0]} is for new models, and --resume goes "
+                    "on with one as it is"
+                )
+    if arguments.keep_partial and not arguments.model:
+        arguments.error("--keep-partial goes together with --model")
+
+
+# The command.
+
+
+def run(arguments):
+    """Learn, print scores, and save the model."""
+    _check(arguments)
+    if arguments.model:
+        check_can_save(arguments.model)
+    classes = None
+    if arguments.resume:
+        model = load_model(arguments.resume)
+        known = known_by(model, arguments.target)
+    else:
+        model, classes = _new_model(arguments)
+        known = {"kinds": dict(arguments.kinds or ())}
+        if is_regressor(model):
+            known["kinds"][arguments.target] = "number"
+    roles = {"target": arguments.target, "sample_weight": arguments.weight}
+    stream = open_stream(arguments, arguments.files, **known, **roles)
+    learner = Learner(model, _metrics(model), classes)
+    with read_chunks(stream) as (_, chunks):
+        _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
+    if arguments.test_file:
+        known = known_by(model, arguments.target)
+        stream = open_stream(arguments, arguments.test_file, **known, **roles)
+        with read_chunks(stream) as (_, chunks):
+            start = perf_counter()
+            result = score_test(learner, chunks)
+        print(f"\n{', '.join(arguments.test_file)}, not learned:")
+        show(result, stream, perf_counter() - start)
+
+
+def _learn(arguments, model, table, stream, chunks):
+    """Learn all chunks; print scores and save the model, also where it ends early."""
+    is_whole, start = False, perf_counter()
+    try:
+        for X, y, *sample_weight in chunks:
+            table.learn(X, y, *sample_weight)
+        is_whole = True
+    except BaseException as error:
+        error.add_note(f"{table.n_added:,} rows were learned until then.")
+        if arguments.model and not arguments.keep_partial:
+            error.add_note("The model is not saved, which --keep-partial changes.")
+        raise
+    finally:
+        seconds = perf_counter() - start
+        try:
+            if arguments.model and (is_whole or arguments.keep_partial):
+                _save(model, arguments.model)
+        finally:
+            if is_whole or table.n_added:
+                show(table.finish(), stream, seconds)
+
+
+def _save(model, path):
+    """Save a model if it has learned anything."""
+    with suppress(NotFittedError):
+        check_is_fitted(model)
+        save(model, path)
+
+
+def _metrics(model):
+    names = default_metrics(model)
+    return [*names, "r2"] if is_regressor(model) else names
+
+
+def _new_model(arguments):
+    """A model for what the first chunk holds, and the classes that are named."""
+    with warnings.catch_warnings(action="ignore"):  # of rows that are read again
+        stream = open_stream(arguments, arguments.files, target=arguments.target)
+        with read_chunks(stream) as ((_, y), _):
+            pass
+    task = arguments.task or "auto"
+    if task == "auto":
+        task = "classification" if holds_classes(y) else "regression"
+    if task == "regression" and arguments.classes:
+        raise ValueError(
+            f"The target {arguments.target!r} holds amounts, which have no classes: "
+            "pass --task classification if each is one."
+        )
+    if task == "regression" and y.dtype.kind not in "iuf":
+        raise ValueError(
+            f"The target {arguments.target!r} must hold numbers in regression, but the "
+            f"first row has {str(y[0])!r}."
+        )
+    classifier, regressor = FAMILIES[arguments.estimator or "hedge"]
+    estimator = regressor() if task == "regression" else classifier()
+    if "new_classes" in estimator.get_params(deep=False):
+        estimator.set_params(new_classes="add")
+    options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
+    encoder = TableEncoder(
+        kinds=dict(arguments.kinds or ()) or None,
+        interactions=arguments.interactions,
+        **options,
+    )
+    classes = arguments.classes and _as_labels(arguments.classes, y)
+    return make_online_pipeline(encoder, estimator), classes
+
+
+def holds_classes(y):
+    """Whether a target looks like one of classes."""
+    if y.dtype.kind not in "iuf":
+        return True
+    values = np.unique(y)
+    return bool((values % 1 == 0).all()) and values.size <= MAX_NUMERIC_CLASSES
+
+
+def _as_labels(names, y):
+    """Classes as the target has them, given their names."""
+    import pyarrow as pa
+
+    labels = pa.array(names)
+    if y.dtype.kind in "biuf":
+        try:
+            labels = labels.cast(pa.from_numpy_dtype(y.dtype))
+        except pa.ArrowInvalid as error:
+            raise ValueError(
+                f"The classes {names} are not such as {y[0]}: {one_line(error)}."
+            ) from None
+    return as_array(labels)

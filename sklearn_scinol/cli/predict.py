@@ -1,0 +1,63 @@
+"""Predict the rows of files with a saved model, and write CSV, a line for each row.
+
+The columns are found by their names; others in the files, such as the target, do not
+matter.
+"""
+
+import csv
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+from ..persistence import replacing
+from .common import add_reading, known_by, load_model, open_stream
+
+#: Name of the column with predictions.
+PREDICTION = "prediction"
+
+
+def add_arguments(parser):
+    """Add what the command takes."""
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
+    )
+    parser.add_argument(
+        "--model", required=True, metavar="FILE", help="model that was saved"
+    )
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        help="where to write, all or nothing (default: standard output)",
+    )
+    parser.add_argument(
+        "--proba",
+        action="store_true",
+        help="write the probability of each class, in a column named by the class",
+    )
+    add_reading(parser)
+
+
+def run(arguments):
+    """Predict chunk by chunk."""
+    model = load_model(arguments.model)
+    if arguments.proba and not hasattr(model, "predict_proba"):
+        raise ValueError(f"The model of {arguments.model} has no probabilities.")
+    stream = open_stream(arguments, arguments.files, **known_by(model))
+    with _output(arguments.output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(model.classes_.tolist() if arguments.proba else [PREDICTION])
+        for X in stream:
+            if arguments.proba:
+                writer.writerows(model.predict_proba(X).tolist())
+            else:
+                writer.writerows([each] for each in model.predict(X).tolist())
+    if stream.n_bad_rows:
+        print(f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr)
+
+
+def _output(path):
+    if path is None:
+        return nullcontext(sys.stdout)
+    if Path(path).exists() and not Path(path).is_file():  # such as a pipe
+        return open(path, "w", encoding="utf-8", newline="")
+    return replacing(path, "x", encoding="utf-8", newline="")

@@ -1,0 +1,149 @@
+"""Scores that are printed: a table while a model learns, and the values at the end."""
+
+from contextlib import suppress
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+
+from ..evaluation.scores import RunningScores
+
+__all__ = ["RunningTable", "score_test", "show"]
+
+#: What scores are called.
+NAMES = {
+    "neg_log_loss": "log loss",
+    "accuracy": "accuracy",
+    "neg_mean_absolute_error": "absolute error",
+    "r2": "R2",
+}
+
+LINE = "{:>12} {:>12} {:>12} {:>14} {:>14} {:>9}".format
+
+LONGEST_LABEL = 14
+
+
+class RunningTable(RunningScores):
+    """Scores of a stream that is learned, of which lines are printed on the way.
+
+    They are at rows 1, 2, 4, 8, ..., and at the last one.
+
+    Parameters
+    ----------
+    learner : Learner
+    is_quiet : bool
+        Whether nothing is printed.
+    """
+
+    def __init__(self, learner, is_quiet):
+        super().__init__(learner.scorers, learner.is_classifier)
+        self.learner, self.is_quiet = learner, is_quiet
+        self.loss_before = self.weight_before = 0.0
+
+    def learn(self, X, y, sample_weight=None):
+        """Learn a chunk, each row after it was predicted."""
+        try:
+            answers = self.learner.answer_and_learn(X, y, sample_weight)
+        except Exception as error:
+            with suppress(Exception):
+                if self.learner.lacks_classes(y):
+                    error.add_note(
+                        "The classes are those of the first chunk: name all with "
+                        "--classes."
+                    )
+            raise
+        if answers is not None:
+            self.n_before, self.chunk = self.n_added, (X, y, answers, sample_weight)
+            self.add(y, answers, sample_weight, self.learner.classes)
+
+    @staticmethod
+    def _point_after(n):
+        return max(1, 2 * n)
+
+    def _add_point(self, values):
+        super()._add_point(values)
+        if not self.is_quiet:
+            self._print_line(values)
+
+    def _print_line(self, values):
+        name, value = next(iter(values.items()))
+        if self.loss_before == self.weight_before == 0.0:
+            print(LINE("average", "since", "", "current", "current", "number of"))
+            last = "last", "rows", "label", "prediction", "features"
+            print(LINE(_name_of_loss(name), *last))
+        weight = self.scores[name].weight
+        loss = weight * _loss(name, value)
+        since = (loss - self.loss_before) / (weight - self.weight_before)
+        average, self.loss_before, self.weight_before = loss / weight, loss, weight
+        print(
+            LINE(
+                f"{average:.6g}", f"{since:.6g}", f"{self.n_added:,}", *self._latest()
+            ),
+            flush=True,
+        )
+
+    def _latest(self):
+        """Label, prediction and number of features of the latest row."""
+        X, y, answers, sample_weight = self.chunk
+        row = self.n_added - self.n_before - 1
+        if sample_weight is not None:  # rows of weight 0 do not count
+            row = np.flatnonzero(sample_weight)[row]
+        said = (_shown(y[row]), _shown(answers["predict"][row]))
+        return *said, self._n_features(X.slice(row, 1))
+
+    def _n_features(self, row):
+        model = self.learner.predictor
+        if isinstance(model, Pipeline) and len(model) > 1:
+            row = model[:-1].transform(row)
+        return row.nnz if sparse.issparse(row) else row.shape[1]
+
+
+def score_test(learner, chunks):
+    """Scores of rows that are not learned."""
+    running = RunningScores(learner.scorers, learner.is_classifier)
+    for X, y, *sample_weight in chunks:
+        if learner.is_classifier and not (known := np.isin(y, learner.classes)).all():
+            raise ValueError(
+                f"The test file has the class {_shown(y[~known][0])}, which is none "
+                "that the model knows."
+            )
+        answers = learner.answer(X)
+        running.add(y, answers, *sample_weight or [None], learner.classes)
+    return running.finish()
+
+
+def show(result, stream, seconds):
+    """Print the scores at the end.
+
+    Parameters
+    ----------
+    result : dict
+        As :meth:`RunningScores.finish` gives it.
+    stream : TableStream
+        Where the rows came from.
+    seconds : float
+        How long that took.
+    """
+    n_rows = int(result["n_samples"][-1])
+    lines = {"rows": f"{n_rows:,}"}
+    if stream.n_bad_rows:
+        lines["bad rows left out"] = f"{stream.n_bad_rows:,}"
+    for name, score in result["scores"].items():
+        lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
+    lines["rows per second"] = f"{n_rows / seconds:,.0f}"
+    for name, value in lines.items():
+        print(f"{name:20}{value:>14}")
+
+
+def _name_of_loss(name):
+    return "wrong labels" if name == "accuracy" else NAMES[name]
+
+
+def _loss(name, value):
+    """A loss from a score, of which greater is better."""
+    return -value if name.startswith("neg_") else 1 - value
+
+
+def _shown(value):
+    text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
