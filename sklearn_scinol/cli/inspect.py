@@ -95,6 +95,8 @@ def _terms(model):
     else:
         names = _check_feature_names_in(model)
     coefs = np.atleast_2d(final.coef_)
+    if encoder := encoder_of(model):
+        coefs[:, encoder._encoding.given_up()] = 0.0
     intercepts = np.broadcast_to(final.intercept_, len(coefs))
     labels = range(len(coefs)) if len(coefs) > 1 else [None]
     if is_classifier(model):

@@ -115,6 +115,10 @@ class Columns:
         """Values that have columns of their own, by the names of table columns."""
         return {}
 
+    def given_up(self):
+        """Columns that no row will come to any more."""
+        return np.empty(0, np.intp)
+
     def way_back(self):
         """How to undo what will be learned."""
         return lambda: None
@@ -216,6 +220,12 @@ class Numbers(Columns):
 
     def categories(self):
         return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
+
+    def given_up(self):
+        n_slots = self.vocabulary.n_slots
+        start = self.start + len(self.names) * self.bins.n_columns
+        closed = np.flatnonzero(~self.vocabulary.slots.is_open)
+        return (start + n_slots * closed[:, np.newaxis] + np.arange(n_slots)).ravel()
 
     def way_back(self):
         ways = self.standard.way_back(), snapshot(self.bins), self.vocabulary.way_back()

@@ -152,6 +152,10 @@ class Encoding:
             found |= group.categories()
         return found
 
+    def given_up(self):
+        """Columns that no row will come to any more: of values that were given up."""
+        return np.concatenate([group.given_up() for group in self.groups])
+
     def hashed_names(self):
         """From columns that are hashed to, to the names that came to them."""
         start = self.n_named_columns
