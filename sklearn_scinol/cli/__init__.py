@@ -36,6 +36,8 @@ def main(argv=None):
 
 
 def _run(arguments):
+    for stream in sys.stdout, sys.stderr:  # for letters that a terminal does not have
+        stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

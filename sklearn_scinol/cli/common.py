@@ -112,7 +112,7 @@ def pair(text):
 # Files.
 
 
-def open_stream(arguments, files, kinds=None, **roles):
+def open_stream(arguments, files, kinds=None, **options):
     """The stream of the rows of files.
 
     Parameters
@@ -122,8 +122,8 @@ def open_stream(arguments, files, kinds=None, **roles):
     files : list of str
     kinds : dict, default=None
         What is known of the kinds of columns.
-    **roles : dict
-        What :func:`~sklearn_scinol.streams.read_table` is told of columns.
+    **options : dict
+        More for :func:`~sklearn_scinol.streams.read_table`.
     """
     types = dict(arguments.column_types)
     if kinds and _are_csv(files, arguments.file_format):
@@ -133,12 +133,11 @@ def open_stream(arguments, files, kinds=None, **roles):
         files,
         chunk_rows=arguments.chunk_rows,
         file_format=arguments.file_format,
-        on_bad_row=arguments.on_bad_row,
         column_types=types or None,
         delimiter=arguments.delimiter,
         encoding=arguments.encoding,
         null_values=arguments.null_values,
-        **roles,
+        **{"on_bad_row": arguments.on_bad_row, **options},
     )
 
 
@@ -152,8 +151,10 @@ def read_chunks(stream):
     with closing(iter(stream)) as chunks:
         first = next(chunks, None)
         if first is None:
-            few = "good rows" if stream.n_bad_rows else "rows"
-            raise ValueError(f"{', '.join(stream.files)} has no {few}.")
+            files = ", ".join(stream.files)
+            if stream.n_bad_rows:
+                raise ValueError(f"{files} has no good rows: {stream.bad_rows[0]}")
+            raise ValueError(f"{files} has no rows.")
         yield first, chain([first], chunks)
 
 

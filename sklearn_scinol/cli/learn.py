@@ -6,7 +6,6 @@ features of the latest row. If a bad row or an interruption ends it early, the s
 up to there are printed all the same, but the model is not saved.
 """
 
-import warnings
 from contextlib import suppress
 from time import perf_counter
 
@@ -240,10 +239,12 @@ def _metrics(model):
 
 def _new_model(arguments):
     """A model for what the first chunk holds, and the classes that are named."""
-    with warnings.catch_warnings(action="ignore"):  # of rows that are read again
-        stream = open_stream(arguments, arguments.files, target=arguments.target)
-        with read_chunks(stream) as ((_, y), _):
-            pass
+    # Whatever is wrong with rows is told when they are read again.
+    stream = open_stream(
+        arguments, arguments.files, target=arguments.target, on_bad_row="skip"
+    )
+    with read_chunks(stream) as ((_, y), _):
+        pass
     task = arguments.task or "auto"
     if task == "auto":
         task = "classification" if holds_classes(y) else "regression"

@@ -57,6 +57,7 @@ def run(arguments):
 
 def _output(path):
     if path is None:
+        sys.stdout.reconfigure(encoding="utf-8")
         return nullcontext(sys.stdout)
     if Path(path).exists() and not Path(path).is_file():  # such as a pipe
         return open(path, "w", encoding="utf-8", newline="")
