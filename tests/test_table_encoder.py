@@ -746,6 +746,55 @@ def test_a_pipeline_goes_row_by_row(engine):
         assert answer == said[r]
 
 
+# Whatever comes.
+
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.floats(-3, 3).map(lambda value: round(value, 1)),
+    st.text(max_size=12),
+    st.sampled_from(["a", "b", "1", "true", "2020-01-01", "a b c d"]),
+    st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2262, 1, 1)),
+)
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+ANY_ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=4), max_size=5)
+
+
+@given(
+    chunks=st.lists(ANY_ROWS, min_size=1, max_size=5),
+    kinds=st.dictionaries(
+        NAMES, st.sampled_from([*KINDS.values(), "drop"]), max_size=2
+    ),
+    ignores=st.booleans(),
+)
+def test_any_rows(chunks, kinds, ignores):
+    given = {*kinds} & {name for row in chunks[0] for name in row}
+    encoder = TableEncoder(
+        kinds={name: kinds[name] for name in given},
+        n_hashed=5,
+        n_named=2,
+        n_quantiles=1,
+        new_columns="ignore" if ignores else "error",
+    )
+    for rows in chunks:
+        before = state_of(encoder)
+        try:
+            X = encoder.partial_fit_transform(rows)
+        except (TypeError, ValueError):
+            assert state_of(encoder) == before
+            continue
+        X.check_format(full_check=True)
+        assert X.shape == (len(rows), len(encoder.get_feature_names_out()))
+        assert X.has_canonical_format
+        assert sparse.csr_array((X.data, X.indices, X.indptr)).has_canonical_format
+        assert np.isfinite(X.data).all()
+        again = encoder.transform(rows)
+        assert again.shape == X.shape
+        assert np.isfinite(again.data).all()
+
+
 # Real tables.
 
 FOLDER = EXAMPLES.parents[1] / "shared" / "data"
