@@ -411,8 +411,8 @@ MUTATIONS = [
     Mutation(
         "features that outgrow their unit remember what they were",
         "models/linear.py",
-        "        self.forget(outgrown)\n",
-        "",
+        "weights, checks)\n        self.forget(outgrown)\n",
+        "weights, checks)\n",
         "range outgrow",
     ),
     Mutation(
@@ -513,6 +513,70 @@ MUTATIONS = [
         'if hasattr(self.estimator, "partial_fit_predict"):',
         "if False:",
         "pipeline expert",
+    ),
+    # Tables.
+    Mutation(
+        "keys of two columns together do not begin with their names",
+        "tables/encoding.py",
+        'together = key_of_text(engine, " & ".join(names))',
+        "together = np.uint64([0])",
+        "table_encoder same_values",
+    ),
+    Mutation(
+        "a word has the key of the column's own name",
+        "tables/columns.py",
+        'of_words = engine.mix_keys(key_of_text(engine, f"{name}="), keys)',
+        "of_words = keys",
+        "table_encoder same_values",
+    ),
+    Mutation(
+        "numbers that never come again keep their columns",
+        "tables/columns.py",
+        "Vocabulary(len(names), n_named, 2 * n_named)",
+        "Vocabulary(len(names), n_named, 0)",
+        "table_encoder never_come_again",
+    ),
+    Mutation(
+        "a row is encoded by the moments before it",
+        "transforms/standard.py",
+        "return past * deviation * inverse_deviation(moved)",
+        "return deviation * inverse_deviation(variance)",
+        "table_encoder transformed_as",
+    ),
+    Mutation(
+        "a failure leaves keys at the places that they marked",
+        "tables/hashed.py",
+        "self.second[of_new] = 0",
+        "pass",
+        "table_encoder takes_the_encoder_back",
+    ),
+    Mutation(
+        "a failure leaves slots taken",
+        "tables/vocabulary.py",
+        "now[:] = before",
+        "pass",
+        "table_encoder takes_the_encoder_back",
+    ),
+    Mutation(
+        "an unknown category goes to its hash while slots are free",
+        "engines/numpy_engine/tables.py",
+        "-1 if is_full else n_used)",
+        "-1 if is_full or not learns else n_used)",
+        "table_encoder transformed_as",
+    ),
+    Mutation(
+        "a value that is missing is 0",
+        "tables/frames.py",
+        "_filled(values, np.nan)",
+        "_filled(values, 0.0)",
+        "table_encoder entries",
+    ),
+    Mutation(
+        "pipelines show encoders a chunk before its first row is predicted",
+        "pipeline.py",
+        'if hasattr(step, "partial_fit_transform"):',
+        "if False:",
+        "table_encoder row_by_row",
     ),
     # Classes that come later, and their weights.
     Mutation(

@@ -524,6 +524,25 @@ def test_a_column_and_a_value_of_the_same_name(engine):
     assert names == ["text=other", "text=other text", "text=text", "text=text text"]
 
 
+def test_the_same_values_in_other_columns(engine):
+    row = {"a": "x", "b": "y", "c": "x", "d": "y", "s": "one two", "t": "one two"}
+    kinds = {"s": "text", "t": "text"}
+    pairs = [("a", "b"), ("c", "d"), ("b", "a")]
+    encoder = TableEncoder(kinds=kinds, interactions=pairs).fit([row])
+    names = sorted(name for found in encoder.hashed_names_.values() for name in found)
+    assert names == [
+        "a=x & b=y",
+        "b=y & a=x",
+        "c=x & d=y",
+        *(
+            f"{column}={words}"
+            for column in "st"
+            for words in ("one", "one two", "two")
+        ),
+    ]
+    assert len(encoder.hashed_names_) == len(names)
+
+
 def test_numbers_that_never_come_again_have_no_columns(engine):
     rng = np.random.default_rng(0)
     X = np.column_stack(
@@ -692,7 +711,7 @@ class Fails(SGDClassifier):
 @pytest.mark.parametrize("n_before", [0, 1, 30])
 def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before):
     rows, y = table(150), np.arange(150) % 2
-    encoder = TableEncoder(**SETTINGS, kinds=KINDS)
+    encoder = TableEncoder(**SETTINGS, kinds=KINDS, n_hashed=200)
     model = make_online_pipeline(encoder, Fails(shuffle=False))
     other = clone(model)
     for start in range(0, n_before, 10):
