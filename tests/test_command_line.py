@@ -721,6 +721,26 @@ def test_interrupt(run, monkeypatch):
     assert load("m.skops").n_samples_seen_ == 100
 
 
+@pytest.mark.skipif(os.name != "posix", reason="signals are others")
+def test_interruption_waits_for_the_chunk(run, monkeypatch):
+    write()
+    encode = TableEncoder._encode
+
+    def encode_and_interrupt(encoder, *arguments, **keywords):
+        if encoder.n_samples_seen_ == 100:
+            os.kill(os.getpid(), signal.SIGINT)
+        return encode(encoder, *arguments, **keywords)
+
+    monkeypatch.setattr(TableEncoder, "_encode", encode_and_interrupt)
+    options = "learn", "data.csv", *CLASSES, "--chunk-rows", 50, "--model", "m.skops"
+    status, out, err = run(*options, "--keep-partial", "-q")
+    assert (status, err) == (130, "Interrupted. 150 rows were learned until then.\n")
+    assert score_in(out, "rows") == 150
+    model = load("m.skops")
+    assert model[0].n_samples_seen_ == model[1].n_samples_seen_ == 150
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 @pytest.mark.parametrize("module, extra", [("pyarrow", "stream"), ("skops", "pers")])
 def test_missing_extras(fails, monkeypatch, module, extra):
     write()

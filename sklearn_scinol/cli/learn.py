@@ -6,7 +6,9 @@ features of the latest row. If a bad row or an interruption ends it early, the s
 up to there are printed all the same, but the model is not saved.
 """
 
-from contextlib import suppress
+import signal
+import threading
+from contextlib import contextmanager, suppress
 from time import perf_counter
 
 import numpy as np
@@ -208,7 +210,8 @@ def _learn(arguments, model, table, stream, chunks):
     is_whole, start = False, perf_counter()
     try:
         for X, y, *sample_weight in chunks:
-            table.learn(X, y, *sample_weight)
+            with _whole_chunk():
+                table.learn(X, y, *sample_weight)
         is_whole = True
     except BaseException as error:
         error.add_note(f"{table.n_added:,} rows were learned until then.")
@@ -223,6 +226,27 @@ def _learn(arguments, model, table, stream, chunks):
         finally:
             if is_whole or table.n_added:
                 show(table.finish(), stream, seconds)
+
+
+@contextmanager
+def _whole_chunk():
+    """Let the first interruption wait, so that all steps have learned the same rows."""
+    if threading.current_thread() is not threading.main_thread():  # has no signals
+        yield
+        return
+    is_interrupted = threading.Event()
+
+    def wait(*_):
+        is_interrupted.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, wait)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if is_interrupted.is_set():
+        raise KeyboardInterrupt
 
 
 def _save(model, path):
