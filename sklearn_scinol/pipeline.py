@@ -1,5 +1,6 @@
 """Pipelines that learn from a stream."""
 
+from contextlib import contextmanager
 from copy import deepcopy
 
 from sklearn.base import _fit_context
@@ -176,7 +177,8 @@ class OnlinePipeline(Pipeline):
                 X, classes, sample_weight, params, ways_back
             )
             if _learns(self._final_estimator):
-                self._final_estimator.partial_fit(X, y, **given)
+                with _interruptible(self._final_estimator, ways_back):
+                    self._final_estimator.partial_fit(X, y, **given)
         return self
 
     @available_if(_can_partial_fit_predict)
@@ -222,9 +224,10 @@ class OnlinePipeline(Pipeline):
             X, given = self._learn_features(
                 X, classes, sample_weight, params, ways_back
             )
-            return self._final_estimator.partial_fit_predict(
-                X, y, method=method, **given
-            )
+            with _interruptible(self._final_estimator, ways_back):
+                return self._final_estimator.partial_fit_predict(
+                    X, y, method=method, **given
+                )
 
     def _learn_features(self, X, classes, sample_weight, params, ways_back):
         """Let all steps but the last learn rows; give these and more for the last."""
@@ -251,7 +254,7 @@ class OnlinePipeline(Pipeline):
         name, final = self.steps[-1]
         if not _learns(final):
             return X, {}
-        if not isinstance(final, (OnlineEstimator, OnlinePipeline)):
+        if not _is_ours(final):
             ways_back.append(_way_back(final))
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}
@@ -355,6 +358,26 @@ def _way_back(step):
         vars(step).update(before)
 
     return restore
+
+
+def _is_ours(final):
+    """Whether a last step is as it was after failures, without a copy of it."""
+    return isinstance(final, OnlineEstimator | OnlinePipeline)
+
+
+@contextmanager
+def _interruptible(final, ways_back):
+    """Let transformers keep what they have learned where the last step does.
+
+    Interrupted, it keeps the rows learned so far: the features that it knows have to
+    stay what they are.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        if _is_ours(final):
+            ways_back.clear()
+        raise
 
 
 def make_online_pipeline(*steps, memory=None, transform_input=None, verbose=False):
