@@ -66,7 +66,8 @@ SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
 #: The functions that formulas may call: a compiling engine registers them. Those that
 #: are exact it must compile operation for operation; in others it may reorder sums and
 #: products, which can overflow then, or lose digits.
-PORTABLE, EXACT = [], []
+PORTABLE: list = []
+EXACT: list = []
 
 
 def portable(function):

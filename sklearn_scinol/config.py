@@ -1,11 +1,15 @@
 """Configuration of the package, one for each thread, as scikit-learn keeps its own."""
 
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
 
 from .engines import ENGINES
 
 __all__ = ["config_context", "get_config", "set_config"]
+
+Engine: TypeAlias = Literal["auto", "numba", "numpy"]
 
 _DEFAULTS = {"engine": "auto"}
 _local = threading.local()
@@ -17,7 +21,7 @@ def _current():
     return _local.config
 
 
-def get_config():
+def get_config() -> dict[str, Any]:
     """Return the configuration of this thread.
 
     Returns
@@ -34,7 +38,7 @@ def get_config():
     return _current().copy()
 
 
-def set_config(*, engine=None):
+def set_config(*, engine: Engine | None = None) -> None:
     """Set the configuration of this thread.
 
     Parameters
@@ -65,7 +69,7 @@ def set_config(*, engine=None):
 
 
 @contextmanager
-def config_context(*, engine=None):
+def config_context(*, engine: Engine | None = None) -> Iterator[None]:
     """Context manager for a configuration that ends with the block.
 
     Parameters

@@ -1,8 +1,12 @@
 """Prediction with expert advice: weights for experts, learned from their losses."""
 
+from __future__ import annotations
+
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._plotting import axes_for
 from .models.adahedge import AdaHedge
 from .models.fixed_share import FixedShare
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["AdaHedge", "ExpertWeightsDisplay", "FixedShare"]
 
@@ -53,13 +60,17 @@ class ExpertWeightsDisplay:
     >>> plt.show()
     """
 
-    def __init__(self, *, n_samples, weights, names):
+    def __init__(
+        self, *, n_samples: ArrayLike, weights: ArrayLike, names: list[str]
+    ) -> None:
         self.n_samples = n_samples
         self.weights = weights
         self.names = names
 
     @classmethod
-    def from_estimator(cls, estimator, *, output=0, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Any, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
+    ) -> Self:
         """Plot the weights of a fitted estimator.
 
         Parameters
@@ -99,7 +110,7 @@ class ExpertWeightsDisplay:
         display = cls(n_samples=n_samples, weights=weights[:, output], names=names)
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Plot the weights as areas on top of each other, which sum to 1.
 
         The axis of rows is logarithmic, since most is decided early.

@@ -1,12 +1,20 @@
 """What models have learned, drawn."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from itertools import combinations
 from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["TermsDisplay"]
 
@@ -62,14 +70,28 @@ class TermsDisplay:
     >>> plt.show()
     """
 
-    def __init__(self, *, features, values, terms, feature_names):
+    def __init__(
+        self,
+        *,
+        features: list[tuple[int, ...]],
+        values: list[tuple[NDArray[np.float64], ...]],
+        terms: list[NDArray[np.float64]],
+        feature_names: NDArray[Any],
+    ) -> None:
         self.features = features
         self.values = values
         self.terms = terms
         self.feature_names = feature_names
 
     @classmethod
-    def from_estimator(cls, estimator, features=None, *, output=0, axes=None):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        features: Sequence[int | str | tuple[int, int] | tuple[str, str]] | None = None,
+        *,
+        output: int = 0,
+        axes: Sequence[Axes] | NDArray[Any] | None = None,
+    ) -> Self:
         """Plot the functions of a fitted estimator.
 
         Parameters
@@ -147,7 +169,7 @@ class TermsDisplay:
         display = cls(features=chosen, values=values, terms=terms, feature_names=names)
         return display.plot(axes)
 
-    def plot(self, axes=None):
+    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
         """Plot the functions.
 
         Parameters

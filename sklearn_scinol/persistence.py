@@ -3,12 +3,15 @@
 import json
 import os
 import warnings
+from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
 from inspect import isclass
 from io import BytesIO
+from os import PathLike
 from pathlib import Path
 from secrets import token_hex
 from shutil import copymode
+from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import joblib
@@ -116,7 +119,7 @@ TRUSTED_TYPES = tuple(
 )
 
 
-def save(model, path):
+def save(model: Any, path: str | PathLike[str]) -> None:
     """Save a model, all of it or nothing.
 
     The file is written under another name beside `path`, and takes its place when it is
@@ -166,7 +169,11 @@ def save(model, path):
         file.write(data)
 
 
-def load(path, *, trusted=None):
+def load(
+    path: str | PathLike[str],
+    *,
+    trusted: Iterable[str | type | Callable[..., Any]] | None = None,
+) -> Any:
     """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
 
     The model is as it was, to the last bit, and goes on learning. No type is made that

@@ -2,16 +2,23 @@
 
 from contextlib import contextmanager
 from copy import deepcopy
+from typing import Any, Self
 
-from sklearn.base import _fit_context
+from joblib import Memory
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils import Bunch
-from sklearn.utils.metadata_routing import UNUSED, _routing_enabled, process_routing
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    _routing_enabled,
+    process_routing,
+)
 from sklearn.utils.validation import check_is_fitted
 
+from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.base import OnlineEstimator, _unchanged_on_error
 
 __all__ = ["OnlinePipeline", "make_online_pipeline"]
@@ -134,7 +141,14 @@ class OnlinePipeline(Pipeline):
 
     @available_if(_can_partial_fit)
     @_fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(self, X, y=None, classes=None, sample_weight=None, **params):
+    def partial_fit(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+        **params: Any,
+    ) -> Self:
         """Let each step learn the next rows.
 
         Only available if the last step has `partial_fit`, or is a transformer.
@@ -184,8 +198,15 @@ class OnlinePipeline(Pipeline):
     @available_if(_can_partial_fit_predict)
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit_predict(
-        self, X, y, *, classes=None, sample_weight=None, method="predict", **params
-    ):
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+        method: Method = "predict",
+        **params: Any,
+    ) -> NDArray[Any]:
         """Predict each row, then let the last step learn from it.
 
         Only available if the last step has `partial_fit_predict`, as all estimators of
@@ -297,7 +318,7 @@ class OnlinePipeline(Pipeline):
             routed[name].partial_fit[parameter] = value
         return routed
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Get metadata routing of this object.
 
         That of :class:`~sklearn.pipeline.Pipeline`, and of :meth:`partial_fit`.
@@ -328,17 +349,17 @@ class OnlinePipeline(Pipeline):
         return restore
 
     @property
-    def n_samples_seen_(self):
+    def n_samples_seen_(self) -> int:
         """Number of rows learned, if the last step has it."""
         return self._final_estimator.n_samples_seen_
 
     @property
-    def cumulative_loss_(self):
+    def cumulative_loss_(self) -> float:
         """Weighted sum of the losses before each update, if the last step has it."""
         return self._final_estimator.cumulative_loss_
 
     @property
-    def loss_curve_(self):
+    def loss_curve_(self) -> list[float]:
         """Mean losses of calls or epochs, if the last step has them."""
         return self._final_estimator.loss_curve_
 
@@ -380,7 +401,12 @@ def _interruptible(final, ways_back):
         raise
 
 
-def make_online_pipeline(*steps, memory=None, transform_input=None, verbose=False):
+def make_online_pipeline(
+    *steps: Any,
+    memory: str | Memory | None = None,
+    transform_input: list[str] | None = None,
+    verbose: bool = False,
+) -> OnlinePipeline:
     """Make an :class:`OnlinePipeline` of steps, named by their types in lower case.
 
     Parameters

@@ -1,7 +1,12 @@
 """Estimators of AdaFTRL, which follows the regularised leader in a ball."""
 
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import ClassificationLoss, ClassWeight, RandomState, RegressionLoss
 from ..learners.adaftrl import TUNINGS, AdaFTRL
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
 from .linear import LinearClassifier, LinearRegressor
@@ -21,7 +26,7 @@ class _AdaFTRL:
         return AdaFTRL(float(self.radius), TUNINGS[self.tuning])
 
     @property
-    def delta_sum_(self):
+    def delta_sum_(self) -> NDArray[np.float64]:
         """Sum of the mixability gaps so far, by output: shape (n_outputs,)."""
         return self._fitted_model().in_units_of_loss("delta_sum")
 
@@ -211,27 +216,27 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: ClassificationLoss = "log_loss",
         *,
-        radius=1.0,
-        tuning="koolen",
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        radius: float = 1.0,
+        tuning: Literal["koolen", "orabona_pal"] = "koolen",
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.loss = loss
         self.radius = radius
         self.tuning = tuning
@@ -439,28 +444,28 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
 
     def __init__(
         self,
-        loss="absolute_error",
+        loss: RegressionLoss = "absolute_error",
         *,
-        radius=1.0,
-        tuning="koolen",
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        standardize_target="auto",
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-    ):
+        radius: float = 1.0,
+        tuning: Literal["koolen", "orabona_pal"] = "koolen",
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        standardize_target: bool | Literal["auto"] = "auto",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.loss = loss
         self.radius = radius
         self.tuning = tuning

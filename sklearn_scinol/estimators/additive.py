@@ -1,10 +1,19 @@
 """What estimators share that may be additive: functions of features, and their plot."""
 
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
+from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import StrOptions
+
+from .._typing import available_if
 from ..inspection import TermsDisplay
 from ..models.additive import AdditiveModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Additive"]
 
@@ -39,7 +48,13 @@ class Additive:
         return self._fitted_model().term(features, values)
 
     @available_if(_has_terms)
-    def plot_terms(self, features=None, *, output=0, axes=None):
+    def plot_terms(
+        self,
+        features: Sequence[int | str | tuple[int, int] | tuple[str, str]] | None = None,
+        *,
+        output: int = 0,
+        axes: Sequence[Axes] | NDArray[Any] | None = None,
+    ) -> TermsDisplay:
         """Plot the functions of features that an additive model has learned.
 
         Parameters

@@ -6,11 +6,13 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import cache
 from numbers import Integral, Real
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, _fit_context, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import assert_all_finite, check_random_state
@@ -23,6 +25,7 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
+from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -41,11 +44,11 @@ __all__ = [
 # What parameters may be: up to these, the squares of their products with each other and
 # with values of features are in the range of numbers.
 SMALLEST, LARGEST = 1e-20, 1e20
-UNITS = Interval(Real, SMALLEST, LARGEST, closed="both")
-POSITIVE = Interval(Real, 0, LARGEST, closed="right")
+UNITS: Interval = Interval(Real, SMALLEST, LARGEST, closed="both")
+POSITIVE: Interval = Interval(Real, 0, LARGEST, closed="right")
 
 # Parts of what is kept that rows may forget.
-FORGETTING = Interval(Real, 0, 1, closed="left")
+FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
 
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
 # patience. With this tolerance `fit` stopped after 24 epochs (median; the most was
@@ -113,6 +116,8 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # What the subclasses give.
 
+    _model: Any
+
     @abstractmethod
     def _start(self, X):
         """Make the model, `_model`, before the first rows, which are `X`."""
@@ -138,7 +143,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     # Learning.
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
+    ) -> Self:
         """Learn from the rows, epoch after epoch, until the loss stops falling.
 
         What is kept is the model at the end of the epoch of the lowest loss; with
@@ -383,7 +390,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # One row at a time.
 
-    def row_by_row(self, *, classes=None, n_features=None):
+    def row_by_row(
+        self, *, classes: Labels | None = None, n_features: int | None = None
+    ) -> RowByRow:
         """Learn and predict one row at a time, at little cost a call.
 
         Parameters
@@ -536,17 +545,17 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         return tags
 
     @property
-    def n_samples_seen_(self):
+    def n_samples_seen_(self) -> int:
         """Number of rows learned: those of positive weight."""
         return self._fitted_model().t
 
     @property
-    def t_(self):
+    def t_(self) -> float:
         """Number of rows learned, plus 1."""
         return self._fitted_model().t + 1.0
 
     @property
-    def cumulative_loss_(self):
+    def cumulative_loss_(self) -> float:
         """Weighted sum of the losses of the predictions made before each update."""
         return self._fitted_model().cumulative_loss
 

@@ -4,9 +4,18 @@ They are here to compare with, under the same conditions: the same loops, losses
 centring, averaging and progressive validation. Only they are worth a grid search.
 """
 
+from typing import Any, Literal, TypeAlias
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import (
+    ClassificationLoss,
+    ClassWeight,
+    KernelLike,
+    RandomState,
+    RegressionLoss,
+)
 from ..learners import BASELINES
 from ..learners.interface import configured, traits
 from ..models.additive import n_columns, new_bins
@@ -16,6 +25,21 @@ from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
+
+Algorithm: TypeAlias = Literal[
+    "adagrad",
+    "adam",
+    "adaogd",
+    "cocob",
+    "coin",
+    "freegrad",
+    "k17",
+    "kernel_gd",
+    "nag",
+    "ogd",
+    "sfmd",
+    "sgd",
+]
 
 
 class _Baseline(Additive, KernelMethods):
@@ -347,37 +371,37 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
     def __init__(
         self,
-        algorithm="ogd",
+        algorithm: Algorithm = "ogd",
         *,
-        loss="log_loss",
-        learning_rate=1.0,
-        normalizer="sum",
-        radius=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        max_support=None,
-        center=False,
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        additive=False,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        loss: ClassificationLoss = "log_loss",
+        learning_rate: float = 1.0,
+        normalizer: Literal["sum", "mean"] = "sum",
+        radius: float | None = None,
+        kernel: KernelLike = "linear",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_support: int | None = None,
+        center: bool | Literal["auto"] = False,
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        additive: bool | Literal["pairs"] = False,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.algorithm = algorithm
         self.loss = loss
         self.learning_rate = learning_rate
@@ -689,38 +713,38 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     def __init__(
         self,
-        algorithm="ogd",
+        algorithm: Algorithm = "ogd",
         *,
-        loss="absolute_error",
-        learning_rate=1.0,
-        normalizer="sum",
-        radius=None,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        max_support=None,
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        additive=False,
-        standardize_target="auto",
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-    ):
+        loss: RegressionLoss = "absolute_error",
+        learning_rate: float = 1.0,
+        normalizer: Literal["sum", "mean"] = "sum",
+        radius: float | None = None,
+        kernel: KernelLike = "linear",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_support: int | None = None,
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        additive: bool | Literal["pairs"] = False,
+        standardize_target: bool | Literal["auto"] = "auto",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.algorithm = algorithm
         self.loss = loss
         self.learning_rate = learning_rate

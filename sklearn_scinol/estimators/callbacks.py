@@ -4,7 +4,7 @@ try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin and calls nothing."""
 
         def _init_callback_context(self, **kwargs):

@@ -1,16 +1,25 @@
 """What all classifiers share: classes, their weights, and answers about them."""
 
 from copy import deepcopy
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_non_negative
 
 from .._invariants import floats
+from .._typing import (
+    Labels,
+    MatrixLike,
+    Method,
+    SampleWeight,
+    _fit_context,
+    available_if,
+)
 from ..losses import CLASSIFICATION, JOINT
 from .base import OnlineEstimator
 from .labels import (
@@ -42,13 +51,19 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "new_classes": [StrOptions({"error", "add"})],
     }
-    _target_checks = {}
+    _target_checks: dict = {}
     # Whether the learner takes a loss that couples the classes.
     _takes_joint_losses = True
     _METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+    ) -> Self:
         """Learn from the rows in order, each once.
 
         Parameters
@@ -107,8 +122,14 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit_predict(
-        self, X, y, *, classes=None, sample_weight=None, method="predict"
-    ):
+        self,
+        X: MatrixLike,
+        y: Labels,
+        *,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+        method: Method = "predict",
+    ) -> NDArray[Any]:
         """Predict each row, then learn from it.
 
         Parameters
@@ -146,7 +167,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, classes, method)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict the classes of rows.
 
         Parameters
@@ -159,7 +180,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """
         return self._respond(self._decision(X), "predict")
 
-    def decision_function(self, X):
+    def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict scores, the algorithm's own predictions.
 
         For each row exactly what the algorithm would be charged for if the row came
@@ -178,7 +199,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._respond(self._decision(X), "decision_function")
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes; with ``loss="log_loss"`` only.
 
         Parameters
@@ -193,7 +214,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._respond(self._decision(X), "predict_proba")
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities; with ``loss="log_loss"`` only.
 
         Parameters

@@ -1,9 +1,11 @@
 """Estimators of dimension-free exponentiated gradient, linear and with kernels."""
 
 from numbers import Real
+from typing import Any, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import ClassWeight, KernelLike, LipschitzLoss, RandomState
 from ..learners import DFEG
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
@@ -271,33 +273,33 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: Literal["log_loss", "hinge"] = "log_loss",
         *,
-        a=0.882,
-        delta=1.0,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        max_support=None,
-        center=False,
-        scale=False,
-        clip_ratio=None,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=DEFAULT_N_ITER_NO_CHANGE,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        a: float = 0.882,
+        delta: float = 1.0,
+        kernel: KernelLike = "linear",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_support: int | None = None,
+        center: bool | Literal["auto"] = False,
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = DEFAULT_N_ITER_NO_CHANGE,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.loss = loss
         self.a = a
         self.delta = delta
@@ -577,34 +579,34 @@ class DFEGRegressor(_DFEG, LinearRegressor):
 
     def __init__(
         self,
-        loss="absolute_error",
+        loss: LipschitzLoss = "absolute_error",
         *,
-        a=0.882,
-        delta=1.0,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        max_support=None,
-        center=False,
-        scale=False,
-        clip_ratio=None,
-        standardize_target="auto",
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=DEFAULT_N_ITER_NO_CHANGE,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-    ):
+        a: float = 0.882,
+        delta: float = 1.0,
+        kernel: KernelLike = "linear",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        max_support: int | None = None,
+        center: bool | Literal["auto"] = False,
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        standardize_target: bool | Literal["auto"] = "auto",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = DEFAULT_N_ITER_NO_CHANGE,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.loss = loss
         self.a = a
         self.delta = delta

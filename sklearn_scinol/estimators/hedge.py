@@ -1,16 +1,20 @@
 """Estimators of a mixture of experts, which needs no tuning."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from numbers import Integral
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
+from .._typing import ClassificationLoss, ClassWeight, RandomState, RegressionLoss
 from ..experts import ExpertWeightsDisplay
 from ..models.additive import AdditiveModel
 from ..models.linear import LARGEST, LinearModel
@@ -24,6 +28,9 @@ from .linear import ABOVE_ONE
 from .online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .regressor import OnlineRegressor
 from .scinol import ScInOLClassifier, ScInOLRegressor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["HedgeClassifier", "HedgeRegressor"]
 
@@ -190,7 +197,7 @@ class _Hedge(Additive, _BaseComposition):
 
     # Parameters of the experts are parameters, too.
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters of the estimator, and of the experts that were given.
 
         Parameters
@@ -204,7 +211,7 @@ class _Hedge(Additive, _BaseComposition):
         """
         return self._get_params("estimators", deep=deep)
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, or of the experts that were given.
 
         Parameters
@@ -233,28 +240,28 @@ class _Hedge(Additive, _BaseComposition):
     # What the fitted estimator tells.
 
     @property
-    def estimators_(self):
+    def estimators_(self) -> list[Any]:
         """The fitted experts, in order."""
         return [expert.estimator for expert in self._fitted_model().experts]
 
     @property
-    def named_estimators_(self):
+    def named_estimators_(self) -> Bunch:
         """The fitted experts by name."""
         experts = self._fitted_model().experts
         return Bunch(**{expert.name: expert.estimator for expert in experts})
 
     @property
-    def weights_(self):
+    def weights_(self) -> NDArray[np.float64]:
         """Weights of the experts at the next row."""
         return self._of_each_output(self._fitted_model().weights)
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         """Mean of the experts' weights of the features, by `weights_`."""
         return self._mean_of_coefficients("coef_")
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> NDArray[np.float64]:
         """Mean of the experts' intercepts, by `weights_`."""
         return self._mean_of_coefficients("intercept_")
 
@@ -318,7 +325,7 @@ class _Hedge(Additive, _BaseComposition):
         return self._mean_of_experts(terms, axis=1)
 
     @property
-    def weights_curve_(self):
+    def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the next row after each."""
         model = self._fitted_model()
         points = [*model.points, model.n_rounds]
@@ -326,17 +333,17 @@ class _Hedge(Additive, _BaseComposition):
         return np.array(points), self._of_each_output(curve.swapaxes(0, 1), 1)
 
     @property
-    def expert_losses_(self):
+    def expert_losses_(self) -> NDArray[np.float64]:
         """Sum of the losses of each expert."""
         hedges = self._fitted_model().hedges
         return self._of_each_output(np.array([h.cumulative_losses_ for h in hedges]))
 
     @property
-    def regret_bound_(self):
+    def regret_bound_(self) -> float:
         """Bound on how much more than the best expert's the loss of the mixture is."""
         return self.regret_bound()
 
-    def regret_bound(self, n_switches=0):
+    def regret_bound(self, n_switches: int = 0) -> float:
         """Bound on the regret against the best sequence of experts.
 
         The bound is on `cumulative_loss_` less the weighted sum of the losses of the
@@ -366,7 +373,9 @@ class _Hedge(Additive, _BaseComposition):
         """Drop the axis of outputs where there is one set of weights."""
         return values[0] if len(values) == 1 else values.swapaxes(0, axis)
 
-    def plot_weights(self, *, output=0, ax=None, **kwargs):
+    def plot_weights(
+        self, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
+    ) -> ExpertWeightsDisplay:
         """Plot the weights of the experts over the rows learned.
 
         Parameters
@@ -682,27 +691,27 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
 
     def __init__(
         self,
-        estimators=None,
+        estimators: list[tuple[str, Any]] | None = None,
         *,
-        loss="log_loss",
-        switching=True,
-        additive="auto",
-        interactions="auto",
-        second_order="auto",
-        clip_ratio=None,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping="auto",
-        validation_fraction=0.2,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        n_jobs=None,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        loss: ClassificationLoss = "log_loss",
+        switching: bool = True,
+        additive: bool | Literal["auto"] = "auto",
+        interactions: bool | Literal["auto"] = "auto",
+        second_order: bool | Literal["auto"] = "auto",
+        clip_ratio: float | None = None,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool | Literal["auto"] = "auto",
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.estimators = estimators
         self.loss = loss
         self.switching = switching
@@ -993,27 +1002,27 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
 
     def __init__(
         self,
-        estimators=None,
+        estimators: list[tuple[str, Any]] | None = None,
         *,
-        loss="absolute_error",
-        epsilon=0.1,
-        quantile=0.5,
-        switching=True,
-        additive="auto",
-        interactions="auto",
-        second_order="auto",
-        clip_ratio=None,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping="auto",
-        validation_fraction=0.2,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        n_jobs=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        loss: RegressionLoss = "absolute_error",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        switching: bool = True,
+        additive: bool | Literal["auto"] = "auto",
+        interactions: bool | Literal["auto"] = "auto",
+        second_order: bool | Literal["auto"] = "auto",
+        clip_ratio: float | None = None,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool | Literal["auto"] = "auto",
+        validation_fraction: float = 0.2,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.estimators = estimators
         self.loss = loss
         self.epsilon = epsilon

@@ -1,8 +1,12 @@
 """Estimators of implicit updates: AdaImplicit and implicit online mirror descent."""
 
+from typing import Literal
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from .._typing import ClassificationLoss, ClassWeight, RandomState, RegressionLoss
 from ..learners import ALGORITHMS
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 from .linear import LinearClassifier, LinearRegressor
@@ -25,12 +29,12 @@ class _AdaImplicit:
         return ALGORITHMS[self.algorithm](float(self.beta), radius)
 
     @property
-    def lambda_(self):
+    def lambda_(self) -> NDArray[np.float64]:
         """Regularisation of the next step, by output: shape (n_outputs,)."""
         return self._fitted_model().in_units_of_loss("lambda_")
 
     @property
-    def delta_sum_(self):
+    def delta_sum_(self) -> NDArray[np.float64]:
         """Sum of the paper's δ so far, by output: shape (n_outputs,)."""
         return self._fitted_model().in_units_of_loss("delta_sum")
 
@@ -252,29 +256,29 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: ClassificationLoss = "log_loss",
         *,
-        algorithm="adaimplicit",
-        beta=1.0,
-        radius=None,
-        center=False,
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        algorithm: Literal["adaimplicit", "iomd", "constant"] = "adaimplicit",
+        beta: float = 1.0,
+        radius: float | None = None,
+        center: bool | Literal["auto"] = False,
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.loss = loss
         self.algorithm = algorithm
         self.beta = beta
@@ -511,30 +515,30 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
 
     def __init__(
         self,
-        loss="absolute_error",
+        loss: RegressionLoss = "absolute_error",
         *,
-        algorithm="adaimplicit",
-        beta=1.0,
-        radius=None,
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        standardize_target="auto",
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-    ):
+        algorithm: Literal["adaimplicit", "iomd", "constant"] = "adaimplicit",
+        beta: float = 1.0,
+        radius: float | None = None,
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        standardize_target: bool | Literal["auto"] = "auto",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.loss = loss
         self.algorithm = algorithm
         self.beta = beta

@@ -3,11 +3,13 @@
 from numbers import Integral, Real
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import assert_all_finite, check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import MatrixLike
 from ..models.kernel import Kernel, KernelModel
 from .linear import bounds_regret
 
@@ -110,13 +112,13 @@ class KernelMethods:
         return tags
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         if self._has_kernel:
             raise AttributeError("coef_ is only available when using a linear kernel")
         return super().coef_
 
     @property
-    def support_(self):
+    def support_(self) -> NDArray[np.intp]:
         """Numbers of the rows that are stored, counted from the first of all.
 
         Rows count in the order in which they came to :meth:`partial_fit`, or have in
@@ -125,17 +127,17 @@ class KernelMethods:
         return self._combination("support_").support.rows.copy()
 
     @property
-    def support_vectors_(self):
+    def support_vectors_(self) -> NDArray[np.float64] | sparse.csr_array:
         """Those rows: shape (n_support, n_features). Empty if precomputed."""
         return self._combination("support_vectors_").vectors.rows.copy()
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> NDArray[np.float64]:
         """Their coefficients in the model: shape (n_outputs, n_support)."""
         return self._combination("dual_coef_").coefficients()[0]
 
     @property
-    def gamma_(self):
+    def gamma_(self) -> float:
         """What `gamma` stands for, with a kernel that has a name."""
         kernel = self._combination("gamma_").kernel
         if kernel is None or not isinstance(kernel.metric, str):
@@ -148,7 +150,13 @@ class KernelMethods:
         return self._fitted_model()
 
     @bounds_regret
-    def regret_bound(self, coef, intercept=0.0, *, vectors=None):
+    def regret_bound(
+        self,
+        coef: ArrayLike,
+        intercept: ArrayLike = 0.0,
+        *,
+        vectors: MatrixLike | None = None,
+    ) -> float:
         """Bound on the regret against a model, on the rows learned so far.
 
         The total loss of the algorithm's predictions, each made before its row was
@@ -206,18 +214,18 @@ class KernelMethods:
         if vectors is None:
             if model.kernel is None:
                 raise ValueError("vectors must be given with kernel='precomputed'.")
-            vectors = model.vectors.rows
+            rows = model.vectors.rows
         else:
-            vectors = check_array(vectors, accept_sparse="csr", dtype=np.float64)
-        n = vectors.shape[0]
+            rows = check_array(vectors, accept_sparse="csr", dtype=np.float64)
+        n = rows.shape[0]
         expected = (n, n if model.kernel is None else model.n_features)
-        if vectors.shape != expected:
-            raise ValueError(f"vectors.shape == {vectors.shape}, expected {expected}!")
-        coef, intercept = self._check_comparator(coef, intercept, n)
+        if rows.shape != expected:
+            raise ValueError(f"vectors.shape == {rows.shape}, expected {expected}!")
+        weights, intercepts = self._check_comparator(coef, intercept, n)
         squares = np.zeros(model.n_outputs)
         with np.errstate(all="ignore"):  # the norm of a large model may be infinite
             if n > 0:
-                k = vectors if model.kernel is None else model.kernel(vectors)
-                squares = ((coef @ k) * coef).sum(axis=1)
-            norms = np.hypot(np.sqrt(np.maximum(squares, 0)), intercept)
+                k = rows if model.kernel is None else model.kernel(rows)
+                squares = ((weights @ k) * weights).sum(axis=1)
+            norms = np.hypot(np.sqrt(np.maximum(squares, 0)), intercepts)
         return model.regret_bound(norms)

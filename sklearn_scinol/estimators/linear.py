@@ -1,11 +1,14 @@
 """What the estimators of linear models share: their parameters and coefficients."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import partial, update_wrapper
 from numbers import Integral, Real
 from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -24,7 +27,12 @@ ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 __all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret"]
 
 
-class bounds_regret:
+# Of a method without its estimator.
+Parameters = ParamSpec("Parameters")
+Bound = TypeVar("Bound")
+
+
+class bounds_regret(Generic[Parameters, Bound]):
     """Decorator of a method that is there only where a bound on the regret is proved.
 
     That is where the algorithm has one, and learns the rows and the targets themselves:
@@ -34,13 +42,15 @@ class bounds_regret:
     decides once there is one, before that the parameters.
     """
 
-    def __init__(self, method):
+    def __init__(self, method: Callable[Concatenate[Any, Parameters], Bound]) -> None:
         self.method = method
-        update_wrapper(self, method)
+        update_wrapper(self, method)  # type: ignore[arg-type]
 
-    def __get__(self, estimator, owner=None):
+    def __get__(
+        self, estimator: Any, owner: type | None = None
+    ) -> Callable[Parameters, Bound]:
         if estimator is None:
-            return self.method
+            return cast(Any, self.method)
         if not _has_bound(estimator):
             raise AttributeError(
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
@@ -106,10 +116,15 @@ class _Linear:
 
     # What the subclasses give.
 
-    _bounds_regret = True
+    _model: Any
     # Whether sparse rows can be centred, since they are made dense in any case.
     _makes_dense = False
-    _model_type = LinearModel
+    _model_type: Any = LinearModel
+
+    @property
+    def _bounds_regret(self):
+        """Whether a bound is known of the algorithm, before there is a model."""
+        return True
 
     @abstractmethod
     def _make_learner(self, lipschitz):
@@ -196,7 +211,7 @@ class _Linear:
         return chunk
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> NDArray[np.float64]:
         """Intercepts, in the units of the features: shape (n_outputs,)."""
         return self._coefficients("intercept_")[1]
 
@@ -211,7 +226,7 @@ class _Linear:
         return model.coefficients()
 
     @bounds_regret
-    def regret_bound(self, coef, intercept=0.0):
+    def regret_bound(self, coef: ArrayLike, intercept: ArrayLike = 0.0) -> float:
         """Bound on the regret against a linear model, on the rows learned so far.
 
         The total loss of the algorithm's predictions, each made before its row was
@@ -301,7 +316,7 @@ class LinearClassifier(_Linear, OnlineClassifier):
     }
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         """Weights in the units of the features: shape (1 or n_classes, n_features)."""
         return self._coefficients("coef_")[0]
 
@@ -316,7 +331,7 @@ class LinearRegressor(_Linear, OnlineRegressor):
     }
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[np.float64]:
         """Weights in the units of the features.
 
         Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.

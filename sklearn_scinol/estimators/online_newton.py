@@ -1,10 +1,19 @@
 """Estimators of implicit online Newton steps."""
 
 from numbers import Real
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import (
+    ClassificationLoss,
+    ClassWeight,
+    MatrixLike,
+    RandomState,
+    RegressionLoss,
+)
 from ..learners import OnlineNewton, VovkAzouryWarmuth
 from ..models.newton import NewtonModel
 from .base import FORGETTING
@@ -293,28 +302,28 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: ClassificationLoss = "log_loss",
         *,
-        prior_scale=0.3,
-        forgetting=0.0,
-        moderate="auto",
-        center=True,
-        scale=True,
-        clip_deviations=3.0,
-        clip_ratio=None,
-        fit_intercept=True,
-        max_iter=1,
-        tol=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        prior_scale: float = 0.3,
+        forgetting: float = 0.0,
+        moderate: bool | Literal["auto"] = "auto",
+        center: bool | Literal["auto"] = True,
+        scale: bool = True,
+        clip_deviations: float | None = 3.0,
+        clip_ratio: float | None = None,
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.loss = loss
         self.prior_scale = prior_scale
         self.forgetting = forgetting
@@ -341,7 +350,17 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         moderate = self.moderate in ("auto", True) and takes_moments
         return self._newton(OnlineNewton, moderate)
 
-    def decision_function(self, X, return_std=False):
+    @overload
+    def decision_function(
+        self, X: MatrixLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def decision_function(
+        self, X: MatrixLike, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def decision_function(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Predict scores, the algorithm's own predictions.
 
         For each row exactly what the algorithm would be charged for if the row came
@@ -373,7 +392,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         return scores, self._respond(deviations, "decision_function")
 
     @property
-    def coef_covariance_(self):
+    def coef_covariance_(self) -> NDArray[np.float64]:
         """Covariances of the weights, in the units of the features."""
         covariance = self._fitted_model().coef_covariance()
         return covariance[0] if len(covariance) == 1 else covariance
@@ -612,29 +631,29 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
 
     def __init__(
         self,
-        loss="squared_error",
+        loss: RegressionLoss = "squared_error",
         *,
-        prior_scale=0.3,
-        forgetting=0.0,
-        vovk=False,
-        center=True,
-        scale=True,
-        clip_deviations=3.0,
-        clip_ratio=None,
-        standardize_target=True,
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=1,
-        tol=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        warm_start=False,
-        verbose=0,
-    ):
+        prior_scale: float = 0.3,
+        forgetting: float = 0.0,
+        vovk: bool = False,
+        center: bool | Literal["auto"] = True,
+        scale: bool = True,
+        clip_deviations: float | None = 3.0,
+        clip_ratio: float | None = None,
+        standardize_target: bool = True,
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = 1,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.loss = loss
         self.prior_scale = prior_scale
         self.forgetting = forgetting
@@ -668,7 +687,17 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
             )
         return self._newton(VovkAzouryWarmuth if self.vovk else OnlineNewton)
 
-    def predict(self, X, return_std=False):
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Predict the targets of rows.
 
         For each row exactly what the algorithm would be charged for if the row came
@@ -700,12 +729,12 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         return predictions, self._respond(np.sqrt(variances), "predict")
 
     @property
-    def noise_variance_(self):
+    def noise_variance_(self) -> NDArray[np.float64]:
         """Variance of the targets around the model, by output."""
         return self._fitted_model().noise
 
     @property
-    def coef_covariance_(self):
+    def coef_covariance_(self) -> NDArray[np.float64]:
         """Covariances of the weights, in units of features and target."""
         covariance = self._fitted_model().coef_covariance(with_noise=True)
         return covariance if self._output_shape else covariance[0]

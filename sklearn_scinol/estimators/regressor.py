@@ -1,12 +1,15 @@
 """What all regressors share: targets of one or several outputs."""
 
 from numbers import Real
+from typing import Literal, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION
 from .base import OnlineEstimator, are_finite
 
@@ -29,7 +32,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     _METHODS = ("predict",)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
+    ) -> Self:
         """Learn from the rows in order, each once.
 
         Parameters
@@ -56,7 +61,14 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit_predict(self, X, y, *, sample_weight=None, method="predict"):
+    def partial_fit_predict(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        *,
+        sample_weight: SampleWeight = None,
+        method: Literal["predict"] = "predict",
+    ) -> NDArray[np.float64]:
         """Predict each row, then learn from it.
 
         Parameters
@@ -85,7 +97,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method=method)
 
-    def predict(self, X):
+    def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the targets of rows.
 
         For each row exactly what the algorithm would be charged for if the row came

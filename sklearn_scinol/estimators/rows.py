@@ -3,17 +3,23 @@
 import warnings
 from contextlib import contextmanager
 from numbers import Real
+from typing import Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import Labels, Method
 from ..config import get_config
 from ..engines import get_engine
 from ..models.row import Row, prepared
 from ..models.weights import is_usual
 
 __all__ = ["RowByRow"]
+
+#: A row: values, or the indices of features and their values.
+RowLike: TypeAlias = ArrayLike | tuple[NDArray[np.integer], NDArray[Any]]
 
 # Of rows that are only predicted.
 NO_TARGET = object()
@@ -64,7 +70,12 @@ class RowByRow:
     25 569
     """
 
-    def __init__(self, estimator, classes=None, n_features=None):
+    def __init__(
+        self,
+        estimator: Any,
+        classes: Labels | None = None,
+        n_features: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self._classes = classes
         self._n_features = n_features
@@ -75,7 +86,7 @@ class RowByRow:
         # What is ready is only so here: in this memory, with this compiler.
         return vars(self) | dict.fromkeys(("_prepared", "_target"))
 
-    def learn_one(self, x, y, sample_weight=None):
+    def learn_one(self, x: RowLike, y: Any, sample_weight: float | None = None) -> Self:
         """Learn from a row.
 
         Parameters
@@ -101,7 +112,14 @@ class RowByRow:
         self._learn(x, y, sample_weight, None)
         return self
 
-    def predict_learn_one(self, x, y, sample_weight=None, *, method="predict"):
+    def predict_learn_one(
+        self,
+        x: RowLike,
+        y: Any,
+        sample_weight: float | None = None,
+        *,
+        method: Method = "predict",
+    ) -> Any:
         """Predict a row, then learn from it: less work than to do one after the other.
 
         Parameters
@@ -131,7 +149,7 @@ class RowByRow:
         self.estimator._check_method(method)
         return self._learn(x, y, sample_weight, method)
 
-    def predict_one(self, x):
+    def predict_one(self, x: RowLike) -> Any:
         """Predict the label or the target of a row.
 
         Parameters
@@ -144,7 +162,7 @@ class RowByRow:
         """
         return self._predict(x, "predict")
 
-    def decision_function_one(self, x):
+    def decision_function_one(self, x: RowLike) -> float | NDArray[np.float64]:
         """Predict the scores of a row; of classifiers only.
 
         Parameters
@@ -158,7 +176,7 @@ class RowByRow:
         self.estimator._check_method("decision_function")
         return self._predict(x, "decision_function")
 
-    def predict_proba_one(self, x):
+    def predict_proba_one(self, x: RowLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes of a row.
 
         Parameters

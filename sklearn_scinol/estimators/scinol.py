@@ -1,9 +1,11 @@
 """Estimators of the scale-invariant learners ScInOL1 and ScInOL2."""
 
 from numbers import Real
+from typing import Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._typing import ClassWeight, LipschitzLoss, RandomState
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .additive import Additive
@@ -252,29 +254,29 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
 
     def __init__(
         self,
-        loss="log_loss",
+        loss: Literal["log_loss", "hinge"] = "log_loss",
         *,
-        algorithm="scinol2",
-        initial_wealth=1.0,
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        additive=False,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-        class_weight=None,
-        new_classes="error",
-    ):
+        algorithm: Literal["scinol1", "scinol2"] = "scinol2",
+        initial_wealth: float = 1.0,
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        additive: bool | Literal["pairs"] = False,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
         self.loss = loss
         self.algorithm = algorithm
         self.initial_wealth = initial_wealth
@@ -514,30 +516,30 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
 
     def __init__(
         self,
-        loss="absolute_error",
+        loss: LipschitzLoss = "absolute_error",
         *,
-        algorithm="scinol2",
-        initial_wealth=1.0,
-        center="auto",
-        scale=False,
-        clip_ratio=None,
-        moment_forgetting=0.0,
-        additive=False,
-        standardize_target="auto",
-        epsilon=0.1,
-        quantile=0.5,
-        fit_intercept=True,
-        max_iter=DEFAULT_MAX_ITER,
-        tol=DEFAULT_TOL,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=5,
-        shuffle=True,
-        random_state=None,
-        average=False,
-        warm_start=False,
-        verbose=0,
-    ):
+        algorithm: Literal["scinol1", "scinol2"] = "scinol2",
+        initial_wealth: float = 1.0,
+        center: bool | Literal["auto"] = "auto",
+        scale: bool = False,
+        clip_ratio: float | None = None,
+        moment_forgetting: float = 0.0,
+        additive: bool | Literal["pairs"] = False,
+        standardize_target: bool | Literal["auto"] = "auto",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+        fit_intercept: bool = True,
+        max_iter: int = DEFAULT_MAX_ITER,
+        tol: float | None = DEFAULT_TOL,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        n_iter_no_change: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+        average: bool | int = False,
+        warm_start: bool = False,
+        verbose: bool | int = 0,
+    ) -> None:
         self.loss = loss
         self.algorithm = algorithm
         self.initial_wealth = initial_wealth

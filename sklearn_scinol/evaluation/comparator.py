@@ -2,15 +2,25 @@
 
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any, Literal
 from warnings import warn
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils import check_X_y
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight
 
+from .._typing import (
+    ClassificationLoss,
+    Labels,
+    MatrixLike,
+    RegressionLoss,
+    SampleWeight,
+    validate_params,
+)
 from ..losses import CLASSIFICATION, JOINT, REGRESSION, as_targets
 from .minimum import least_loss
 
@@ -57,19 +67,19 @@ class Comparator:
     prefer_skip_nested_validation=True,
 )
 def best_comparator(
-    X,
-    y,
+    X: MatrixLike,
+    y: ArrayLike,
     *,
-    loss,
-    sample_weight=None,
-    classes=None,
-    multi_class="multinomial",
-    epsilon=0.1,
-    quantile=0.5,
-    fit_intercept=True,
-    radius=None,
-    tol=1e-6,
-):
+    loss: ClassificationLoss | RegressionLoss,
+    sample_weight: SampleWeight = None,
+    classes: Labels | None = None,
+    multi_class: Literal["multinomial", "ovr"] = "multinomial",
+    epsilon: float = 0.1,
+    quantile: float = 0.5,
+    fit_intercept: bool = True,
+    radius: float | None = None,
+    tol: float = 1e-6,
+) -> Comparator:
     r"""Find the linear model with the least total loss: the best in hindsight.
 
     That is what the regret of online learners is measured against. All rows are known
@@ -152,8 +162,9 @@ def best_comparator(
     >>> bool(ball.total_loss > best.total_loss)
     True
     """
+    loss_type: Any
     regression = loss in REGRESSION
-    X, y = check_X_y(
+    rows, targets = check_X_y(
         X,
         y,
         accept_sparse="csr",
@@ -161,15 +172,15 @@ def best_comparator(
         multi_output=regression,
         y_numeric=regression,
     )
-    sample_weight = _check_sample_weight(
-        sample_weight, X, dtype=np.float64, ensure_non_negative=True
+    weights = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
     )
     if regression:
-        y = y.reshape(len(y), -1)
-        n_outputs, loss_type = y.shape[1], REGRESSION[loss]
+        targets = targets.reshape(len(targets), -1)
+        n_outputs, loss_type = targets.shape[1], REGRESSION[loss]
     else:
-        encoder = LabelEncoder().fit(y if classes is None else classes)
-        y, n_classes = encoder.transform(y), len(encoder.classes_)
+        encoder = LabelEncoder().fit(targets if classes is None else classes)
+        targets, n_classes = encoder.transform(targets), len(encoder.classes_)
         if n_classes < 2:
             raise ValueError(
                 "The number of classes has to be greater than one; got "
@@ -180,9 +191,9 @@ def best_comparator(
         loss_type = (JOINT if is_joint else CLASSIFICATION)[loss]
     parameters = {"epsilon": float(epsilon), "quantile": float(quantile)}
     return best_on_targets(
-        X,
-        y,
-        sample_weight,
+        rows,
+        targets,
+        weights,
         loss_type(*(parameters[name] for name in loss_type._fields)),
         n_outputs,
         fit_intercept=fit_intercept,

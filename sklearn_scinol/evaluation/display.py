@@ -1,11 +1,22 @@
 """Plots over the rows of a stream: of a score, and of the regret."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
 from .._plotting import axes_for
-from .progressive import progressive_validation
-from .regret import regret_curve
+from .._typing import Labels
+from .comparator import Comparator
+from .progressive import ProgressiveValidationResult, progressive_validation
+from .regret import RegretCurveResult, regret_curve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 
@@ -68,13 +79,13 @@ class ProgressiveValidationDisplay:
     def __init__(
         self,
         *,
-        n_samples,
-        scores,
-        score_name=None,
-        name=None,
-        window_n_samples=None,
-        window_scores=None,
-    ):
+        n_samples: ArrayLike,
+        scores: ArrayLike,
+        score_name: str | None = None,
+        name: str | None = None,
+        window_n_samples: ArrayLike | None = None,
+        window_scores: ArrayLike | None = None,
+    ) -> None:
         self.n_samples = n_samples
         self.scores = scores
         self.score_name = score_name
@@ -84,8 +95,15 @@ class ProgressiveValidationDisplay:
 
     @classmethod
     def from_result(
-        cls, result, *, metric=None, name=None, negate_score=False, ax=None, **kwargs
-    ):
+        cls,
+        result: ProgressiveValidationResult,
+        *,
+        metric: str | None = None,
+        name: str | None = None,
+        negate_score: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw a curve of a result of :func:`progressive_validation`.
 
         Parameters
@@ -125,26 +143,28 @@ class ProgressiveValidationDisplay:
             score_name=metric,
             name=type(result.estimator).__name__ if name is None else name,
             window_n_samples=result.window_n_samples,
-            window_scores=result.window_curves and result.window_curves[metric],
+            window_scores=(
+                None if result.window_curves is None else result.window_curves[metric]
+            ),
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        stream,
+        estimator: Any,
+        stream: Iterable[Any],
         *,
-        metrics=None,
-        classes=None,
-        target=None,
-        window=None,
-        progress=True,
-        name=None,
-        negate_score=False,
-        ax=None,
-        **kwargs,
-    ):
+        metrics: str | list[str] | dict[str, Any] | None = None,
+        classes: Labels | None = None,
+        target: str | None = None,
+        window: int | None = None,
+        progress: bool = True,
+        name: str | None = None,
+        negate_score: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Run :func:`progressive_validation` and draw its first metric.
 
         Parameters
@@ -173,7 +193,14 @@ class ProgressiveValidationDisplay:
             result, name=name, negate_score=negate_score, ax=ax, **kwargs
         )
 
-    def plot(self, ax=None, *, name=None, negate_score=False, **kwargs):
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        name: str | None = None,
+        negate_score: bool = False,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curves.
 
         Parameters
@@ -270,14 +297,28 @@ class RegretCurveDisplay:
     True
     """
 
-    def __init__(self, *, n_samples, regret, bound, name=None):
+    def __init__(
+        self,
+        *,
+        n_samples: ArrayLike,
+        regret: ArrayLike,
+        bound: ArrayLike,
+        name: str | None = None,
+    ) -> None:
         self.n_samples = n_samples
         self.regret = regret
         self.bound = bound
         self.name = name
 
     @classmethod
-    def from_result(cls, result, *, name=None, ax=None, **kwargs):
+    def from_result(
+        cls,
+        result: RegretCurveResult,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the curves of a result of :func:`regret_curve`.
 
         Parameters
@@ -307,17 +348,17 @@ class RegretCurveDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator,
-        stream,
+        estimator: Any,
+        stream: Iterable[Any],
         *,
-        comparator=None,
-        classes=None,
-        target=None,
-        progress=True,
-        name=None,
-        ax=None,
-        **kwargs,
-    ):
+        comparator: Comparator | tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Labels | None = None,
+        target: str | None = None,
+        progress: bool = True,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Run :func:`regret_curve` and draw what it returns.
 
         Parameters
@@ -343,7 +384,9 @@ class RegretCurveDisplay:
         )
         return cls.from_result(result, name=name, ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
+    ) -> Self:
         """Draw the curves.
 
         Parameters

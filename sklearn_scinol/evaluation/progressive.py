@@ -1,10 +1,12 @@
 """The loop of progressive validation, and its result."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from numbers import Integral
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -13,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from .._typing import Labels
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
 __all__ = ["ProgressiveValidationResult", "progressive_validation"]
@@ -47,25 +50,25 @@ class ProgressiveValidationResult:
     """
 
     estimator: object
-    scores: dict
+    scores: dict[str, float]
     n_samples: np.ndarray = field(repr=False)
-    curves: dict = field(repr=False)
+    curves: dict[str, np.ndarray] = field(repr=False)
     seconds: float
     window: int | None
     window_n_samples: np.ndarray | None = field(repr=False)
-    window_curves: dict | None = field(repr=False)
+    window_curves: dict[str, np.ndarray] | None = field(repr=False)
 
 
 def progressive_validation(
-    estimator,
-    stream,
+    estimator: Any,
+    stream: Iterable[Any],
     *,
-    metrics=None,
-    classes=None,
-    target=None,
-    window=None,
-    progress=True,
-):
+    metrics: str | list[str] | dict[str, Any] | None = None,
+    classes: Labels | None = None,
+    target: str | None = None,
+    window: int | None = None,
+    progress: bool = True,
+) -> ProgressiveValidationResult:
     """Score an estimator on a stream, each row predicted before it is learned.
 
     Each row serves as a test and then as training, so all data are used for both and
@@ -206,7 +209,7 @@ def progressive_validation(
             )
             # A metric may fail again, and must not take the place of what failed.
             with suppress(Exception):
-                error.result = result()
+                error.result = result()  # type: ignore[attr-defined]
             with suppress(Exception):
                 if learner.lacks_classes(y):
                     error.add_note(

@@ -1,13 +1,17 @@
 """Regret along a stream, beside the bound that is proved of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import column_or_1d
 
+from .._typing import Labels
 from ..models.curves import point_after
 from .comparator import Comparator, best_on_targets, row_losses
 from .progressive import _progress_bar, _unpack
@@ -45,14 +49,20 @@ class RegretCurveResult:
     bound: np.ndarray = field(repr=False)
 
     @property
-    def regret(self):
+    def regret(self) -> NDArray[np.float64]:
         """By how much more the estimator lost than the comparator, at each point."""
         return self.cumulative_loss - self.comparator_loss
 
 
 def regret_curve(
-    estimator, stream, *, comparator=None, classes=None, target=None, progress=True
-):
+    estimator: Any,
+    stream: Iterable[Any],
+    *,
+    comparator: Comparator | tuple[ArrayLike, ArrayLike] | None = None,
+    classes: Labels | None = None,
+    target: str | None = None,
+    progress: bool = True,
+) -> RegretCurveResult:
     """Follow the regret of an estimator along a stream, and its bound.
 
     A clone of the estimator learns the stream, in its order. The regret is how much

@@ -1,6 +1,8 @@
 """AdaHedge: weights for experts, learned from their losses."""
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -99,7 +101,7 @@ class AdaHedge(ExpertWeights):
     2.73 is at most 13.55
     """
 
-    _sums = *ExpertWeights._sums, "lead"
+    _sums: tuple[str, ...] = *ExpertWeights._sums, "lead"
 
     def _initial_state(self, K):
         return Hedge(
@@ -117,13 +119,13 @@ class AdaHedge(ExpertWeights):
         return f"{type(self).__name__}(n_experts={self.n_experts})"
 
     @property
-    def learning_rate_(self):
+    def learning_rate_(self) -> float:
         """Rate of the next round, an inverse loss; infinite while there is no gap."""
         gap = self._state.gap
         return math.inf if gap == 0.0 else self._state.log_K / gap
 
     @property
-    def regret_bound_(self):
+    def regret_bound_(self) -> float:
         """What the theorem bounds the regret by, in units of the losses."""
         return self.regret_bound()
 
@@ -133,7 +135,7 @@ class AdaHedge(ExpertWeights):
         state = self._state
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
 
-    def invariants(self):
+    def invariants(self) -> Iterator[tuple[str, Any]]:
         """What holds between two calls."""
         state, shape = self._state, (self.n_experts,)
         yield "n_rounds_ >= 0", self.n_rounds_ >= 0

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
@@ -29,9 +30,9 @@ class ExpertWeights(ABC):
 
     #: Fields of the state that are sums of losses. What has overflowed once is never
     #: finite again.
-    _sums = "totals", "loss", "gap"
+    _sums: tuple[str, ...] = ("totals", "loss", "gap")
 
-    def __init__(self, n_experts):
+    def __init__(self, n_experts: int) -> None:
         check_scalar(n_experts, "n_experts", Integral, min_val=1)
         self.n_experts = int(n_experts)
         self.n_rounds_ = 0
@@ -46,26 +47,26 @@ class ExpertWeights(ABC):
         """Bound on the regret against sequences with so many switches."""
 
     @property
-    def weights_(self):
+    def weights_(self) -> NDArray[np.float64]:
         """Weights of the next round."""
         return self._state.weights
 
     @property
-    def cumulative_losses_(self):
+    def cumulative_losses_(self) -> NDArray[np.float64]:
         """Sum of the losses of each expert, in units of the losses."""
         return self._state.totals
 
     @property
-    def cumulative_loss_(self):
+    def cumulative_loss_(self) -> float:
         """Sum of the losses that the mixture was charged, in the same units."""
         return self._state.loss
 
     @property
-    def mixability_gap_(self):
+    def mixability_gap_(self) -> float:
         """Sum of the mixability gaps."""
         return self._state.gap
 
-    def regret_bound(self, n_switches=0):
+    def regret_bound(self, n_switches: int = 0) -> float:
         """Bound on the regret against the best sequence of experts.
 
         Parameters
@@ -83,7 +84,9 @@ class ExpertWeights(ABC):
         check_scalar(n_switches, "n_switches", Integral, min_val=0)
         return self._bound(n_switches)
 
-    def update(self, losses, sample_weight=None):
+    def update(
+        self, losses: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Learn from the losses of one round, or of several in order.
 
         How rounds are divided among calls changes nothing, to the last bit.
@@ -126,7 +129,9 @@ class ExpertWeights(ABC):
         )
         return self.learn_rounds(rounds, c).reshape(shape)
 
-    def learn_rounds(self, losses, c):
+    def learn_rounds(
+        self, losses: NDArray[np.float64], c: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         """What :meth:`update` does with what needs no check any more.
 
         Rounds of weight 0 are not learned: they count for nothing.
@@ -149,7 +154,7 @@ class ExpertWeights(ABC):
         self.n_rounds_ += len(losses)
         return charged
 
-    def arrange(self):
+    def arrange(self) -> None:
         """Make the state what can be changed; joblib maps arrays to be read only."""
         self._state = self._state._make(
             changeable(part) if isinstance(part, np.ndarray) else part
@@ -157,7 +162,7 @@ class ExpertWeights(ABC):
         )
 
     @property
-    def is_finite(self):
+    def is_finite(self) -> bool:
         """Whether the sums of losses are."""
         return self._are_finite(self._state)
 

@@ -1,9 +1,12 @@
 """Fixed share: weights for experts that may take turns at being the best."""
 
 import math
+from collections.abc import Iterator
 from numbers import Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from ..engines.protocol import Shares
@@ -140,7 +143,7 @@ class FixedShare(ExpertWeights):
     20
     """
 
-    def __init__(self, n_experts, learning_rate=None):
+    def __init__(self, n_experts: int, learning_rate: float | None = None) -> None:
         if learning_rate is not None:
             check_scalar(
                 learning_rate,
@@ -176,17 +179,17 @@ class FixedShare(ExpertWeights):
         return f"{type(self).__name__}(n_experts={self.n_experts}{rate})"
 
     @property
-    def shares_(self):
+    def shares_(self) -> NDArray[np.float64]:
         """The shares of the next round."""
         return fixed_share.share_after(self._state.shares, self._state.t)
 
     @property
-    def share_weights_(self):
+    def share_weights_(self) -> NDArray[np.float64]:
         """Weights of the shares."""
         return self._state.of_shares
 
     @property
-    def learning_rate_(self):
+    def learning_rate_(self) -> float:
         """Rate of the next round, an inverse loss; infinite while there is none."""
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
@@ -199,7 +202,7 @@ class FixedShare(ExpertWeights):
         )
         return state.gap + state.scale * (math.log(state.shares.size) + smallest)
 
-    def invariants(self):
+    def invariants(self) -> Iterator[tuple[str, Any]]:
         """What holds between two calls."""
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
         shapes = {"shares": (A,), "of_shares": (A,), "of_experts": (A, K)}

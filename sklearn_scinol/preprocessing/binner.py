@@ -3,6 +3,7 @@
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
@@ -89,7 +90,9 @@ class OnlineBinner(StreamTransformer):
         "n_quantiles": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_samples=N_SAMPLES, n_quantiles=N_QUANTILES):
+    def __init__(
+        self, n_samples: int = N_SAMPLES, n_quantiles: int = N_QUANTILES
+    ) -> None:
         self.n_samples = n_samples
         self.n_quantiles = n_quantiles
 
@@ -116,7 +119,9 @@ class OnlineBinner(StreamTransformer):
     def _way_back_of_state(self):
         return snapshot(self._bins)
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: ArrayLike | None = None
+    ) -> NDArray[np.object_]:
         """Names of the columns: those of features, and numbers of bins.
 
         Parameters
@@ -136,7 +141,7 @@ class OnlineBinner(StreamTransformer):
         return np.array(names, dtype=object)
 
     @property
-    def edges_(self):
+    def edges_(self) -> list[NDArray[np.float64]]:
         """Edges of each feature."""
         check_is_fitted(self)
         return [edges[~np.isnan(edges)] for edges in self._bins.edges]

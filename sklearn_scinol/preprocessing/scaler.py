@@ -1,6 +1,7 @@
 """Standardised features, on a stream."""
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -84,13 +85,13 @@ class OnlineScaler(OneToOneFeatureMixin, StreamTransformer):
         return self._standard.way_back()
 
     @property
-    def mean_(self):
+    def mean_(self) -> NDArray[np.float64]:
         """Mean of the values so far."""
         check_is_fitted(self)
         return self._standard.raw_moments()[0]
 
     @property
-    def var_(self):
+    def var_(self) -> NDArray[np.float64]:
         """Variance of the values so far."""
         check_is_fitted(self)
         return self._standard.raw_moments()[1]

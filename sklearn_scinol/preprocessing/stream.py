@@ -2,11 +2,13 @@
 
 from abc import ABCMeta, abstractmethod
 from functools import partial
+from typing import Any, Self
 
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted
 
+from .._typing import TableLike, _fit_context
 from ..config import get_config
 from ..engines import get_engine
 from ..estimators.base import _unchanged_on_error
@@ -42,7 +44,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     # What they get.
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None):
+    def fit(self, X: TableLike, y: object = None) -> Self:
         """Forget what was learned, and learn rows.
 
         Parameters
@@ -66,7 +68,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: TableLike, y: object = None) -> Self:
         """Go on with the next rows.
 
         Parameters
@@ -90,7 +92,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit_transform(self, X, y=None):
+    def partial_fit_transform(self, X: TableLike, y: object = None) -> Any:
         """Learn the next rows in order, and transform each as it is learned.
 
         Unlike with :meth:`partial_fit` and :meth:`transform` one after the other, no
@@ -119,7 +121,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         encode = partial(self._encode, learns=True)
         return take(self, X, encode, reset=not self.__sklearn_is_fitted__())
 
-    def transform(self, X):
+    def transform(self, X: TableLike) -> Any:
         """Transform rows, each as if it came next on the stream.
 
         Parameters

@@ -1,8 +1,11 @@
 """Raw tables made into rows that learners take, on a stream."""
 
+from collections.abc import Sequence
 from numbers import Integral
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +17,8 @@ from ..transforms.bins import N_QUANTILES, N_SAMPLES
 from .stream import StreamTransformer
 
 __all__ = ["TableEncoder"]
+
+Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop"]
 
 
 class TableEncoder(StreamTransformer):
@@ -154,14 +159,14 @@ class TableEncoder(StreamTransformer):
     def __init__(
         self,
         *,
-        kinds=None,
-        interactions=None,
-        n_hashed=2**18,
-        n_named=128,
-        n_quantiles=N_QUANTILES,
-        missing_columns="error",
-        new_columns="error",
-    ):
+        kinds: dict[str, Kind] | None = None,
+        interactions: Sequence[Sequence[str]] | None = None,
+        n_hashed: int = 2**18,
+        n_named: int = 128,
+        n_quantiles: int = N_QUANTILES,
+        missing_columns: Literal["error", "ignore"] = "error",
+        new_columns: Literal["error", "ignore"] = "error",
+    ) -> None:
         self.kinds = kinds
         self.interactions = interactions
         self.n_hashed = n_hashed
@@ -170,7 +175,9 @@ class TableEncoder(StreamTransformer):
         self.missing_columns = missing_columns
         self.new_columns = new_columns
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
         """Names of the columns of transformed rows, as far as they are known by now.
 
         Parameters
@@ -194,13 +201,13 @@ class TableEncoder(StreamTransformer):
         return self._encoding.names()
 
     @property
-    def categories_(self):
+    def categories_(self) -> dict[str, list[Any]]:
         """Values that have columns of their own."""
         check_is_fitted(self)
         return self._encoding.categories()
 
     @property
-    def hashed_names_(self):
+    def hashed_names_(self) -> dict[int, list[str]]:
         """The first two names that came to columns that are hashed to."""
         check_is_fitted(self)
         return self._encoding.hashed_names()

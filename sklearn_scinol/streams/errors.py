@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 from lzma import LZMAError
+from os import PathLike
 
 __all__ = ["ReadError", "one_line", "read_errors", "refused"]
 
@@ -21,7 +22,9 @@ class ReadError(ValueError):
         counted from 1. The header and empty lines are not counted.
     """
 
-    def __init__(self, message, path, row=None):
+    def __init__(
+        self, message: str, path: str | PathLike[str], row: int | None = None
+    ) -> None:
         super().__init__(message)
         self.path = str(path)
         self.row = row

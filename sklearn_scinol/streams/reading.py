@@ -1,8 +1,11 @@
 """Streams of chunks from files."""
 
 import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
 from numbers import Integral
+from os import PathLike
+from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.utils import check_scalar
 
@@ -27,27 +30,30 @@ READERS = {
 #: What is kept of the bad rows of a stream.
 MOST_BAD_ROWS = 1000
 
-ON_BAD_ROW = ("error", "skip", "warn")
+OnBadRow: TypeAlias = Literal["error", "skip", "warn"]
+ON_BAD_ROW = get_args(OnBadRow)
+
+Path: TypeAlias = str | PathLike[str]
 
 
 def read_table(
-    path,
+    path: Path | Sequence[Path],
     *,
-    target=None,
-    sample_weight=None,
-    columns=None,
-    chunk_rows=2**15,
-    file_format="auto",
-    on_bad_row="error",
-    read_ahead=2,
-    column_types=None,
-    delimiter=None,
-    column_names=None,
-    null_values=None,
-    encoding=None,
-    n_features=None,
-    zero_based=None,
-):
+    target: str | None = None,
+    sample_weight: str | None = None,
+    columns: Sequence[str] | None = None,
+    chunk_rows: int = 2**15,
+    file_format: Literal["auto", "csv", "parquet", "arrow", "json", "libsvm"] = "auto",
+    on_bad_row: OnBadRow = "error",
+    read_ahead: int = 2,
+    column_types: Mapping[str, Any] | None = None,
+    delimiter: str | None = None,
+    column_names: Sequence[str] | None = None,
+    null_values: Sequence[str] | None = None,
+    encoding: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+) -> "TableStream":
     """Read files of any size as a stream of chunks, in the order of the rows.
 
     Whatever the size of the files, a few chunks are in memory, and the next ones are
@@ -202,7 +208,9 @@ class TableStream:
         The first thousand of them.
     """
 
-    def __init__(self, reader, chunk_rows, on_bad_row, read_ahead):
+    def __init__(
+        self, reader: Any, chunk_rows: int, on_bad_row: OnBadRow, read_ahead: int
+    ) -> None:
         self._reader = reader
         self._chunk_rows = chunk_rows
         self._on_bad_row = on_bad_row
@@ -210,9 +218,9 @@ class TableStream:
         self.files = list(map(str, reader.files))
         self.schema = reader.features
         self.n_bad_rows = 0
-        self.bad_rows = []
+        self.bad_rows: list[BadRow] = []
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         self.n_bad_rows, self.bad_rows = 0, []
         for chunk, bad in made_ahead(self._chunks(), self._read_ahead):
             self._report(bad)

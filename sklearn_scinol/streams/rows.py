@@ -79,6 +79,9 @@ class Part(NamedTuple):
 class Tables(ABC):
     """What readers have in common that give tables."""
 
+    #: Whether values are text that has to be parsed.
+    is_text: bool
+
     @abstractmethod
     def look(self):
         """Names and types of the columns, as the first file has them."""

@@ -1,0 +1,87 @@
+"""Types of what many functions take, and scikit-learn's decorators with types."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+__all__ = [
+    "ClassWeight",
+    "ClassificationLoss",
+    "KernelLike",
+    "Labels",
+    "LipschitzLoss",
+    "MatrixLike",
+    "Method",
+    "RandomState",
+    "RegressionLoss",
+    "SampleWeight",
+    "TableLike",
+    "_fit_context",
+    "available_if",
+    "validate_params",
+]
+
+# Data.
+
+#: Rows of features: arrays, frames, tables and sparse matrices.
+MatrixLike: TypeAlias = ArrayLike | sparse.spmatrix | sparse.sparray
+#: Rows of tables with columns of all kinds.
+TableLike: TypeAlias = MatrixLike | Sequence[Mapping[str, Any]]
+#: Labels of rows, or all classes.
+Labels: TypeAlias = ArrayLike
+SampleWeight: TypeAlias = ArrayLike | None
+
+# Parameters.
+
+ClassificationLoss: TypeAlias = Literal["log_loss", "hinge", "squared_hinge"]
+#: Those losses of numbers whose slopes are bounded.
+LipschitzLoss: TypeAlias = Literal[
+    "absolute_error", "epsilon_insensitive", "huber", "quantile"
+]
+RegressionLoss: TypeAlias = LipschitzLoss | Literal["squared_error"]
+ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
+RandomState: TypeAlias = int | np.random.RandomState | None
+KernelLike: TypeAlias = (
+    Literal[
+        "additive_chi2",
+        "chi2",
+        "cosine",
+        "laplacian",
+        "linear",
+        "poly",
+        "polynomial",
+        "precomputed",
+        "rbf",
+        "sigmoid",
+    ]
+    | Callable[..., float]
+)
+#: What a classifier can say of rows.
+Method: TypeAlias = Literal[
+    "predict", "decision_function", "predict_proba", "predict_log_proba"
+]
+
+# A function that is decorated has the types that it had.
+
+if TYPE_CHECKING:
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
+    def _fit_context(
+        *, prefer_skip_nested_validation: bool
+    ) -> Callable[[Function], Function]: ...
+
+    def available_if(
+        check: Callable[[Any], bool],
+    ) -> Callable[[Function], Function]: ...
+
+    def validate_params(
+        parameter_constraints: dict[str, Any], *, prefer_skip_nested_validation: bool
+    ) -> Callable[[Function], Function]: ...
+
+else:
+    from sklearn.base import _fit_context
+    from sklearn.utils._param_validation import validate_params
+    from sklearn.utils.metaestimators import available_if
