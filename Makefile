@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test certify lint format doc benchmark models mutants fuzz long clean
+.PHONY: help demo test certify lint types format doc benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ lint: $(VENV)/dev.stamp ## check style and formatting
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
+types: $(VENV)/dev.stamp ## check types of what users call
+	@$(BIN)/mypy $(ARGS)
+
 format: $(VENV)/dev.stamp ## put style and formatting right
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
@@ -56,7 +59,8 @@ models: $(VENV)/dev.stamp ## save models of this version, which later ones must 
 	@$(BIN)/python tests/save_models.py
 
 clean: ## remove the environment and all that tests and builds leave behind
-	rm -rf $(VENV) build dist doc/generated doc/_build .hypothesis .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist doc/generated doc/_build
+	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find sklearn_scinol tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 # The package is installed as a link to this folder, so only a change of its metadata
