@@ -17,6 +17,7 @@ myst_enable_extensions = ["dollarmath"]
 templates_path = ["_templates"]  # pages of classes with all methods, inherited ones too
 autosummary_generate = True
 numpydoc_show_class_members = False
+autodoc_typehints = "none"  # docstrings say what arguments are
 exclude_patterns = ["_build", "_templates"]
 # Docstrings inherited from scikit-learn refer to its own guide and glossary.
 suppress_warnings = ["ref.ref", "ref.term"]

@@ -166,7 +166,7 @@ def test_unusable_files(run, folder):
     assert len(skipped) == 3
     for line, words in zip(
         skipped,
-        ("cannot be read as CSV: ", "not finite.", "all of its rows are the same."),
+        ("cannot be read: ", "not finite.", "all of its rows are the same."),
         strict=True,
     ):
         assert words in line

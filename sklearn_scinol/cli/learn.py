@@ -284,7 +284,7 @@ def _new_model(arguments):
         )
     classifier, regressor = FAMILIES[arguments.estimator or "hedge"]
     estimator = regressor() if task == "regression" else classifier()
-    if "new_classes" in estimator.get_params(deep=False):
+    if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
     encoder = TableEncoder(
@@ -292,7 +292,10 @@ def _new_model(arguments):
         interactions=arguments.interactions,
         **options,
     )
-    classes = arguments.classes and _as_labels(arguments.classes, y)
+    classes = None
+    if task == "classification":
+        names = arguments.classes
+        classes = _as_labels(names, y) if names else np.unique(y)
     return make_online_pipeline(encoder, estimator), classes
 
 

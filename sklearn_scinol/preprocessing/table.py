@@ -95,7 +95,7 @@ class TableEncoder(StreamTransformer):
     n_features_in_ : int
         Number of columns of the table.
 
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, where the table has such.
 
     See Also
