@@ -722,7 +722,16 @@ def test_interrupt(run, monkeypatch):
     assert load("m.skops").n_samples_seen_ == 100
 
 
+@pytest.fixture
+def interruptions():
+    """Are not ignored, whatever runs the tests, nor by processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
+@pytest.mark.usefixtures("interruptions")
 def test_interruption_waits_for_the_chunk(run, monkeypatch):
     write()
     encode = TableEncoder._encode
@@ -885,6 +894,7 @@ def test_broken_pipe(model):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
+@pytest.mark.usefixtures("interruptions")
 def test_interrupted_process():
     """Interrupted while it waits for rows, which a pipe gives it."""
     os.mkfifo("pipe.csv")
