@@ -567,8 +567,8 @@ MUTATIONS = [
     Mutation(
         "a value that is missing is 0",
         "tables/frames.py",
-        "_filled(values, np.nan)",
-        "_filled(values, 0.0)",
+        "filled(np.nan)",
+        "filled(0.0)",
         "table_encoder entries",
     ),
     Mutation(

@@ -9,17 +9,16 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import (
     _check_feature_names_in,
     check_is_fitted,
-    validate_data,
 )
 
 from ..models.base import snapshot
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
-from .stream import StreamTransformer
+from .stream import FeatureTransformer
 
 __all__ = ["OnlineBinner"]
 
 
-class OnlineBinner(StreamTransformer):
+class OnlineBinner(FeatureTransformer):
     """One-hot codes of the bins that values fall into, on a stream.
 
     A linear model of the bins is a step function of each feature: it learns what is not
@@ -96,11 +95,6 @@ class OnlineBinner(StreamTransformer):
         self.n_samples = n_samples
         self.n_quantiles = n_quantiles
 
-    def _read(self, X, reset):
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-
     def _start(self, rows):
         self._bins = FeatureBins(rows.shape[1], self.n_samples, self.n_quantiles)
 
@@ -148,8 +142,3 @@ class OnlineBinner(StreamTransformer):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_bins")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -3,15 +3,15 @@
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from ..transforms.standard import StandardTransform
-from .stream import StreamTransformer
+from .stream import FeatureTransformer
 
 __all__ = ["OnlineScaler"]
 
 
-class OnlineScaler(OneToOneFeatureMixin, StreamTransformer):
+class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     """Features in standard deviations from their mean, on a stream.
 
     The mean and the variance are those of all rows so far, the row itself included: the
@@ -68,11 +68,6 @@ class OnlineScaler(OneToOneFeatureMixin, StreamTransformer):
 
     _parameter_constraints: dict = {}
 
-    def _read(self, X, reset):
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
-
     def _start(self, rows):
         self._standard = StandardTransform(rows.shape[1])
 
@@ -98,8 +93,3 @@ class OnlineScaler(OneToOneFeatureMixin, StreamTransformer):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_standard")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags

@@ -4,16 +4,17 @@ from abc import ABCMeta, abstractmethod
 from functools import partial
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._set_output import _wrap_method_output
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._typing import TableLike, _fit_context
 from ..config import get_config
 from ..engines import get_engine
 from ..estimators.base import _unchanged_on_error
 
-__all__ = ["StreamTransformer"]
+__all__ = ["FeatureTransformer", "StreamTransformer"]
 
 
 class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
@@ -168,6 +169,20 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
                 of_state()
 
         return restore
+
+
+class FeatureTransformer(StreamTransformer):
+    """Base of those that take rows of numbers, where NaN stands for what is missing."""
+
+    def _read(self, X, reset):
+        return validate_data(
+            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
 
 def _engine():

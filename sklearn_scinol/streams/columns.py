@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..tables.frames import is_text
 from .errors import ReadError
 
 __all__ = [
     "Roles",
     "as_array",
     "check_names",
-    "is_text",
     "name_of_type",
     "wanted_schema",
 ]
@@ -185,11 +185,3 @@ def as_array(column):
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     return column.to_numpy(zero_copy_only=False)
-
-
-def is_text(kind):
-    import pyarrow as pa
-
-    # Old versions of pyarrow have no views.
-    is_view = str(kind) == "string_view"
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view

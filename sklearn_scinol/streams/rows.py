@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from .columns import is_text
+from ..tables.frames import is_text
 from .errors import refused
 
 __all__ = [

@@ -96,9 +96,12 @@ class Columns:
         Numbers of columns for values and for codes.
     start : int
         The first column for codes.
+    vocabulary : Vocabulary or None
+        Of values that have columns of their own.
     """
 
     n_values = start = 0
+    vocabulary = None
 
     def __init__(self, names):
         self.names = names
@@ -113,7 +116,9 @@ class Columns:
 
     def categories(self):
         """Values that have columns of their own, by the names of table columns."""
-        return {}
+        if self.vocabulary is None:
+            return {}
+        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
 
     def given_up(self):
         """Columns that no row will come to any more."""
@@ -217,9 +222,6 @@ class Numbers(Columns):
         n_bins = self.bins.n_columns - 1
         names += [f"{name}_bin{k}" for k in range(len(names), n_bins)]
         return [*names, f"{name}_missing"]
-
-    def categories(self):
-        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
 
     def given_up(self):
         n_slots = self.vocabulary.n_slots
@@ -362,9 +364,6 @@ class Categories(Columns):
             for j, name in enumerate(self.names)
             for each in (f"{name}_missing", *self.vocabulary.slot_names(j, name))
         ]
-
-    def categories(self):
-        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
 
     def way_back(self):
         return self.vocabulary.way_back()

@@ -18,7 +18,15 @@ from sklearn.utils import check_array
 
 from .strings import Strings
 
-__all__ = ["Column", "Frame", "all_missing", "is_of_dicts", "open_frame", "texts_of"]
+__all__ = [
+    "Column",
+    "Frame",
+    "all_missing",
+    "is_of_dicts",
+    "is_text",
+    "open_frame",
+    "texts_of",
+]
 
 
 class Column(NamedTuple):
@@ -209,12 +217,19 @@ def _of_arrow(array):
     if types.is_date(kind) or types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us"), safe=False)
         return Column(array.to_numpy(zero_copy_only=False), is_missing)
-    is_text = types.is_string(kind) or types.is_large_string(kind)
-    if not is_text and getattr(types, "is_string_view", lambda kind: False)(kind):
-        array, is_text = array.cast(pa.large_string()), True
-    if is_text:
+    if is_text(kind):
+        if str(kind) == "string_view":
+            array = array.cast(pa.large_string())
         return Column(_strings_of_arrow(array), is_missing)
     raise TypeError(f"values of type {kind} are not supported.")
+
+
+def is_text(kind):
+    """Whether a type of pyarrow is one of strings."""
+    types = import_module("pyarrow").types
+    # Old versions of pyarrow have no views.
+    is_view = str(kind) == "string_view"
+    return types.is_string(kind) or types.is_large_string(kind) or is_view
 
 
 def _strings_of_arrow(array):
@@ -230,26 +245,30 @@ def _strings_of_arrow(array):
 
 def _of_objects(values):
     """A column of objects of Python, or of scalars of NumPy and pandas."""
-    is_missing = np.array([_is_missing(value) for value in values], bool)
-    given = [value for value in values if not _is_missing(value)]
-    if given and all(isinstance(value, bool | np.bool_) for value in given):
-        values = [value is not None and bool(value) for value in _filled(values, False)]
-        return Column(np.array(values, bool), is_missing)
-    if given and all(_is_number(value) for value in given):
-        return _of_numbers(np.array(_filled(values, np.nan), np.float64))
-    if given and all(isinstance(value, timedelta) for value in given):
-        values = [value.total_seconds() for value in _filled(values, timedelta())]
-        return _of_numbers(np.where(is_missing, np.nan, values))
-    if given and all(isinstance(value, date | np.datetime64) for value in given):
-        dates = [_in_utc(value) for value in _filled(values, np.datetime64("NaT"))]
+    missing = [_is_missing(value) for value in values]
+    is_missing = np.array(missing, bool)
+
+    def filled(instead):
+        pairs = zip(values, missing, strict=True)
+        return [instead if is_gap else value for value, is_gap in pairs]
+
+    def all_are(is_kind):
+        return not is_missing.all() and all(
+            is_gap or is_kind(value)
+            for value, is_gap in zip(values, missing, strict=True)
+        )
+
+    if all_are(_is_flag):
+        return Column(np.array([bool(value) for value in filled(False)]), is_missing)
+    if all_are(_is_number):
+        return _of_numbers(np.array(filled(np.nan), np.float64))
+    if all_are(lambda value: isinstance(value, timedelta)):
+        seconds = [value.total_seconds() for value in filled(timedelta())]
+        return _of_numbers(np.where(is_missing, np.nan, seconds))
+    if all_are(lambda value: isinstance(value, date | np.datetime64)):
+        dates = [_in_utc(value) for value in filled(np.datetime64("NaT"))]
         return Column(np.array(dates, "datetime64[us]"), is_missing)
-    return Column(
-        Strings.of([_text(value) for value in _filled(values, "")]), is_missing
-    )
-
-
-def _filled(values, instead):
-    return [instead if _is_missing(value) else value for value in values]
+    return Column(Strings.of(map(_text, filled(""))), is_missing)
 
 
 def _is_missing(value):
@@ -260,9 +279,12 @@ def _is_missing(value):
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
+def _is_flag(value):
+    return isinstance(value, bool | np.bool_)
+
+
 def _is_number(value):
-    is_flag = isinstance(value, bool | np.bool_)
-    return isinstance(value, Real | Decimal) and not is_flag
+    return isinstance(value, Real | Decimal) and not _is_flag(value)
 
 
 def _in_utc(value):
@@ -275,7 +297,7 @@ def _text(value):
     """How a value is written, the same for numbers of all types."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Integral) and not isinstance(value, bool | np.bool_):
+    if isinstance(value, Integral) and not _is_flag(value):
         return str(int(value))
     if _is_number(value):
         number = float(value)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engines.protocol import Marks
+from ..engines.protocol import Marks, changeable
 from ..transforms.hashing import place
 from .strings import Strings
 
@@ -47,9 +47,7 @@ class HashedColumns:
         names_of : callable
             Gives the names, as :class:`Strings`, of the keys with some numbers.
         """
-        # joblib maps arrays, to be read only.
-        self.first = np.require(self.first, requirements=["W", "E"])
-        self.second = np.require(self.second, requirements=["W", "E"])
+        self.first, self.second = changeable(self.first), changeable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
             self.remembered.append((places[new], names_of(new)))

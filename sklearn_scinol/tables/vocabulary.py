@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..engines.protocol import Slots
+from ..engines.protocol import Slots, changeable
 
 __all__ = ["Vocabulary"]
 
@@ -62,9 +62,7 @@ class Vocabulary:
         slots : ndarray of int32 of shape (n, n_columns)
             -1 for none.
         """
-        # joblib maps arrays, to be read only.
-        arrays = (np.require(a, requirements=["W", "E"]) for a in self.slots[:4])
-        self.slots = Slots(*arrays, self.slots.fewest_seen)
+        self.slots = Slots(*map(changeable, self.slots[:4]), self.slots.fewest_seen)
         n_before = self.slots.n_used.copy()
         found, came = engine.find_slots(self.slots, keys, is_given, learns)
         for j in np.flatnonzero(self.slots.n_used > n_before):

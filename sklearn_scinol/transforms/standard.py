@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import floats, within
-from ..engines.protocol import DenseRows, RowWeights
+from ..engines.protocol import DenseRows, RowWeights, changeable
 from .moments import enter, inverse_deviation, moved_variance
 from .units import FeatureUnits
 
@@ -44,8 +44,7 @@ class StandardTransform:
         -------
         Z : ndarray of shape (n, n_features)
         """
-        # joblib maps arrays, to be read only.
-        self.moments = np.require(self.moments, requirements=["W", "E"])
+        self.moments = changeable(self.moments)
         self.units.arrange()
         is_missing = np.isnan(X)
         rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
