@@ -4,6 +4,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, Self
 
+import numpy as np
 from joblib import Memory
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
@@ -20,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.base import OnlineEstimator, _unchanged_on_error
+from .estimators.rows import RowByRow, SparseRow, Wrapped, row_of
 
 __all__ = ["OnlinePipeline", "make_online_pipeline"]
 
@@ -35,6 +37,10 @@ def _can_partial_fit(pipeline):
 
 def _can_partial_fit_predict(pipeline):
     return _learns(pipeline._final_estimator, "partial_fit_predict")
+
+
+def _has_rows(pipeline):
+    return _learns(pipeline._final_estimator, "row_by_row")
 
 
 class OnlinePipeline(Pipeline):
@@ -250,6 +256,30 @@ class OnlinePipeline(Pipeline):
                     X, y, method=method, **given
                 )
 
+    @available_if(_has_rows)
+    @_fit_context(prefer_skip_nested_validation=False)
+    def row_by_row(self, *, classes: Labels | None = None) -> RowByRow:
+        """Learn and predict one row at a time, at little cost a call.
+
+        Only available if the last step has it, as all estimators of this package do.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, where a classifier has learned nothing yet; not
+            in regression.
+
+        Returns
+        -------
+        rows : RowByRow
+            With methods `learn_one`, `predict_one`, `predict_learn_one`,
+            `predict_proba_one` and `decision_function_one`, of rows as the first step
+            takes them: dicts, arrays or sequences. What they learn is learned by the
+            steps of this pipeline: as by :meth:`partial_fit` with each row, to the last
+            bit.
+        """
+        return PipelineRows(self, classes)
+
     def _learn_features(self, X, classes, sample_weight, params, ways_back):
         """Let all steps but the last learn rows; give these and more for the last."""
         self._validate_steps()
@@ -362,6 +392,50 @@ class OnlinePipeline(Pipeline):
     def loss_curve_(self) -> list[float]:
         """Mean losses of calls or epochs, if the last step has them."""
         return self._final_estimator.loss_curve_
+
+
+class PipelineRows(RowByRow):
+    """See :class:`RowByRow`; of a pipeline."""
+
+    def __init__(self, pipeline, classes):
+        super().__init__(pipeline, classes)
+        self._rows_of_last = pipeline._final_estimator.row_by_row(classes=classes)
+
+    @property
+    def _last(self):
+        """The rows of the last step, which may be another by now."""
+        last = self.estimator._final_estimator
+        if last is not self._rows_of_last.estimator:
+            self._rows_of_last = last.row_by_row(classes=self._classes)
+        return self._rows_of_last
+
+    def _check_method(self, method):
+        self._last._check_method(method)
+
+    def _learn(self, x, y, sample_weight, method):
+        pipeline, last = self.estimator, self._last
+        if sample_weight is not None:
+            sample_weight = np.reshape(sample_weight, 1)
+        with _unchanged_on_error(pipeline) as ways_back:
+            X, given = pipeline._learn_features(
+                _chunk_of(x), None, sample_weight, {}, ways_back
+            )
+            c = given.get("sample_weight")
+            with _interruptible(last.estimator, ways_back):
+                return last._learn(row_of(X), y, None if c is None else c[0], method)
+
+    def _predict(self, x, method):
+        X = _chunk_of(x)
+        for _, _, step in self.estimator._iter(with_final=False):
+            X = step.transform(X)
+        return self._last._predict(row_of(X), method)
+
+
+def _chunk_of(x):
+    """A row as a chunk of one."""
+    if type(x) in (SparseRow, Wrapped):
+        return x.matrix
+    return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
 
 
 def _way_back(step):

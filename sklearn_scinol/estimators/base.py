@@ -29,7 +29,7 @@ from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
-from .rows import RowByRow
+from .rows import EstimatorRows, RowByRow
 
 __all__ = [
     "DEFAULT_MAX_ITER",
@@ -413,7 +413,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """
         self._validate_params()
         self._check_first_call(not self.__sklearn_is_fitted__(), classes)
-        return RowByRow(self, classes, n_features)
+        return EstimatorRows(self, classes, n_features)
 
     @abstractmethod
     def _target_of_row(self):

@@ -1,9 +1,11 @@
 """Learning from a stream one row at a time, where each call has to be short."""
 
 import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Mapping
 from contextlib import contextmanager
 from numbers import Real
-from typing import Any, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,21 +18,45 @@ from ..engines import get_engine
 from ..models.row import Row, prepared
 from ..models.weights import is_usual
 
-__all__ = ["RowByRow"]
+__all__ = ["EstimatorRows", "RowByRow", "SparseRow", "Wrapped", "row_of"]
 
-#: A row: values, or the indices of features and their values.
-RowLike: TypeAlias = ArrayLike | tuple[NDArray[np.integer], NDArray[Any]]
+#: A row: values, or the indices of features and their values; for a pipeline what its
+#: first step takes.
+RowLike: TypeAlias = (
+    ArrayLike | tuple[NDArray[np.integer], NDArray[Any]] | Mapping[str, Any]
+)
 
 # Of rows that are only predicted.
 NO_TARGET = object()
 
 
-class RowByRow:
+class SparseRow(NamedTuple):
+    """A sparse row whose indices ascend, and are in range."""
+
+    indices: NDArray[np.integer]
+    values: NDArray[Any]
+    n_features: int
+
+    @property
+    def matrix(self):
+        """It as a matrix of one row."""
+        ends = np.array([0, len(self.indices)], dtype=self.indices.dtype)
+        shape = 1, self.n_features
+        return sparse.csr_array((self.values, self.indices, ends), shape=shape)
+
+
+class Wrapped(NamedTuple):
+    """A row in whatever a step of a pipeline gives, such as a frame of one row."""
+
+    matrix: Any
+
+
+class RowByRow(metaclass=ABCMeta):
     """An estimator that learns and predicts one row at a time, at little cost a call.
 
-    Made by the method `row_by_row` of an estimator. It has no state of its own: after
-    each call the estimator is what `partial_fit` with that row would have made of it,
-    and may be used in any other way in between.
+    Made by the method `row_by_row` of an estimator or of a pipeline. It has no state of
+    its own: after each call the estimator is what `partial_fit` with that row would
+    have made of it, and may be used in any other way in between.
 
     Most of the time of `partial_fit` with one row goes into checks, and into telling
     compiled code what it is given. Both is done once where rows are dense, the engine
@@ -40,14 +66,13 @@ class RowByRow:
 
     A row `x` is an array of shape (n_features,), which is fastest with float64, or a
     sequence of numbers. A sparse row is a tuple of two arrays: the indices of features,
-    ascending, and their values.
+    ascending, and their values. For a pipeline, a row is what its first step takes: a
+    dict, an array or a sequence.
 
     Parameters
     ----------
     estimator : estimator of this package
     classes : array-like of shape (n_classes,), default=None
-        See `row_by_row`.
-    n_features : int, default=None
         See `row_by_row`.
 
     Attributes
@@ -70,28 +95,16 @@ class RowByRow:
     25 569
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        classes: Labels | None = None,
-        n_features: int | None = None,
-    ) -> None:
+    def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
         self.estimator = estimator
         self._classes = classes
-        self._n_features = n_features
-        self._prepared = self._engine = self._labels = self._target = None
-        self._centers = False
-
-    def __getstate__(self):
-        # What is ready is only so here: in this memory, with this compiler.
-        return vars(self) | dict.fromkeys(("_prepared", "_target"))
 
     def learn_one(self, x: RowLike, y: Any, sample_weight: float | None = None) -> Self:
         """Learn from a row.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or tuple of two ndarray
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
             The next row of the stream.
         y : label, float or array-like of shape (n_outputs,)
             Its label or target.
@@ -124,7 +137,7 @@ class RowByRow:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or tuple of two ndarray
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
             The next row of the stream.
         y : label, float or array-like of shape (n_outputs,)
             Its label or target.
@@ -146,7 +159,7 @@ class RowByRow:
         AttributeError
             If the loss has no probabilities and `method` asks for them.
         """
-        self.estimator._check_method(method)
+        self._check_method(method)
         return self._learn(x, y, sample_weight, method)
 
     def predict_one(self, x: RowLike) -> Any:
@@ -154,7 +167,7 @@ class RowByRow:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or tuple of two ndarray
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
@@ -167,13 +180,13 @@ class RowByRow:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or tuple of two ndarray
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
         scores : float or ndarray of shape (n_classes,)
         """
-        self.estimator._check_method("decision_function")
+        self._check_method("decision_function")
         return self._predict(x, "decision_function")
 
     def predict_proba_one(self, x: RowLike) -> NDArray[np.float64]:
@@ -181,7 +194,7 @@ class RowByRow:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), or tuple of two ndarray
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
@@ -193,12 +206,43 @@ class RowByRow:
         AttributeError
             If the loss has no probabilities.
         """
-        self.estimator._check_method("predict_proba")
+        self._check_method("predict_proba")
         return self._predict(x, "predict_proba")
 
+    @abstractmethod
+    def _check_method(self, method):
+        """Refuse a method that the estimator does not have."""
+
+    @abstractmethod
     def _learn(self, x, y, sample_weight, method):
         """Learn from a row; return what `method` says before, if given."""
-        estimator, ready = self.estimator, self._ready()
+
+    @abstractmethod
+    def _predict(self, x, method):
+        """What `method` says of a row."""
+
+
+class EstimatorRows(RowByRow):
+    """See :class:`RowByRow`; of an estimator that is no pipeline.
+
+    Rows may also be a :class:`SparseRow` or :class:`Wrapped`, which pipelines give.
+    """
+
+    def __init__(self, estimator, classes, n_features):
+        super().__init__(estimator, classes)
+        self._n_features = n_features
+        self._prepared = self._engine = self._labels = self._target = None
+        self._centers = False
+
+    def __getstate__(self):
+        # What is ready is only so here: in this memory, with this compiler.
+        return vars(self) | dict.fromkeys(("_prepared", "_target"))
+
+    def _check_method(self, method):
+        self.estimator._check_method(method)
+
+    def _learn(self, x, y, sample_weight, method):
+        estimator, ready, x = self.estimator, self._ready(), self._read(x)
         if ready is not None and self._put(ready, x, sample_weight, y):
             loss_before = ready.model.cumulative_loss
             if ready.takes_row() and ready.learn():
@@ -207,7 +251,7 @@ class RowByRow:
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
-        X = self._matrix(x)
+        X = _matrix(x)
         with _without_names(estimator):
             answer = estimator._partial_fit(
                 X, np.asarray([y]), sample_weight, classes, method
@@ -215,7 +259,7 @@ class RowByRow:
         return None if answer is None else answer[0]
 
     def _predict(self, x, method):
-        estimator, ready = self.estimator, self._ready()
+        estimator, ready, x = self.estimator, self._ready(), self._read(x)
         if (
             ready is not None
             and self._put(ready, x, 0.0)
@@ -224,7 +268,7 @@ class RowByRow:
         ):
             return self._answer(ready.said, method)
         check_is_fitted(estimator)
-        X = self._matrix(x)
+        X = _matrix(x)
         with _without_names(estimator):
             return estimator._respond(estimator._decision(X), method)[0]
 
@@ -274,24 +318,26 @@ class RowByRow:
                 return False
             row.put_target(target)
         values = row.X[0]
-        if type(x) is tuple and _is_sparse(x):
-            indices, of_row = x
+        if type(x) is SparseRow:
             # Where it is asked for by name, centring refuses sparse rows.
             is_taken = ready.takes_sparse and not self._centers
-            if not (is_taken and _are_indices(indices, of_row, values.size)):
+            if not is_taken or x.n_features != values.size:
                 return False
             values[:] = 0.0
-            values[indices] = of_row
+            values[x.indices] = x.values
         else:
-            x = np.asarray(x)
-            if x.shape != values.shape or x.dtype.kind not in "fiub":
+            if type(x) is Wrapped or x.shape != values.shape:
+                return False
+            if x.dtype.kind not in "fiub":
                 return False
             values[:] = x
         row.put_weight(float(weight))
         return True
 
-    def _matrix(self, x):
-        """A row as a matrix of one."""
+    def _read(self, x):
+        """A row as an array, or one of those that pipelines give."""
+        if type(x) in (SparseRow, Wrapped):
+            return x
         if type(x) is tuple and _is_sparse(x):
             n_features = getattr(self.estimator, "n_features_in_", self._n_features)
             if n_features is None:
@@ -299,20 +345,34 @@ class RowByRow:
                     "n_features must be passed to row_by_row where the first row is "
                     "sparse."
                 )
-            indices, values = x
-            if not _are_indices(indices, values, n_features):
+            if not _are_indices(*x, n_features):
                 raise ValueError(
                     "A sparse row must have indices in ascending order, from 0 to "
                     f"{n_features - 1}, and as many values."
                 )
-            ends = np.array([0, len(indices)], dtype=indices.dtype)
-            return sparse.csr_array((values, indices, ends), shape=(1, n_features))
+            return SparseRow(*x, n_features)
         x = np.asarray(x)
         if x.ndim != 1:
             raise ValueError(
                 f"x must be one row, of shape (n_features,), got shape {x.shape}."
             )
-        return x[np.newaxis]
+        return x
+
+
+def row_of(X):
+    """The row of a matrix of one, as :class:`EstimatorRows` take it."""
+    if type(X) is np.ndarray and X.ndim == 2 and len(X) == 1:
+        return X[0]
+    if sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1:
+        is_whole = X.indptr[1] == len(X.indices)
+        if is_whole and _are_indices(X.indices, X.data, X.shape[1]):
+            return SparseRow(X.indices, X.data, X.shape[1])
+    return Wrapped(X)
+
+
+def _matrix(x):
+    """A row as a matrix of one."""
+    return x.matrix if type(x) in (SparseRow, Wrapped) else x[np.newaxis]
 
 
 def _is_sparse(x):
