@@ -251,12 +251,15 @@ class Engine(Protocol):
         has changed the moments if it has learned them.
     Recorder : type or None
         If there is one, an engine that notes calls, which can be made again and again:
-        it has the functions that it takes to learn from a dense row of which nothing is
-        new. They are given arrays that rows are put into later, and what they give back
-        is filled when its `calls` are made, in order and without arguments.
+        it has the functions that it takes to learn from a row of which nothing is new.
+        They are given arrays that rows are put into later, and what they give back is
+        filled when its `calls` are made, in order and without arguments. Sparse rows
+        are put into arrays with room for more entries than `indptr` says.
     SavedArrays : type
-        Where there is a recorder. Made of contiguous arrays of float64: `save` keeps
-        their numbers, `restore` puts them back, `are_finite` says whether all are.
+        Where there is a recorder. Made of contiguous arrays of float64, of others of
+        shape (n_features, ...), and of a CSR array of one row, whose features those are
+        of: `save` keeps their numbers, `restore` puts them back, `are_finite` says
+        whether all are.
     """
 
     LEARNS_AT_ONCE: bool

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._typing import Labels, Method
 from ..config import get_config
 from ..engines import get_engine
-from ..models.row import Row, prepared
+from ..models.row import prepared
 from ..models.weights import is_usual
 
 __all__ = ["EstimatorRows", "RowByRow", "SparseRow", "Wrapped", "row_of"]
@@ -242,7 +242,8 @@ class EstimatorRows(RowByRow):
         self.estimator._check_method(method)
 
     def _learn(self, x, y, sample_weight, method):
-        estimator, ready, x = self.estimator, self._ready(), self._read(x)
+        estimator, x = self.estimator, self._read(x)
+        ready = self._ready(x)
         if ready is not None and self._put(ready, x, sample_weight, y):
             loss_before = ready.model.cumulative_loss
             if ready.takes_row() and ready.learn():
@@ -259,7 +260,8 @@ class EstimatorRows(RowByRow):
         return None if answer is None else answer[0]
 
     def _predict(self, x, method):
-        estimator, ready, x = self.estimator, self._ready(), self._read(x)
+        estimator, x = self.estimator, self._read(x)
+        ready = self._ready(x)
         if (
             ready is not None
             and self._put(ready, x, 0.0)
@@ -278,8 +280,11 @@ class EstimatorRows(RowByRow):
         # What was said is overwritten by the next row.
         return self.estimator._respond(said.copy(), method)[0]
 
-    def _ready(self):
+    def _ready(self, x):
         """What learns rows that are as most are; None where there is no such thing."""
+        if type(x) is Wrapped:
+            return None
+        n_entries = len(x.indices) if type(x) is SparseRow else None
         estimator, ready = self.estimator, self._prepared
         model, engine = getattr(estimator, "_model", None), get_config()["engine"]
         if (
@@ -287,12 +292,13 @@ class EstimatorRows(RowByRow):
             or model is not ready.model
             or engine != self._engine
             or getattr(estimator, "classes_", None) is not self._labels
+            or not ready.takes(n_entries)
             or not ready.is_current
         ):
-            ready = self._prepared = self._prepare(model, engine)
+            ready = self._prepared = self._prepare(model, engine, n_entries)
         return ready
 
-    def _prepare(self, model, engine):
+    def _prepare(self, model, engine, n_entries):
         estimator = self.estimator
         self._target = None if model is None else estimator._target_of_row()
         if self._target is None:
@@ -300,8 +306,9 @@ class EstimatorRows(RowByRow):
         self._engine, self._labels = engine, getattr(estimator, "classes_", None)
         self._centers = getattr(estimator, "center", None) is True
         n_classes = None if self._labels is None else len(self._labels)
-        row = Row(estimator.n_features_in_, n_classes)
-        ready = prepared(model, get_engine(engine), row)
+        ready = prepared(
+            model, get_engine(engine), estimator.n_features_in_, n_classes, n_entries
+        )
         if ready is not None:
             for each in ready.estimators(estimator):
                 each.loss_curve_ = [*each.loss_curve_]  # which nobody else has
@@ -317,20 +324,16 @@ class EstimatorRows(RowByRow):
             if target is None:
                 return False
             row.put_target(target)
-        values = row.X[0]
+        n_features = row.X.shape[1]
         if type(x) is SparseRow:
             # Where it is asked for by name, centring refuses sparse rows.
-            is_taken = ready.takes_sparse and not self._centers
-            if not is_taken or x.n_features != values.size:
+            if self._centers or x.n_features != n_features:
                 return False
-            values[:] = 0.0
-            values[x.indices] = x.values
+            row.put(x.values, x.indices)
         else:
-            if type(x) is Wrapped or x.shape != values.shape:
+            if x.shape != (n_features,) or x.dtype.kind not in "fiub":
                 return False
-            if x.dtype.kind not in "fiub":
-                return False
-            values[:] = x
+            row.put(x)
         row.put_weight(float(weight))
         return True
 

@@ -95,9 +95,8 @@ class AdditiveModel(LinearModel):
         super().share_transforms(shared)
         self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
 
-    @property
-    def learns_rows_alike(self):
-        return super().learns_rows_alike and self.bins.is_fixed
+    def learns_rows_alike(self, is_sparse):
+        return super().learns_rows_alike(is_sparse) and self.bins.is_fixed
 
     # Predictions.
 

@@ -349,7 +349,7 @@ class LinearModel(OnlineModel):
             indptr = X.indptr[rows.start : rows.stop + 1]
             entries = slice(indptr[0], indptr[-1])
             data, indices = X.data[entries], X.indices[entries]
-            indptr = indptr - indptr[0]
+            indptr = indptr - indptr[0] if indptr[0] else indptr
         else:
             X = X[rows]
             data, indices, indptr = X.data, X.indices, X.indptr
@@ -359,19 +359,32 @@ class LinearModel(OnlineModel):
             np.require(indptr, np.int32, ["C", "W"]),
         )
 
-    @property
-    def learns_rows_alike(self):
-        """Whether what it does with dense rows depends on no value that is ordinary.
+    def learns_rows_alike(self, is_sparse):
+        """Whether what it does with rows depends on no value that is ordinary.
 
-        It does where it is still arranged for sparse ones.
+        It does where it is still arranged for other rows.
+
+        Parameters
+        ----------
+        is_sparse : bool
+            Whether rows are sparse, and learned as such.
         """
         features, flags = self.features, self.fields.flags
-        is_arranged = flags.f_contiguous if self.gives_csr(None) else flags.c_contiguous
-        if not is_arranged or features.any_waits:
+        by_records = is_sparse or self.gives_csr(None)
+        kept = 1.0 if is_sparse else 1.0 - features.forgetting
+        if not (flags.f_contiguous if by_records else flags.c_contiguous):
             return False
-        if features.kept != 1.0 - features.forgetting or features.limits is not None:
+        if self._may_pass_over_all if is_sparse else features.any_waits:
+            return False
+        if features.kept != kept or features.limits is not None:
             return False
         return features.units is None or features.units.are_one
+
+    @property
+    def _may_pass_over_all(self):
+        """Whether a sparse row may change what is kept of features it does not have."""
+        shrinks = self.traits.folds and np.isfinite(self.learner.radius)
+        return shrinks or (self.traits.by_row and bool(self.average))
 
     #: Number of trials that end with more than what the engine learns.
     next_change = np.inf

@@ -1,10 +1,9 @@
 """One row at a time: all that learning from a row takes, made ready once.
 
 A row of many features costs less to learn than to tell an engine what it is. So the
-calls that a model makes to learn from a dense row are noted, with arrays that the next
-rows are put into, and made again for each. That is what the model does in any case: a
-row that needs more, such as one with a feature that was not seen before, has to be
-learned as others are.
+calls that a model makes to learn from a row are noted, with arrays that the next rows
+are put into, and made again for each. That is what the model does in any case: a row
+that needs more, such as one with huge values, has to be learned as others are.
 """
 
 from functools import lru_cache, partial
@@ -12,6 +11,7 @@ from math import isfinite
 from operator import is_
 
 import numpy as np
+from scipy import sparse
 
 from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
@@ -20,9 +20,12 @@ from .linear import LARGEST_TAME, LinearModel
 from .mixture import MixtureModel, SharedBlock
 from .weights import WeightScale
 
-__all__ = ["Row", "prepared"]
+__all__ = ["prepared"]
 
 ONE = slice(0, 1)
+
+# Room for so many entries of sparse rows at least.
+LEAST_ROOM = 64
 
 # What else makes a difference to the calls.
 CHANGING = "are_one", "arrays", "is_fixed", "kept"
@@ -36,16 +39,29 @@ class Row:
     n_features : int
     n_classes : int or None
         None in regression.
+    room : int, default=None
+        If rows are sparse, for how many entries there is room. Only so many as the row
+        has count, which `indptr` says.
 
     Attributes
     ----------
-    X : ndarray of shape (1, n_features)
+    X : ndarray or CSR array of shape (1, n_features)
     given : float
         The weight of its loss.
+    largest : float
+        See :class:`Chunk`; it has to be looked at elsewhere.
     """
 
-    def __init__(self, n_features, n_classes):
-        self.X = np.zeros((1, n_features))
+    largest = 0.0
+
+    def __init__(self, n_features, n_classes, room=None):
+        if room is None:
+            self.X = np.zeros((1, n_features))
+        else:
+            indices, ends = np.zeros(room, np.int32), np.array([0, room], np.int32)
+            csr = np.zeros(room), indices, ends
+            self.X = sparse.csr_array(csr, shape=(1, n_features))
+        self.room = room
         self.given = 1.0
         self._codes = None if n_classes is None else np.arange(n_classes)
         self._targets = {}
@@ -67,6 +83,28 @@ class Row:
             weights = RowWeights(np.ones(1), np.ones(1), np.ones(2))
             self._weights[id(scale)] = scale, weights
         return self._weights[id(scale)][1]
+
+    @property
+    def values(self):
+        """Those of the row."""
+        return self.X if self.room is None else self.X.data[: self.X.indptr[1]]
+
+    @property
+    def indices(self):
+        """Features of the values of a sparse row."""
+        return self.X.indices[: self.X.indptr[1]]
+
+    def put(self, values, indices=None):
+        """Let this be the row."""
+        X = self.X
+        if self.room is not None:
+            n = X.indptr[1] = len(indices)
+            X.data[:n], X.indices[:n] = values, indices
+        elif indices is None:
+            X[0] = values
+        else:
+            X[:] = 0.0
+            X[0, indices] = values
 
     def put_target(self, y):
         """Let this be the target: the index of a class, or a number for each output."""
@@ -92,15 +130,19 @@ def _relative(c, unit, smallest):
     return scale.relative(np.array([c]))
 
 
-def prepared(model, engine, row):
-    """What learns one dense row after the other; None where there is no such thing.
+def prepared(model, engine, n_features, n_classes, n_entries=None):
+    """What learns one row after the other; None where there is no such thing.
 
     Parameters
     ----------
     model : Model
         Has learned a row.
     engine : Engine
-    row : Row
+    n_features : int
+    n_classes : int or None
+        None in regression.
+    n_entries : int, default=None
+        That of the next row, if rows are sparse.
 
     Returns
     -------
@@ -108,20 +150,26 @@ def prepared(model, engine, row):
     """
     if engine.Recorder is None:
         return None
+    kind, models = PreparedModel, [model]
     if isinstance(model, MixtureModel):
-        ours = [expert.model for expert in model.experts if expert.takes_targets]
-        if len(ours) < len(model.experts) or not all(map(_learns_alike, ours)):
+        kind = PreparedMixture
+        models = [each.model for each in model.experts if each.takes_targets]
+        if len(models) < len(model.experts):
             return None
-        return PreparedMixture(model, engine, row)
-    return PreparedModel(model, engine, row) if _learns_alike(model) else None
-
-
-def _learns_alike(model):
-    return isinstance(model, LinearModel) and model.learns_rows_alike
+    if not all(isinstance(each, LinearModel) for each in models):
+        return None
+    passes_over_zeros = {each.passes_over_zeros for each in models}
+    if n_entries is not None and len(passes_over_zeros) > 1:
+        return None
+    is_sparse = n_entries is not None and passes_over_zeros == {True}
+    if not all(each.learns_rows_alike(is_sparse) for each in models):
+        return None
+    room = max(2 * n_entries, LEAST_ROOM) if is_sparse else None
+    return kind(model, engine, Row(n_features, n_classes, room))
 
 
 class PreparedModel:
-    """A linear model with the calls by which it learns a dense row.
+    """A linear model with the calls by which it learns a row.
 
     Parameters
     ----------
@@ -153,17 +201,21 @@ class PreparedModel:
         ]
         self._places = [[*each] for each in zip(*self._attributes, strict=True)]
         units = {id(m.features.units): m.features.units for m in self._models}
-        self._seen = [(u, u.seen.tobytes()) for u in units.values() if u is not None]
-        self._unseen = np.zeros(row.X.shape[1], dtype=bool)
-        for u, _ in self._seen:
-            self._unseen |= ~u.seen
-        self._any_unseen = self._unseen.any()
+        self._units = [each for each in units.values() if each is not None]
+        if row.room is None:
+            self._seen = [(each, each.seen.tobytes()) for each in self._units]
+            self._unseen = np.zeros(row.X.shape[1], dtype=bool)
+            for each in self._units:
+                self._unseen |= ~each.seen
+            self._any_unseen = self._unseen.any()
         # All of them learn the same rows.
         self._next = min(self._models, key=lambda m: m.next_change - m.t)
         #: Whether sparse rows are made dense.
         self.takes_sparse = not any(m.passes_over_zeros for m in self._models)
-        self._state = engine.SavedArrays(_numbers_of(parts))
-        self._checked = engine.SavedArrays([*said, *self._that_may_diverge()])
+        whole, of_features = self._apart(_numbers_of(parts))
+        self._state = engine.SavedArrays(whole, of_features, row.X)
+        whole, of_features = self._apart(self._that_may_diverge())
+        self._checked = engine.SavedArrays([*said, *whole], of_features, row.X)
 
     def _linear_models(self):
         return [self.model]
@@ -186,23 +238,52 @@ class PreparedModel:
             if not model.stays_finite(np.inf):
                 yield from (model.shared, model.fields, *model.arrays)
 
+    def _apart(self, arrays):
+        """Arrays of which all may change, and those with records of features.
+
+        Sparse rows change few of these; the others of that array are the intercept's.
+        """
+        if self.row.room is None:
+            return [*arrays], []
+        n_features, whole, of_features = self.row.X.shape[1], [], []
+        by_features = {
+            id(array)
+            for m in self._models
+            for array in (m.fields, m.first, m.features.moments)
+        }
+        for array in arrays:
+            if id(array) not in by_features:
+                whole.append(array)
+                continue
+            whole.append(array.T[n_features:])
+            of_features.append(array.T[:n_features])
+        return whole, of_features
+
     @property
     def is_current(self):
         """Whether all arrays are the model's own: other calls may give it new ones."""
         owners, names, values = self._places
-        return all(map(is_, map(getattr, owners, names), values)) and all(
-            units.seen.tobytes() == seen for units, seen in self._seen
-        )
+        if not all(map(is_, map(getattr, owners, names), values)):
+            return False
+        if self.row.room is not None:
+            return True
+        return all(units.seen.tobytes() == seen for units, seen in self._seen)
+
+    def takes(self, n_entries):
+        """Whether these are the calls for rows of so many entries; None for all."""
+        if self.row.room is None:
+            return n_entries is None or self.takes_sparse
+        return n_entries is not None and n_entries <= self.row.room
 
     def takes_row(self):
         """Whether the row is such that the noted calls are all there is to do."""
-        X, c = self.row.X, self.row.given
+        row = self.row
         # False of NaN. Whatever the weights are, values are in their range then.
-        if not self._engine.norm(X) <= LARGEST_TAME:
+        if not self._engine.norm(row.values) <= LARGEST_TAME:
             return False
-        if self._any_unseen and X[0, self._unseen].any():
+        if row.room is None and self._any_unseen and row.X[0, self._unseen].any():
             return False
-        return c == 0.0 or self._next.t + 1 < self._next.next_change
+        return row.given == 0.0 or self._next.t + 1 < self._next.next_change
 
     def learn(self):
         """Predict the row, and learn it if it has a weight.
@@ -215,7 +296,7 @@ class PreparedModel:
         self._state.save()
         restore = self._way_back()
         try:
-            if self._go():
+            if self._sees_new_features() and self._go():
                 return True
         except BaseException:
             restore()
@@ -224,7 +305,22 @@ class PreparedModel:
         return False
 
     def _way_back(self):
-        return self._state.restore
+        row, ways_back = self.row, [self._state.restore]
+        if row.room is not None and row.given > 0.0:
+            ways_back += [each.way_back(row.indices.copy()) for each in self._units]
+        return lambda: [way_back() for way_back in ways_back]
+
+    def _sees_new_features(self):
+        """Let units learn the features of a sparse row; False if one is not 1."""
+        row = self.row
+        if row.room is None or row.given == 0.0:
+            return True
+        for units in self._units:
+            if not units.seen[row.indices].all():
+                weights = row.weights(self.model.weight_scale, ONE)
+                rows = self._models[0].rows(row.X, ONE)
+                units.enter(self._engine, rows, weights, checks=False)
+        return all(units.are_one for units in self._units)
 
     def _go(self):
         """Make the calls; return whether all that came of them is finite."""
@@ -326,13 +422,13 @@ class PreparedMixture(PreparedModel):
         )
 
     def _way_back(self):
-        model = self.model
+        model, of_experts = self.model, super()._way_back()
         hedges = [vars(hedge).copy() for hedge in model.hedges]
         limits = model.target_range and model.target_range.limits
         n_points = len(model.points)
 
         def restore():
-            self._state.restore()
+            of_experts()
             for hedge, before in zip(model.hedges, hedges, strict=True):
                 vars(hedge).update(before)
             if model.target_range is not None:

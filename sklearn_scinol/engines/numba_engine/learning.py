@@ -21,7 +21,7 @@ from .losses import charge, joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
 from .transforms import Records, looked_at, scale_sparse_rows, transformed
 
-__all__ = ["change_units", "learn_rows", "learn_team", "learning"]
+__all__ = ["change_units", "learn_rows", "learn_team", "learning", "pays"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -43,7 +43,7 @@ def learn_rows(task, state, block, answers):
 
 def learn_team(tasks, states, block, answers):
     """Learn with several learners side by side: see the protocol."""
-    if len(tasks) == 1 or not _pays(states[0], block.rows):
+    if len(tasks) == 1 or not pays(states[0], block.rows):
         for *each, said in zip(tasks, states, answers, strict=True):
             learn_rows(*each, block, said)
         return
@@ -74,7 +74,7 @@ def learn_team(tasks, states, block, answers):
         state.weight_scale[:] = block.weights.after
 
 
-def _pays(state, rows):
+def pays(state, rows):
     """Whether to learn rows takes longer than to copy the state."""
     return isinstance(rows, DenseRows) or rows.data.size > state.first.size
 

@@ -13,7 +13,14 @@ from . import learning
 from .compiling import compiled, source_digest
 from .losses import charging
 from .mixing import learning_rounds, means, mixing, next_state
-from .transforms import coding, counting, standardising, standardising_targets
+from .transforms import (
+    Records,
+    coding,
+    counting,
+    scaling,
+    standardising,
+    standardising_targets,
+)
 
 __all__ = ["Recorder", "SavedArrays"]
 
@@ -36,8 +43,14 @@ class Recorder:
         """Nothing is there to be refused yet."""
         return 0.0
 
+    def first_values(self, seen, rows, weights):
+        """Nothing is there that is new."""
+        return np.empty(0, np.intp), np.empty(0)
+
     def transform_rows(self, moments, rows, weights):
-        """Dense rows only: see the protocol."""
+        """See the protocol."""
+        if isinstance(rows, CSRRows):
+            return self._note(*scaling(moments, rows, weights, Records.with_room(0)))
         return self._note(*standardising(moments, rows, weights))
 
     def transform_targets(self, moments, y, weights, unit_free):
@@ -54,16 +67,20 @@ class Recorder:
 
     def learn_team(self, tasks, states, block, answers):
         """See the protocol."""
-        if len(tasks) > 1:
+        if len(tasks) > 1 and learning.pays(states[0], block.rows):
             team = learning.learn_team, tasks, states, block, answers
             self.calls.append(partial(*team))
             return
-        arguments = tasks[0], states[0], block, answers[0]
         is_sparse = isinstance(block.rows, CSRRows)
-        if is_sparse and (block.moments is not None or states[0].first.size == 1):
-            self.calls.append(partial(learning.learn_rows, *arguments))
-            return
-        self._note(*learning.learning(type(tasks[0].learner), *arguments), None)
+        if is_sparse and block.moments is not None:
+            rows = self.transform_rows(block.moments, block.rows, block.weights)
+            block = block._replace(rows=rows, moments=None)
+        for task, state, said in zip(tasks, states, answers, strict=True):
+            arguments = task, state, block, said
+            if is_sparse and state.first.size == 1:
+                self.calls.append(partial(learning.learn_rows, *arguments))
+            else:
+                self._note(*learning.learning(type(task.learner), *arguments), None)
 
     def charge(self, loss, block, predictions, total):
         """See the protocol; what comes back instead of a total gives it."""
@@ -103,32 +120,44 @@ def _filled(loop, arguments, result):
 class SavedArrays:
     """What arrays were, to be put back: see the protocol."""
 
-    def __init__(self, arrays):
+    def __init__(self, arrays, of_features=(), X=None):
         # Their memory stays theirs as long as this holds them.
-        self._arrays = [array for array in arrays if array.size]
-        places = [(array.ctypes.data, array.size) for array in self._arrays]
-        self._places = np.array(places, np.intp).reshape(-1, 2)
-        room = np.empty(self._places[:, 1].sum())
-        self.save = _saving(False).prepared(self._places, room)
-        self.restore = _saving(True).prepared(self._places, room)
-        self.are_finite = _looking().prepared(self._places)
+        arrays = [array for array in arrays if array.size]
+        of_features = [array for array in of_features if array.size]
+        self._arrays = arrays + of_features
+        places = [(array.ctypes.data, array.size) for array in arrays]
+        places += [(array.ctypes.data, array[0].size) for array in of_features]
+        places = np.array(places, np.intp).reshape(-1, 2)
+        sizes = places[:, 1].copy()
+        indices, indptr = np.empty(0, np.int32), np.zeros(2, np.int32)
+        if of_features:
+            indices, indptr = X.indices, X.indptr
+            sizes[len(arrays) :] *= len(indices)
+        places = places, len(arrays), indices, indptr
+        room = np.empty(sizes.sum())
+        self.save = _saving(False).prepared(*places, room)
+        self.restore = _saving(True).prepared(*places, room)
+        self.are_finite = _looking().prepared(*places)
 
 
 @cache
 def _saving(back):
     digest = source_digest()
 
-    def save(places, room):
+    def save(places, n_whole, indices, indptr, room):
         digest  # noqa: B018 - see source_digest
         start = 0
         for i in range(len(places)):
-            size = places[i, 1]
-            values = numbers_at(places[i, 0], size)
-            if back:
-                values[:] = room[start : start + size]
-            else:
-                room[start : start + size] = values
-            start += size
+            size, is_whole = places[i, 1], i < n_whole
+            for j in range(1 if is_whole else indptr[1]):
+                record = 0 if is_whole else indices[j]
+                values = numbers_at(places[i, 0] + 8 * size * record, size)
+                for k in range(size):
+                    if back:
+                        values[k] = room[start + k]
+                    else:
+                        room[start + k] = values[k]
+                start += size
 
     return compiled(save)
 
@@ -137,13 +166,16 @@ def _saving(back):
 def _looking():
     digest = source_digest()
 
-    def are_finite(places):
+    def are_finite(places, n_whole, indices, indptr):
         digest  # noqa: B018 - see source_digest
         for i in range(len(places)):
-            values = numbers_at(places[i, 0], places[i, 1])
-            for j in range(values.size):
-                if not np.isfinite(values[j]):
-                    return False
+            size, is_whole = places[i, 1], i < n_whole
+            for j in range(1 if is_whole else indptr[1]):
+                record = 0 if is_whole else indices[j]
+                values = numbers_at(places[i, 0] + 8 * size * record, size)
+                for k in range(size):
+                    if not np.isfinite(values[k]):
+                        return False
         return True
 
     return compiled(are_finite)

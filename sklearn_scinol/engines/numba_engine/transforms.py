@@ -30,6 +30,7 @@ __all__ = [
     "looked_at",
     "made",
     "scale_sparse_rows",
+    "scaling",
     "standardising",
     "standardising_targets",
     "transform_rows",
@@ -118,7 +119,9 @@ def _sparse_clipping():
 
 def first_values(seen, rows, weights):
     """First values of features not seen before: see the protocol."""
-    room = min(seen.size - np.count_nonzero(seen), rows.data.size)
+    room = rows.data.size
+    if room >= seen.size:  # a few rows cost less to look at than all features
+        room = min(room, seen.size - np.count_nonzero(seen))
     features, values = np.empty(room, np.intp), np.empty(room)
     n_found = _first_values()(seen, rows, weights.given, features, values)
     return features[:n_found], values[:n_found]
@@ -251,11 +254,16 @@ def standardising(moments, rows, weights):
 
 def scale_sparse_rows(moments, rows, weights, records):
     """Scale rows; record what the moments were before them, if there is room."""
+    return made(*scaling(moments, rows, weights, records))
+
+
+def scaling(moments, rows, weights, records):
+    """What that takes, see :func:`made`."""
     data = np.empty_like(rows.data)
     moments = moments._replace(values=moments.values.T)
-    room = np.empty((3, np.diff(rows.indptr).max(initial=0)))
-    _sparse_loop()(moments, rows, weights, data, tuple(room), records)
-    return CSRRows(data, rows.indices, rows.indptr)
+    room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
+    arguments = moments, rows, weights, data, room, records
+    return _sparse_loop(), arguments, CSRRows(data, rows.indices, rows.indptr)
 
 
 @cache
