@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils import Bunch
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import (
     UNUSED,
     MetadataRouter,
@@ -21,7 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.base import OnlineEstimator, _unchanged_on_error
-from .estimators.rows import RowByRow, SparseRow, Wrapped, row_of
+from .estimators.rows import RowByRow, chunk_of, row_of
+from .preprocessing.stream import StreamTransformer
 
 __all__ = ["OnlinePipeline", "make_online_pipeline"]
 
@@ -294,14 +296,7 @@ class OnlinePipeline(Pipeline):
             )
 
         for index, name, step in self._iter(with_final=False):
-            given = of_step(index, name)
-            if _learns(step):
-                ways_back.append(_way_back(step))
-                if hasattr(step, "partial_fit_transform"):
-                    X = step.partial_fit_transform(X, **given["partial_fit"])
-                    continue
-                step.partial_fit(X, **given["partial_fit"])
-            X = step.transform(X, **given["transform"])
+            X = _learn_step(step, X, of_step(index, name), ways_back)
         name, final = self.steps[-1]
         if not _learns(final):
             return X, {}
@@ -399,7 +394,9 @@ class PipelineRows(RowByRow):
 
     def __init__(self, pipeline, classes):
         super().__init__(pipeline, classes)
+        self._checked = []
         self._rows_of_last = pipeline._final_estimator.row_by_row(classes=classes)
+        self._steps()
 
     @property
     def _last(self):
@@ -414,28 +411,63 @@ class PipelineRows(RowByRow):
 
     def _learn(self, x, y, sample_weight, method):
         pipeline, last = self.estimator, self._last
-        if sample_weight is not None:
-            sample_weight = np.reshape(sample_weight, 1)
         with _unchanged_on_error(pipeline) as ways_back:
-            X, given = pipeline._learn_features(
-                _chunk_of(x), None, sample_weight, {}, ways_back
-            )
-            c = given.get("sample_weight")
+            if sample_weight is not None and _routing_enabled():
+                c = np.reshape(sample_weight, 1)
+                X, given = pipeline._learn_features(chunk_of(x), None, c, {}, ways_back)
+                x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
+            else:
+                for step in self._steps():
+                    x = _learn_row(step, x, ways_back)
             with _interruptible(last.estimator, ways_back):
-                return last._learn(row_of(X), y, None if c is None else c[0], method)
+                return last._learn(x, y, sample_weight, method)
 
     def _predict(self, x, method):
-        X = _chunk_of(x)
-        for _, _, step in self.estimator._iter(with_final=False):
-            X = step.transform(X)
-        return self._last._predict(row_of(X), method)
+        for step in self._steps():
+            if _takes_rows(step):
+                x = step._of_row(x, learns=False)
+            else:
+                x = row_of(step.transform(chunk_of(x)))
+        return self._last._predict(x, method)
+
+    def _steps(self):
+        """Steps before the last; checked, if they are not those of the last call."""
+        pipeline = self.estimator
+        steps = [step for _, _, step in pipeline._iter(with_final=False)]
+        if steps != self._checked:
+            pipeline._validate_steps()
+            pipeline._check_transformers()
+            for step in steps:
+                if isinstance(step, StreamTransformer):
+                    step._validate_params()
+            self._checked = steps
+        return steps
 
 
-def _chunk_of(x):
-    """A row as a chunk of one."""
-    if type(x) in (SparseRow, Wrapped):
-        return x.matrix
-    return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
+def _learn_row(step, x, ways_back):
+    """Let a step learn a row that comes alone; return what becomes of it."""
+    if not _takes_rows(step):
+        nothing = {"partial_fit": {}, "transform": {}}
+        return row_of(_learn_step(step, chunk_of(x), nothing, ways_back))
+    ways_back.append(step._way_back())
+    return step._of_row(x, learns=True)
+
+
+def _takes_rows(step):
+    """Whether a step takes rows that come alone, and may do so by now."""
+    if not isinstance(step, StreamTransformer) or not step.__sklearn_is_fitted__():
+        return False
+    return _get_output_config("transform", step)["dense"] == "default"
+
+
+def _learn_step(step, X, given, ways_back):
+    """Let a step learn rows, if it does; return what becomes of them."""
+    if _learns(step):
+        ways_back.append(_way_back(step))
+        if hasattr(step, "partial_fit_transform"):
+            return step.partial_fit_transform(X, **given["partial_fit"])
+        step.partial_fit(X, **given["partial_fit"])
+    return step.transform(X, **given["transform"])
 
 
 def _way_back(step):

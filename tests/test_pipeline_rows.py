@@ -1,12 +1,18 @@
 """Pipelines that learn one row at a time do bitwise what `partial_fit` does."""
 
+import datetime as dt
 import pickle
-from copy import deepcopy
+from copy import copy, deepcopy
+from decimal import Decimal
+from itertools import count
 
 import numpy as np
 import pytest
 import sklearn
 from copies import COPIES
+from hypothesis import given
+from hypothesis import strategies as st
+from registry import compiled
 from sklearn import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -14,7 +20,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from test_invariances import assert_identical
-from test_table_encoder import KINDS, SETTINGS, state_of, table
+from test_table_encoder import KINDS, NAMES, SCALARS, SETTINGS, state_of, table
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -23,8 +29,10 @@ from sklearn_scinol import (
     HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
+    config_context,
 )
 from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.models.row import PreparedModel
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 
@@ -116,6 +124,38 @@ def test_tables(learner, n_outputs, engine):
         given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
         method = "predict" if given == {} else "decision_function"
         assert_learns_alike(model, rows, y, c, method, **given)
+
+
+@compiled
+@pytest.mark.parametrize("learner", ["ScInOL", "scales", "squares", "mixture"])
+def test_compiled_rows(learner, engine, monkeypatch):
+    """In the end all rows take the short way, and no other loop runs in it."""
+    counts = {kind: count() for kind in (TableEncoder, PreparedModel)}
+
+    def counted(kind, name, is_done):
+        method = getattr(kind, name)
+
+        def call(*arguments):
+            result = method(*arguments)
+            if is_done(result):
+                next(counts[kind])
+            return result
+
+        monkeypatch.setattr(kind, name, call)
+
+    counted(TableEncoder, "_read_plain", lambda read: read is not None)
+    counted(PreparedModel, "learn", bool)
+    rows, y = table(230), labels(230)
+    model = make_online_pipeline(clone(ENCODER), LEARNERS[learner])
+    given = {} if is_regressor(LEARNERS[learner]) else {"classes": [0, 1]}
+    model = assert_learns_alike(model, rows, y, **given)
+    n_plain, n_fast = (next(copy(each)) for each in counts.values())
+    assert n_plain == 229
+    assert n_fast > 220
+    one, before = model.row_by_row(), deepcopy(model)
+    said = [one.predict_one(row) for row in rows[:20]]
+    np.testing.assert_allclose(said, before.predict(rows[:20]), rtol=1e-9)
+    assert_same_steps(model, before)
 
 
 def text(n):
@@ -364,3 +404,61 @@ def test_interruptions(engine):
     assert model[-1].n_samples_seen_ == other[-1].n_samples_seen_
     assert state_of(model[0]) == state_of(other[0])
     assert_identical(vars(model[-1]).keys(), vars(learner).keys())
+
+
+# Whatever comes.
+
+ODD = st.one_of(
+    SCALARS,
+    st.sampled_from(
+        [np.inf, -np.inf, 10**400, 2**60 + 1, -0.0, b"a", "", "inf", "nan"]
+    ),
+    st.sampled_from([np.float64(0.1), np.float32(0.1), np.int8(1), np.bool_(True)]),
+    st.sampled_from(
+        [Decimal("0.1"), dt.timedelta(1), dt.date(2020, 2, 29), [1], "\ud800"]
+    ),
+    st.sampled_from([np.datetime64("NaT"), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]),
+    st.sampled_from([" 12 ", "1e5", "TRUE", "0", "2020-01-01T10:00Z", "NaT", 1.0, 1]),
+)
+ODD_ROWS = st.lists(
+    st.dictionaries(st.one_of(NAMES, st.just("e")), ODD, max_size=5), max_size=6
+)
+
+
+@pytest.mark.parametrize("engine_name", ["numpy", "numba"])
+@given(
+    first=st.dictionaries(NAMES, SCALARS, min_size=1, max_size=4),
+    rows=ODD_ROWS,
+    kinds=st.dictionaries(NAMES, st.sampled_from([*KINDS.values(), "drop"])),
+    ignores=st.booleans(),
+)
+def test_any_rows(engine_name, first, rows, kinds, ignores):
+    """They become what they become in a chunk, or raise the same errors."""
+    if engine_name == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
+    encoder = TableEncoder(
+        kinds={name: kind for name, kind in kinds.items() if name in first},
+        n_hashed=5,
+        n_named=2,
+        n_quantiles=1,
+        new_columns="ignore" if ignores else "error",
+    )
+    by_rows = make_online_pipeline(encoder, ScInOLClassifier())
+    by_calls = clone(by_rows)
+    one = by_rows.row_by_row(classes=[0, 1])
+    with config_context(engine=engine_name):
+        for i, row in enumerate([first, first, *rows]):
+            y = i % 2
+            said = outcome(one.predict_learn_one, row, y)
+            expected = outcome(by_calls.partial_fit_predict, [row], [y], classes=[0, 1])
+            if isinstance(expected, np.ndarray):
+                expected = expected[0]
+            assert said == expected
+            assert_same_steps(by_rows, by_calls)
+
+
+def outcome(call, *arguments, **keywords):
+    try:
+        return call(*arguments, **keywords)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)

@@ -338,6 +338,84 @@ def test_sparse_streams(engine):
         assert_identical(vars(rows.estimator), vars(expected))
 
 
+SPARSE = {
+    "ScInOL": ScInOLClassifier(),
+    "scaled": AdaImplicitClassifier(scale=True),
+    "in a ball": BaselineClassifier("ogd", radius=1e-6, learning_rate=10.0),
+    "averages": AdaImplicitClassifier(average=5),
+    "weights": ScInOLClassifier(average=3),
+    "several": ScInOLClassifier(),
+    "made dense": DFEGClassifier(),
+    "mixture": HedgeClassifier(),
+    "some made dense": HedgeClassifier(
+        [("one", ScInOLClassifier()), ("two", DFEGClassifier())]
+    ),
+    "squares": BaselineRegressor("sgd", loss="squared_error", learning_rate=0.01),
+    "mixture of regressors": HedgeRegressor(),
+}
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_rows(kind, engine):
+    """Of any size, with features and huge or tiny values that come late; dense ones."""
+    rng, d = np.random.default_rng(0), 300
+    X = rng.normal(size=(60, d)) * (rng.random((60, d)) < 0.02)
+    X[40] = rng.normal(size=d) * (rng.random(d) < 0.5)  # more than there is room for
+    X[45] = 0.0
+    X[50, 7], X[52, 8], X[53, 9] = 1e-70, 1e35, -0.0
+    y = rng.integers(3 if kind == "several" else 2, size=60)
+    c = rng.choice([0.0, 1.0, 3.0], 60)
+    by_rows, by_calls = copy.deepcopy(SPARSE[kind]), copy.deepcopy(SPARSE[kind])
+    classes = {"classes": np.unique(y)} if is_classifier(by_rows) else {}
+    rows = by_rows.row_by_row(**classes, n_features=d)
+    for i in range(60):
+        chunk, row = X[i : i + 1], X[i]
+        if i not in (20, 21, 48):
+            chunk = sparse.csr_array(chunk)
+            row = chunk.indices, chunk.data
+        said = rows.predict_learn_one(row, y[i], c[i])
+        expected = by_calls.partial_fit_predict(
+            chunk, y[i : i + 1], sample_weight=c[i : i + 1], **classes
+        )
+        assert said == expected[0]
+        rows.predict_one(row)
+    assert_identical(vars(by_rows), vars(by_calls))
+    by_rows._check_state()
+
+
+@pytest.mark.parametrize("n_before", [0, 5])
+def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
+    """Also their new features are as they were: see `test_rows_that_diverge`."""
+    model = BaselineRegressor(
+        "sgd",
+        loss="squared_error",
+        learning_rate=1e6,
+        scale=True,
+        fit_intercept=False,
+    )
+    rows = model.row_by_row(n_features=9)
+    for j in range(n_before):
+        rows.learn_one((np.array([j]), np.array([1e-10])), 1.0)
+    x, before = (np.array([2, 7]), np.array([1.0, 1e20])), copy.deepcopy(model)
+    with pytest.raises(ValueError, match=r"under-/overflow|too larg"):
+        for _ in range(99):
+            before = copy.deepcopy(model)
+            rows.learn_one(x, 1.0)
+    assert_identical(vars(model), vars(before))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PreparedModel, "_go", interrupted)
+        patch.setattr(model, "_learn_rows", interrupted)
+        before = vars(copy.deepcopy(model))
+        with pytest.raises(KeyboardInterrupt):
+            rows.learn_one((np.array([8]), np.array([1.0])), 1.0)
+    del before["_learn_rows"]
+    assert_identical(vars(model), before)
+
+
 @pytest.mark.parametrize(
     "labels", [["no", "yes"], [False, True], [-1.0, 1.0], ["a", "b", "c"]]
 )

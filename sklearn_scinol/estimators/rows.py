@@ -18,7 +18,14 @@ from ..engines import get_engine
 from ..models.row import prepared
 from ..models.weights import is_usual
 
-__all__ = ["EstimatorRows", "RowByRow", "SparseRow", "Wrapped", "row_of"]
+__all__ = [
+    "EstimatorRows",
+    "RowByRow",
+    "SparseRow",
+    "Wrapped",
+    "chunk_of",
+    "row_of",
+]
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
 #: first step takes.
@@ -371,6 +378,13 @@ def row_of(X):
         if is_whole and _are_indices(X.indices, X.data, X.shape[1]):
             return SparseRow(X.indices, X.data, X.shape[1])
     return Wrapped(X)
+
+
+def chunk_of(x):
+    """A row of any kind as a chunk of one."""
+    if type(x) in (SparseRow, Wrapped):
+        return x.matrix
+    return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
 
 
 def _matrix(x):

@@ -13,6 +13,7 @@ from .._typing import TableLike, _fit_context
 from ..config import get_config
 from ..engines import get_engine
 from ..estimators.base import _unchanged_on_error
+from ..estimators.rows import chunk_of, row_of
 
 __all__ = ["FeatureTransformer", "StreamTransformer"]
 
@@ -143,7 +144,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        return self._encode(_engine(), rows, learns=False)
+        return self._encode(engine_in_use(), rows, learns=False)
 
     def _take(self, X, learn, reset):
         with _unchanged_on_error(self) as ways_back:
@@ -153,9 +154,19 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
                 self.n_samples_seen_ = 0
             else:
                 ways_back.append(self._way_back_of_state())
-            result = learn(_engine(), rows)
+            result = learn(engine_in_use(), rows)
             self.n_samples_seen_ += len(rows)
             return result
+
+    def _of_row(self, x, learns):
+        """What becomes of a single row, as rows one by one are handed on.
+
+        Once fitted; parameters are not looked at, and whoever calls has a way back.
+        """
+        rows = self._read(chunk_of(x), reset=False)
+        row = row_of(self._encode(engine_in_use(), rows, learns))
+        self.n_samples_seen_ += learns
+        return row
 
     def _way_back(self):
         """How to take the transformer back to what it is now."""
@@ -185,5 +196,6 @@ class FeatureTransformer(StreamTransformer):
         return tags
 
 
-def _engine():
+def engine_in_use():
+    """The engine that is configured."""
     return get_engine(get_config()["engine"])

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ..estimators.rows import SparseRow
 from ..tables.columns import COMBINED_KINDS
 from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_of_dicts, open_frame
 from ..tables.kinds import KINDS, as_kind, kind_of
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
-from .stream import StreamTransformer
+from .stream import StreamTransformer, engine_in_use
 
 __all__ = ["TableEncoder"]
 
@@ -310,6 +311,25 @@ class TableEncoder(StreamTransformer):
 
     def _encode(self, engine, rows, learns):
         return self._encoding.encode(engine, rows.columns, len(rows), learns)
+
+    def _of_row(self, x, learns):
+        stacked = self._read_plain(x)
+        if stacked is None:
+            return super()._of_row(x, learns)
+        encoding = self._encoding
+        data, indices, _ = encoding.join(engine_in_use(), stacked, 1, learns)
+        self.n_samples_seen_ += learns
+        return SparseRow(indices, data, encoding.n_columns)
+
+    def _read_plain(self, x):
+        """Values of a dict as they are encoded; None if it needs a closer look."""
+        names = getattr(self, "feature_names_in_", None)
+        if not isinstance(x, dict) or names is None or not x.keys() <= {*names}:
+            return None
+        try:
+            return self._encoding.stacked_row(x)
+        except (TypeError, ValueError, OverflowError):
+            return None
 
     def _way_back_of_state(self):
         return self._encoding.way_back()

@@ -6,6 +6,7 @@ one in one of several columns; keys go by hashing to columns that all share.
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ import numpy as np
 from ..models.base import snapshot
 from ..transforms.bins import FeatureBins
 from ..transforms.standard import StandardTransform
+from .frames import Column
+from .kinds import plain_boolean, plain_date, plain_number, plain_text
 from .strings import Strings
 from .vocabulary import Vocabulary
 
@@ -106,6 +109,25 @@ class Columns:
     def __init__(self, names):
         self.names = names
 
+    # What subclasses give.
+
+    plain: Callable  # makes a value of a row one of the kind, see kinds.py
+    stack: Callable = staticmethod(np.column_stack)  # values, as `encode` takes them
+    stack_plain: Callable  # the same of plain values of a row
+
+    # What they get.
+
+    def stacked(self, columns):
+        """Columns of a table, as `encode` takes them: a :class:`Column` of all."""
+        is_missing = np.column_stack([column.is_missing for column in columns])
+        return Column(self.stack([column.values for column in columns]), is_missing)
+
+    def of_row(self, row):
+        """The same of a row that is a dict, if its values are plain; errors if not."""
+        plain = [self.plain(row.get(name)) for name in self.names]
+        is_missing = np.array([[value is None for value in plain]])
+        return Column(self.stack_plain(plain), is_missing)
+
     def value_names(self):
         """Names of the columns of values."""
         return []
@@ -152,9 +174,16 @@ class Numbers(Columns):
     def n_codes(self):
         return len(self.names) * (self.bins.n_columns + self.vocabulary.n_slots)
 
+    plain = staticmethod(plain_number)
+
+    @staticmethod
+    def stack_plain(values):
+        """See :class:`Columns`."""
+        return np.array([values], np.float64)
+
     def encode(self, engine, columns, learns):
         """What columns have become."""
-        X = np.column_stack([column.values for column in columns])
+        X, is_missing = columns
         if learns:
             Z = self.standard.learn(engine, X)
             last = self.bins.enter(engine, X, np.ones(len(X), bool))
@@ -166,7 +195,6 @@ class Numbers(Columns):
         np.add(last, starts, out=codes[len(X) - len(last) :], casting="unsafe")
         if not self.bins.has_edges.all():
             codes[:, ~self.bins.has_edges] = -1
-        is_missing = np.isnan(X)
         if is_missing.any():
             missing = (starts + self.bins.n_columns - 1).astype(np.int32)
             np.copyto(codes, missing, where=is_missing)
@@ -245,10 +273,16 @@ class Dates(Columns):
         self.n_codes = self.n_codes_each * len(names)
         self.standard = StandardTransform(len(names))
 
+    plain = staticmethod(plain_date)
+
+    @staticmethod
+    def stack_plain(values):
+        """See :class:`Columns`."""
+        return np.array([values], "datetime64[us]")
+
     def encode(self, engine, columns, learns):
         """What columns have become."""
-        dates = np.column_stack([column.values for column in columns])
-        is_missing = np.isnat(dates)
+        dates, is_missing = columns
         moments = np.where(is_missing, np.nan, dates.astype(np.int64) / 1e6)
         learn = (
             self.standard.learn if learns else lambda _, X: self.standard.transform(X)
@@ -293,10 +327,16 @@ class Booleans(Columns):
     def n_codes(self):
         return 2 * len(self.names)
 
+    plain = staticmethod(plain_boolean)
+
+    @staticmethod
+    def stack_plain(values):
+        """See :class:`Columns`."""
+        return np.array([values], bool)
+
     def encode(self, engine, columns, learns):
         """What columns have become."""
-        is_missing = np.column_stack([column.is_missing for column in columns])
-        is_true = np.column_stack([column.values for column in columns])
+        is_true, is_missing = columns
         starts = self.start + 2 * np.arange(len(self.names))
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
         return Encoded(codes, keys_of=lambda j: self._keys(j, codes[:, j]))
@@ -324,15 +364,22 @@ class Categories(Columns):
     def n_codes(self):
         return len(self.names) * (1 + self.vocabulary.n_slots)
 
+    plain = staticmethod(plain_text)
+    stack: Callable = staticmethod(Strings.concatenated)
+
+    @staticmethod
+    def stack_plain(values):
+        """See :class:`Columns`."""
+        return Strings.of([text or "" for text in values])
+
     def encode(self, engine, columns, learns):
         """What columns have become."""
-        texts = [column.values for column in columns]
-        is_missing = np.column_stack([column.is_missing for column in columns])
-        keys = np.column_stack(
-            [engine.hash_strings(each.data, each.offsets) for each in texts]
-        )
+        texts, is_missing = columns
+        n, m = is_missing.shape
+        keys = engine.hash_strings(texts.data, texts.offsets)
+        keys = np.ascontiguousarray(keys.reshape(m, n).T)
         slots = self.vocabulary.find(
-            engine, keys, ~is_missing, lambda row, j: texts[j][row], learns
+            engine, keys, ~is_missing, lambda row, j: texts[j * n + row], learns
         )
         n_each = 1 + self.vocabulary.n_slots
         starts = self.start + n_each * np.arange(len(self.names))
@@ -344,14 +391,14 @@ class Categories(Columns):
             others = engine.mix_keys(
                 key_of_text(engine, f"{self.names[j]}="), keys[:, j]
             )
-            names_of = _names_of_texts(self.names[j], texts[j])
+            names_of = _names_of_texts(self.names[j], texts, j * n)
             hashed.append(Hashed(others, None, codes[:, j] < 0, names_of))
 
         def keys_of(j):
             def name_of(row):
                 if is_missing[row, j]:
                     return f"{self.names[j]}_missing"
-                return f"{self.names[j]}={texts[j][row]}"
+                return f"{self.names[j]}={texts[j * n + row]}"
 
             together = np.where(is_missing[:, j], MISSING, keys[:, j])
             return Keys(together, lambda rows: Strings.of(map(name_of, rows)))
@@ -369,12 +416,20 @@ class Categories(Columns):
         return self.vocabulary.way_back()
 
 
-def _names_of_texts(name, texts):
-    return lambda rows: Strings.joined([f"{name}=", texts.take(rows)])
+def _names_of_texts(name, texts, first):
+    return lambda rows: Strings.joined([f"{name}=", texts.take(first + rows)])
 
 
 class Texts(Columns):
     """Texts: their words, and pairs of words next to each other, are hashed."""
+
+    plain = staticmethod(plain_text)
+    stack: Callable = staticmethod(list)
+
+    @staticmethod
+    def stack_plain(values):
+        """See :class:`Columns`."""
+        return [Strings.of([text or ""]) for text in values]
 
     @property
     def n_codes(self):
@@ -382,11 +437,11 @@ class Texts(Columns):
 
     def encode(self, engine, columns, learns):
         """What columns have become."""
-        is_missing = np.column_stack([column.is_missing for column in columns])
+        texts, is_missing = columns
         codes = np.where(is_missing, self.start + np.arange(len(self.names)), -1)
         hashed = [
-            _hashed_words(engine, name, column)
-            for name, column in zip(self.names, columns, strict=True)
+            _hashed_words(engine, name, Column(*of_column))
+            for name, *of_column in zip(self.names, texts, is_missing.T, strict=True)
         ]
         return Encoded(codes, hashed=tuple(hashed))
 
@@ -423,7 +478,8 @@ def _hashed_words(engine, name, column):
     )
 
 
+@lru_cache(maxsize=1024)
 def key_of_text(engine, text):
-    """Key of a single string."""
+    """Key of a single string, an array that is not to be changed."""
     strings = Strings.of([text])
     return engine.hash_strings(strings.data, strings.offsets)

@@ -75,10 +75,34 @@ class Encoding:
         -------
         rows : CSR array of shape (n_rows, n_columns)
         """
-        groups = []
-        for group in self.groups:
-            of_group = [columns[name] for name in group.names]
-            groups.append(group.encode(engine, of_group, learns))
+        stacked = [
+            group.stacked([columns[name] for name in group.names])
+            for group in self.groups
+        ]
+        data, indices, indptr = self.join(engine, stacked, n_rows, learns)
+        rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
+        rows.has_canonical_format = True
+        return rows
+
+    def stacked_row(self, row):
+        """What `join` takes, of a dict; errors if its values are not plain."""
+        return [group.of_row(row) for group in self.groups]
+
+    def join(self, engine, stacked, n_rows, learns):
+        """The three arrays of rows as CSR.
+
+        Parameters
+        ----------
+        stacked : list
+            For each of the groups of columns what it takes, see `stacked` and `of_row`
+            of :class:`Columns`.
+        engine, n_rows, learns
+            See :meth:`encode`.
+        """
+        groups = [
+            group.encode(engine, columns, learns)
+            for group, columns in zip(self.groups, stacked, strict=True)
+        ]
         values = [each.values for each in groups if each.values is not None]
         codes = [each.codes for each in groups]
         hashed = [each for group in groups for each in group.hashed]
@@ -88,10 +112,7 @@ class Encoding:
             _side_by_side(codes, n_rows, np.int32),
             *self._hash(engine, hashed, n_rows, learns),
         )
-        data, indices, indptr = engine.join_entries(entries, self.n_named_columns)
-        rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
-        rows.has_canonical_format = True
-        return rows
+        return engine.join_entries(entries, self.n_named_columns)
 
     def _together(self, engine, names, encoded):
         """Keys of the values of several columns together."""

@@ -22,9 +22,11 @@ __all__ = [
     "Column",
     "Frame",
     "all_missing",
+    "in_utc",
     "is_of_dicts",
     "is_text",
     "open_frame",
+    "text_of",
     "texts_of",
 ]
 
@@ -266,9 +268,9 @@ def _of_objects(values):
         seconds = [value.total_seconds() for value in filled(timedelta())]
         return _of_numbers(np.where(is_missing, np.nan, seconds))
     if all_are(lambda value: isinstance(value, date | np.datetime64)):
-        dates = [_in_utc(value) for value in filled(np.datetime64("NaT"))]
+        dates = [in_utc(value) for value in filled(np.datetime64("NaT"))]
         return Column(np.array(dates, "datetime64[us]"), is_missing)
-    return Column(Strings.of(map(_text, filled(""))), is_missing)
+    return Column(Strings.of(map(text_of, filled(""))), is_missing)
 
 
 def _is_missing(value):
@@ -287,13 +289,14 @@ def _is_number(value):
     return isinstance(value, Real | Decimal) and not _is_flag(value)
 
 
-def _in_utc(value):
+def in_utc(value):
+    """A date or time without a zone."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).replace(tzinfo=None)
     return value
 
 
-def _text(value):
+def text_of(value):
     """How a value is written, the same for numbers of all types."""
     if isinstance(value, str):
         return value
@@ -316,4 +319,4 @@ def texts_of(column):
     if values.dtype == np.float64:
         filled = np.where(column.is_missing, 0.0, values)
     distinct, number = np.unique(filled, return_inverse=True)
-    return Strings.of([_text(value) for value in distinct]).take(number.ravel())
+    return Strings.of([text_of(value) for value in distinct]).take(number.ravel())

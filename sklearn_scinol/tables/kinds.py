@@ -1,11 +1,22 @@
 """Kinds of columns: which one a column is of, and its values as those of a kind."""
 
+from datetime import date, datetime
+from math import isinf, isnan
+
 import numpy as np
 
-from .frames import Column, texts_of
+from .frames import Column, in_utc, text_of, texts_of
 from .strings import Strings
 
-__all__ = ["KINDS", "as_kind", "kind_of"]
+__all__ = [
+    "KINDS",
+    "as_kind",
+    "kind_of",
+    "plain_boolean",
+    "plain_date",
+    "plain_number",
+    "plain_text",
+]
 
 KINDS = "number", "category", "boolean", "date", "text"
 
@@ -132,6 +143,56 @@ def _by_text(column, read, missing):
             known[text] = read(text)
         values.append(missing if text is None else known[text])
     return np.array(values)
+
+
+# A single value of a type that most have, as `as_kind` reads it; None if it is missing.
+# Others raise errors, for `as_kind` to have a closer look.
+
+
+def plain_number(value):
+    """A value as a number."""
+    if value is None:
+        return None
+    if type(value) not in (int, float, str):
+        raise TypeError(type(value))
+    number = float(value)
+    if isinf(number):
+        raise ValueError(value)
+    return None if isnan(number) else number
+
+
+def plain_boolean(value):
+    """A value as a boolean."""
+    if value is None or type(value) is bool:
+        return value
+    if type(value) is str:
+        return _boolean(value)
+    number = plain_number(value)
+    if number not in (None, 0.0, 1.0):
+        raise ValueError(value)
+    return None if number is None else number == 1.0
+
+
+def plain_date(value):
+    """A value as a date."""
+    if value is None:
+        return None
+    if type(value) is str:
+        day = _date(value)
+        return None if np.isnat(day) else day
+    if type(value) not in (date, datetime):
+        raise TypeError(type(value))
+    return in_utc(value)
+
+
+def plain_text(value):
+    """A value as a string."""
+    if value is None or type(value) is str:
+        return value
+    if type(value) is bool:
+        return text_of(value)
+    number = plain_number(value)
+    return None if number is None else text_of(number)
 
 
 _READERS = {"number": _numbers, "boolean": _booleans, "date": _dates}
