@@ -263,7 +263,8 @@ class OnlinePipeline(Pipeline):
     def row_by_row(self, *, classes: Labels | None = None) -> RowByRow:
         """Learn and predict one row at a time, at little cost a call.
 
-        Only available if the last step has it, as all estimators of this package do.
+        Only available if the last step has it, as all estimators of this package do;
+        with a last step from elsewhere use :meth:`partial_fit` with chunks of one.
 
         Parameters
         ----------
@@ -278,7 +279,30 @@ class OnlinePipeline(Pipeline):
             `predict_proba_one` and `decision_function_one`, of rows as the first step
             takes them: dicts, arrays or sequences. What they learn is learned by the
             steps of this pipeline: as by :meth:`partial_fit` with each row, to the last
-            bit.
+            bit, or if a step fails by none.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of a step is not usable, or `classes` are missing.
+
+        See Also
+        --------
+        sklearn_scinol.ScInOLClassifier.row_by_row : Which estimators are fast.
+
+        Examples
+        --------
+        >>> from sklearn_scinol import ScInOLClassifier
+        >>> from sklearn_scinol.pipeline import make_online_pipeline
+        >>> from sklearn_scinol.preprocessing import TableEncoder
+        >>> model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+        >>> rows = model.row_by_row(classes=["let", "sold"])
+        >>> rows = rows.learn_one({"city": "Oslo", "rooms": 2}, "let")
+        >>> rows = rows.learn_one({"city": "Rome", "rooms": 3}, "sold")
+        >>> print(rows.predict_learn_one({"city": "Rome"}, "sold"))
+        sold
+        >>> model.n_samples_seen_
+        3
         """
         return PipelineRows(self, classes)
 

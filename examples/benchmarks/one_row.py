@@ -10,6 +10,13 @@ same rows, from dicts and behind its `StandardScaler`::
 
     python examples/benchmarks/one_row.py
     python examples/benchmarks/one_row.py --features 5 100 --rows 500
+    python examples/benchmarks/one_row.py --data-dir FOLDER
+
+Then come rows of a table as dicts, with numbers, categories and gaps: what a pipeline
+of `TableEncoder` and a learner takes by `row_by_row` and by `partial_fit_predict`, and
+river's logistic regression behind its `StandardScaler` and `OneHotEncoder`. The rows
+are generated, or with `--data-dir` those of ``adult_raw.csv`` there, compressed or not,
+whose column "target" has the labels.
 
 Printed are medians over passes, in each of which all learn in turn, so that what else
 the machine does falls on all alike; that of ratios is what to quote.
@@ -26,11 +33,17 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
 
 sys.path.append(str(Path(__file__).parents[1]))  # the other examples
-from interface import gives_status, positive, show_progress
+from competitors import river_model
+from data_folder import read_frame, readers_in
+from interface import InputError, gives_status, positive, show_progress
 
 REFERENCE = "SGDClassifier, partial_fit"
+REFERENCE_OF_DICTS = "ScInOLClassifier, row_by_row"
+ADULT = "adult_raw"
 LEAST_WORK = {"shuffle": False, "penalty": None}
 
 
@@ -40,6 +53,37 @@ def data(n_rows, n_features):
     X = random.normal(size=(n_rows, n_features))
     decision = X @ random.normal(size=n_features) + random.normal(size=n_rows)
     return X, (decision > 0.0).astype(int)
+
+
+def dicts(n_rows):
+    """Rows of a table as dicts: six numbers and eight categories, with gaps."""
+    random = np.random.default_rng(0)
+    numbers = random.exponential(100.0, size=(n_rows, 6)).round(1)
+    categories = random.zipf(1.5, size=(n_rows, 8)) % 50
+    decision = numbers[:, 0] + 20.0 * (categories[:, 0] % 3) - 90.0
+    rows = [
+        {f"n{j}": x for j, x in enumerate(of_numbers)}
+        | {f"c{j}": f"value {code}" for j, code in enumerate(codes)}
+        for of_numbers, codes in zip(numbers.tolist(), categories.tolist(), strict=True)
+    ]
+    for row in rows[::5]:
+        del row["n1"], row["c1"]
+    return rows, decision + random.normal(size=n_rows) * 50.0 > 0.0
+
+
+def adult(folder, n_rows):
+    """The first rows of Adult as dicts, without what is missing."""
+    readers = readers_in(folder, {"csv": read_frame})
+    if ADULT not in readers:
+        raise InputError(f"There is no {ADULT}.csv in {folder}.")
+    frame = readers[ADULT]().head(n_rows)
+    if "target" not in frame:
+        raise InputError(f"{ADULT}.csv has no column 'target'.")
+    y = (frame.pop("target") == ">50K").to_numpy()
+    return [
+        {name: value for name, value in row.items() if value == value}
+        for row in frame.to_dict("records")
+    ], y
 
 
 # %%
@@ -96,6 +140,42 @@ def ways(X, y):
     return found
 
 
+def dicts_by_partial_fit(estimator, rows, y):
+    model = make_online_pipeline(TableEncoder(), estimator)
+    model.partial_fit(rows, y, classes=[False, True])
+    return lambda i: model.partial_fit_predict(rows[i : i + 1], y[i : i + 1])
+
+
+def dicts_by_rows(estimator, rows, y):
+    model = make_online_pipeline(TableEncoder(), estimator)
+    one = model.partial_fit(rows, y, classes=[False, True]).row_by_row()
+    return lambda i: one.predict_learn_one(rows[i], y[i])
+
+
+def dicts_of_river(rows, y):
+    model, labels = river_model(), y.tolist()
+
+    def predict_and_learn(i):
+        model.predict_one(rows[i])
+        model.learn_one(rows[i], labels[i])
+
+    for i in range(len(rows)):
+        predict_and_learn(i)
+    return predict_and_learn
+
+
+def ways_of_dicts(rows, y):
+    """What learns rows that are dicts, by name."""
+    found = {}
+    for estimator in ScInOLClassifier, HedgeClassifier:
+        name = estimator.__name__
+        found[f"{name}, row_by_row"] = dicts_by_rows(estimator(), rows, y)
+        found[f"{name}, partial_fit"] = dicts_by_partial_fit(estimator(), rows, y)
+    if find_spec("river") is not None:
+        found["river, logistic regression"] = dicts_of_river(rows, y)
+    return found
+
+
 def microseconds(found, n_rows, repeats):
     """Time of a row in each pass, by name."""
     times = {name: [] for name in found}
@@ -115,11 +195,11 @@ def microseconds(found, n_rows, repeats):
 COLUMNS = "{:<34}{:>14}{:>22}".format
 
 
-def table(n_features, times):
-    header = COLUMNS(f"{n_features} features", "microseconds", "of SGDClassifier's")
+def table(title, times, reference):
+    header = COLUMNS(title, "microseconds", f"of {reference.split(',')[0]}'s")
     lines = [header, "-" * len(header)]
     for name, of_passes in times.items():
-        ratios = map(float.__truediv__, of_passes, times[REFERENCE])
+        ratios = map(float.__truediv__, of_passes, times[reference])
         lines.append(COLUMNS(name, f"{median(of_passes):.1f}", f"{median(ratios):.2f}"))
     return "\n".join([*lines, ""])
 
@@ -129,6 +209,9 @@ def parse(argv):
     parser.add_argument("--features", type=positive, nargs="+", default=[20])
     parser.add_argument("--rows", type=positive, default=2000)
     parser.add_argument("--repeats", type=positive, default=5)
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="FOLDER", help=f"where {ADULT}.csv is"
+    )
     return parser.parse_args(argv)
 
 
@@ -139,7 +222,15 @@ def main(argv=None):
         # Rows until the default mixture has its bins come before those that count.
         X, y = data(max(arguments.rows, 200), n_features)
         times = microseconds(ways(X, y), arguments.rows, arguments.repeats)
-        print(table(n_features, times), flush=True)
+        print(table(f"{n_features} features", times, REFERENCE), flush=True)
+    n_rows = max(arguments.rows, 200)
+    if arguments.data_dir is None:
+        title, (rows, y) = "dicts, generated", dicts(n_rows)
+    else:
+        title, (rows, y) = "dicts of Adult", adult(arguments.data_dir, n_rows)
+    n_rows = min(arguments.rows, len(rows))
+    times = microseconds(ways_of_dicts(rows, y), n_rows, arguments.repeats)
+    print(table(title, times, REFERENCE_OF_DICTS), flush=True)
 
 
 if __name__ == "__main__":

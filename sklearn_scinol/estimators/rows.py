@@ -66,15 +66,22 @@ class RowByRow(metaclass=ABCMeta):
     have made of it, and may be used in any other way in between.
 
     Most of the time of `partial_fit` with one row goes into checks, and into telling
-    compiled code what it is given. Both is done once where rows are dense, the engine
-    is "numba", and the estimator is linear or a mixture of linear ones, without class
-    weights and `clip_ratio`. Other estimators learn row by row as well, in the time
-    that `partial_fit` takes.
+    compiled code what it is given. Both is done once where the engine is "numba", and
+    the estimator is linear or a mixture of linear ones, without class weights and
+    `clip_ratio`. Other estimators learn row by row as well, in the time that
+    `partial_fit` takes; so do mixtures with sparse rows that some of their experts
+    learn as such and others do not.
 
     A row `x` is an array of shape (n_features,), which is fastest with float64, or a
     sequence of numbers. A sparse row is a tuple of two arrays: the indices of features,
-    ascending, and their values. For a pipeline, a row is what its first step takes: a
-    dict, an array or a sequence.
+    ascending, and their values. It takes the time of its entries, however many features
+    there are, unless the estimator centres them.
+
+    For a pipeline, a row is what its first step takes: a dict, an array or a sequence.
+    Its steps are checked once as well, and a dict is encoded fast by a
+    :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
+    its values are of the types bool, int, float, str, date, datetime or None, and none
+    is of a new column. Steps of other packages take the time that they take.
 
     Parameters
     ----------
