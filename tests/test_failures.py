@@ -12,6 +12,7 @@ from test_invariances import assert_identical
 import sklearn_scinol
 from sklearn_scinol import HedgeRegressor, ScInOLRegressor
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.models.linear import LinearModel
 
 N_FEATURES = 40
 containers = pytest.mark.parametrize(
@@ -66,6 +67,21 @@ def test_rows_too_large_for_the_rate(n_rows, container, average, engine):
             fail = methodcaller(method, *wild, **weights)
             before = assert_unchanged_by(fail, estimator)
     assert_go_on_alike(estimator, before, *tame)
+
+
+@pytest.mark.parametrize("average", [False, 3])
+def test_balls(average, engine, monkeypatch):
+    """Now and then a sparse row changes what is kept of all features."""
+    X, y = sparse.csr_array(rows(30)), np.random.default_rng(0).normal(size=30)
+    model = BaselineRegressor(
+        "ogd", loss="squared_error", learning_rate=1e6, radius=1e-9, average=average
+    )
+    model.partial_fit(X[:1], y[:1])
+    for i in range(1, 30):
+        with monkeypatch.context() as patch:
+            patch.setattr(LinearModel, "is_finite", lambda *_: False)
+            assert_unchanged_by(methodcaller("partial_fit", X[[i]], y[[i]]), model)
+        model.partial_fit(X[[i]], y[[i]])
 
 
 @containers

@@ -382,7 +382,7 @@ class LinearModel(OnlineModel):
 
     @property
     def _may_pass_over_all(self):
-        """Whether a sparse row may change what is kept of features it does not have."""
+        """Whether sparse rows may change what is kept of features they do not have."""
         shrinks = self.traits.folds and np.isfinite(self.learner.radius)
         return shrinks or (self.traits.by_row and bool(self.average))
 
@@ -417,7 +417,8 @@ class LinearModel(OnlineModel):
         return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
     def way_back(self, X):
-        if not self.learns_sparse(X) or X.nnz >= self.n_features:
+        has_few = self.learns_sparse(X) and X.nnz < self.n_features
+        if not has_few or self._may_pass_over_all:
             return snapshot(self, self.weight_scale, *self.parts)
         # Of a few sparse rows, only the columns that they touch are kept.
         names = "numbers", "shared", "clock", "target", "weight_scale"
