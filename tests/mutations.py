@@ -519,7 +519,7 @@ MUTATIONS = [
         "tables/kinds.py",
         "    if isinf(number):\n        raise ValueError(value)\n",
         "",
-        "pipeline_rows any_rows",
+        "pipeline_rows bad_rows",
     ),
     Mutation(
         "new features of a sparse row that fails stay seen",
