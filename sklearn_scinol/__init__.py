@@ -12,6 +12,7 @@ from .estimators.hedge import HedgeClassifier, HedgeRegressor
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from .estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
+from .merging import merge_models
 
 # Where estimators were before they had a folder: pickles of that time name it.
 for _moved in "adaftrl", "dfeg", "hedge", "implicit", "scinol":
@@ -34,5 +35,6 @@ __all__ = [
     "ScInOLRegressor",
     "config_context",
     "get_config",
+    "merge_models",
     "set_config",
 ]

@@ -134,12 +134,14 @@ FORMULAS = "_portable", "_invariants"
 LAYERS = {
     "_portable": set(),
     "_invariants": set(),
+    "_shards": set(),
     "losses": {"_portable", "losses"},
     "learners": {*FORMULAS, "losses", "learners"},
-    "transforms": {*FORMULAS, "transforms", "engines.protocol"},
+    "transforms": {*FORMULAS, "_shards", "transforms", "engines.protocol"},
     "engines": {"_portable", "losses", "learners", "transforms", "engines"},
     "models": {
         "_invariants",
+        "_shards",
         "config",
         "losses",
         "learners",

@@ -5,6 +5,7 @@ from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import cache
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, Self
 from warnings import warn
@@ -12,7 +13,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import assert_all_finite, check_random_state
@@ -25,6 +26,7 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
+from .._shards import Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..models.base import Chunk
 from ..transforms.ranges import OutOfRange
@@ -499,6 +501,34 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 "are infinite or a value too large for dtype('float64')."
             )
         return decision
+
+    # Merging.
+
+    def _merged(self, others, start):
+        """An estimator that has learned what this and others have.
+
+        They began as `start`, which is counted once, or with no row where it is None.
+        """
+        members = [self, *others]
+        models = [member._model for member in members]
+        of_start = models[0].fresh() if start is None else start._model
+        n_rows = np.array([model.t - of_start.t for model in models], dtype=float)
+        if (n_rows < 0).any():
+            raise ValueError("start has learned more rows than a model that began so.")
+        shares = np.full(len(models), 1.0 / len(models))
+        if n_rows.any():
+            shares = n_rows / n_rows.sum()
+        merged = clone(self)
+        for name, value in vars(self).items():
+            is_fitted = name in self._private_state or name.endswith("_")
+            if is_fitted and name != "_model":
+                setattr(merged, name, deepcopy(value))
+        with np.errstate(all="ignore"):
+            merged._model = type(models[0]).merged(Shards(models, of_start, shares))
+        curves = [member.loss_curve_ for member in members]
+        curve = [*chain.from_iterable(curves)]
+        merged.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
+        return merged
 
     # For tests and debugging.
 

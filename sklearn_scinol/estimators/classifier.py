@@ -1,6 +1,6 @@
 """What all classifiers share: classes, their weights, and answers about them."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -355,6 +355,31 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             if np.count_nonzero(~is_new) == 1:  # there is an output for two
                 is_new = is_new & (np.cumsum(is_new) > 1)
             self._model.add_classes(self._make_loss(), is_new)
+
+    def _merged(self, others, start):
+        members = [self, *others] if start is None else [self, *others, start]
+        classes = unique_labels(*(member.classes_ for member in members))
+        members = [member._with_classes(classes) for member in members]
+        start = None if start is None else members.pop()
+        merged = super(OnlineClassifier, members[0])._merged(members[1:], start)
+        if merged._class_counts is not None:
+            counts = [member._class_counts for member in members]
+            once = 0 if start is None else (len(members) - 1) * start._class_counts
+            merged._class_counts = sum(counts) - once
+        return merged
+
+    def _with_classes(self, classes):
+        """The estimator as it would be with these classes."""
+        if np.array_equal(self.classes_, classes):
+            return self
+        if not self._adds_classes:
+            raise ValueError(
+                "Models of different classes can only be merged with "
+                f"new_classes='add': one has {self.classes_}, all have {classes}."
+            )
+        estimator = copy(self)
+        estimator._take_in(classes)
+        return estimator
 
     def _make_loss(self):
         if self.classes_.size > 2 and self._takes_joint_losses and self.loss in JOINT:

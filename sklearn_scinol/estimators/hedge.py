@@ -24,7 +24,7 @@ from .base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from .baseline import BaselineClassifier, BaselineRegressor
 from .classifier import OnlineClassifier
 from .implicit import AdaImplicitClassifier, AdaImplicitRegressor
-from .linear import ABOVE_ONE
+from .linear import ABOVE_ONE, refuse_merged
 from .online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .regressor import OnlineRegressor
 from .scinol import ScInOLClassifier, ScInOLRegressor
@@ -367,7 +367,9 @@ class _Hedge(Additive, _BaseComposition):
         NotFittedError
             If nothing was learned yet.
         """
-        return sum(h.regret_bound(n_switches) for h in self._fitted_model().hedges)
+        model = self._fitted_model()
+        refuse_merged(self)
+        return sum(hedge.regret_bound(n_switches) for hedge in model.hedges)
 
     def _of_each_output(self, values, axis=0):
         """Drop the axis of outputs where there is one set of weights."""

@@ -24,7 +24,7 @@ from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
-__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret"]
+__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "refuse_merged"]
 
 
 # Of a method without its estimator.
@@ -56,6 +56,7 @@ class bounds_regret(Generic[Parameters, Bound]):
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "for no bound is known of its algorithm."
             )
+        refuse_merged(estimator)
         if changes := _changes(estimator):
             instead = ", ".join(f"`{name}=False`" for name in changes)
             verb = "fit with" if _is_fitted(estimator) else "pass"
@@ -65,6 +66,15 @@ class bounds_regret(Generic[Parameters, Bound]):
                 f"{verb} {instead}."
             )
         return MethodType(self.method, estimator)
+
+
+def refuse_merged(estimator):
+    """Refuse a bound of what several have learned."""
+    if _is_fitted(estimator) and estimator._model.is_merged:
+        raise AttributeError(
+            f"This {type(estimator).__name__!r} has no attribute 'regret_bound', which "
+            "holds for each of the models that it was merged from."
+        )
 
 
 def _is_fitted(estimator):

@@ -7,6 +7,7 @@ import numpy as np
 from .._invariants import ROUNDING
 from .._portable import exact, larger, portable, smaller
 from .bases.gradient_sum import (
+    NORM_ERROR,
     SMALLEST_NORM,
     GradientSum,
     norm_invariants,
@@ -101,6 +102,17 @@ class AdaFTRL(GradientSum, Parameters):
             bound = 5.3 * main
         norm = np.sqrt((u * u).sum(axis=1))
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+    def merged_shared(self, shared, norm_of_w, t):
+        """What is shared with weights of that norm, and the norm of theta."""
+        delta_sum, largest = shared.delta_sum.sum(1), shared.largest.most(1)
+        total = np.sqrt(shared.total.of(np.square).sum(2))
+        known = Shared(0.0, 0.0, delta_sum, total, largest)
+        norm = norm_of_w / rate(self, known, ...)
+        is_inside = norm_of_w < (1.0 - 1e-12) * self.radius
+        norm = np.where(is_inside, norm, larger(norm, shared.norm.mean()))
+        norm = smaller(norm, np.sqrt(t) * total)
+        return known._replace(norm=norm, error=NORM_ERROR * norm), norm
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import exact
+from .._portable import exact, larger
 
 __all__ = ["AdaGrad", "Adam"]
 
@@ -53,6 +53,10 @@ class AdaGrad(NamedTuple):
         gx = g * x
         s.G[i] += gx * gx
         s.w[i] -= self.eta * gx / np.sqrt(s.G[i])
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        return AdaGradState(w, larger(s.G.sum(2), self.initial_accumulator)), None
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
@@ -118,6 +122,10 @@ class Adam(NamedTuple):
         s.v[i] = decayed(s.v[i], gx * gx, self.beta2)
         m, v = 1.0 - self.beta1**t, 1.0 - self.beta2**t
         s.w[i] -= self.alpha * adam_step(s.m[i] / m, s.v[i] / v, self.epsilon)
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        return AdamState(w, s.m.mean(), s.v.mean()), None
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

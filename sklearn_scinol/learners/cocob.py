@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, exact, larger, smaller
+from .bases.betting import staked
 
 __all__ = ["CoCoB"]
 
@@ -66,6 +67,23 @@ class CoCoB(NamedTuple):
         s.A[i] += np.abs(c)
         s.R[i] = smaller(larger(s.R[i] - c * w, 0.0), LARGEST_WEALTH * s.L[i])
         s.theta[i] -= c
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        L, A = s.L.most(1), s.A.sum(1)
+
+        def reward(stake):
+            per_wealth = self.stake(State(L, A, None, 1.0 - L))
+            R = np.where(A > 0.0, stake / per_wealth - L, 0.0)
+            return np.clip(R, 0.0, LARGEST_WEALTH * L)
+
+        R = reward(s.of(self.stake).mean())
+        bet, stake = staked(w, self.stake(State(L, A, None, R)), np.ones_like(w))
+        return State(L, A, bet * A, reward(stake)), None
+
+    def stake(self, s):
+        """Weight where all gradients pointed the same way."""
+        return s.A * (s.L + s.R) / (s.L * larger(s.A + s.L, self.alpha * s.L))
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

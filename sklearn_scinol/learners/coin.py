@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import LARGEST_WEALTH, SMALLEST_SCALE, larger, smaller
+from .bases.betting import staked
 from .bases.scale_invariant import largest_values
 
 __all__ = ["Coin"]
@@ -72,6 +73,19 @@ class Coin(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M, A = s.M.most(1), s.A.sum(1)
+        bet, stake = staked(w, s.of(self.stake).mean(-1), np.ones_like(w))
+        wealth = stake / self.stake(State(M, None, A, 1.0 - self.alpha))
+        wealth = np.where(A > 0.0, smaller(wealth - self.alpha, LARGEST_WEALTH), 0.0)
+        return State(M, bet * A, A, wealth), None
+
+    def stake(self, s):
+        """Weight where all gradients pointed the same way."""
+        M = larger(s.M, SMALLEST_SCALE)
+        return (self.alpha + s.wealth) * s.A / (M * (M + s.A))
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

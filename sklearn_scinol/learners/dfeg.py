@@ -6,6 +6,8 @@ import numpy as np
 
 from .._portable import LARGEST_WEALTH, larger, smaller
 from .bases.gradient_sum import (
+    NORM_ERROR,
+    SMALLEST_NORM,
     GradientSum,
     norm_invariants,
     once_learned,
@@ -94,6 +96,14 @@ class DFEG(GradientSum, Parameters):
             self.a * np.sqrt(shared.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
         )
         return np.where(t > 0, constant + growth, 0.0)
+
+    def merged_shared(self, shared, norm_of_w, t):
+        """What is shared with weights of that norm, and the norm of theta."""
+        H = larger(shared.H.sum(), self.delta)
+        exponent = np.log(norm_of_w) + 1.5 * np.log(H)
+        norm = larger(self.a * np.sqrt(H) * exponent, SMALLEST_NORM)
+        norm = np.where(norm_of_w > 0.0, norm, 0.0)
+        return Shared(H, norm, NORM_ERROR * norm), norm
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -15,6 +15,7 @@ from .._portable import (
     portable,
     smaller,
 )
+from .bases.betting import solved
 from .bases.scale_invariant import largest_values
 
 __all__ = ["FreeGrad"]
@@ -22,6 +23,9 @@ __all__ = ["FreeGrad"]
 
 #: Where V stops, so that quotients of it are numbers.
 LARGEST_V = LARGEST_WEALTH**2
+
+#: No bet of less than LARGEST_WEALTH takes a sum of gradients so many times sqrt(V).
+LARGEST_SUM = 1e3
 
 
 class State(NamedTuple):
@@ -96,6 +100,19 @@ class FreeGrad(NamedTuple):
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M, M_tau = s.M.most(1), s.M_tau.most(1)
+        V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), LARGEST_V)
+        B, B_tau = s.B.sum(), s.B_tau.mean()
+        known = State(M, B, M_tau, B_tau, 0.0, V)
+        size = solved(
+            lambda G: self.weight(known._replace(G=-G), ..., 0.0, t),
+            w,
+            LARGEST_SUM * np.sqrt(V),
+        )
+        return known._replace(G=-size), None
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -45,3 +45,7 @@ class AdaOGD(MirrorDescent):
         if shared.lambda_[k] == 0.0:
             return 0.0
         return descend(self, shared, k, g, dot, q)
+
+    def merged_lambda(self, shards):
+        """From the sum of their squares, which is one over rows."""
+        return np.sqrt(shards.of(np.square).sum(2))

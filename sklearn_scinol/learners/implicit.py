@@ -83,6 +83,10 @@ class AdaImplicit(MirrorDescent):
         )
         return scale[1] * g
 
+    def merged_lambda(self, shards):
+        """A sum over rows."""
+        return shards.sum()
+
 
 @portable
 def in_units(y, c, scale, p, q):

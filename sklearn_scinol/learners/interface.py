@@ -61,6 +61,28 @@ class Declarations(Protocol):
     stays_finite: bool
     keeps_first: bool
 
+    def merged(self, s, shared, w, x, t):
+        """State of several that learned different rows, and what they share.
+
+        Parameters
+        ----------
+        s : Shards
+            Of `State`.
+        shared : Shards or None
+            Of `Shared`, where there is such.
+        w : ndarray of shape (n_outputs, n_coordinates)
+            The weights that it is to have, as closely as it can.
+        x : ndarray of shape (n_coordinates,)
+            The row that these are for: 0 but for the intercept.
+        t : int
+            Number of rows of all.
+
+        Returns
+        -------
+        s : State
+        shared : Shared or None
+        """
+
     def invariants(self, s, shared, t):
         """Yield what holds after `t` rows, as pairs: a statement, and where it does.
 

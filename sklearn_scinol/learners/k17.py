@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import LARGEST_WEALTH, TINY, exact, exp, smaller
+from .._portable import LARGEST_WEALTH, TINY, exact, exp, larger, smaller
+from .bases.betting import solved
 
 __all__ = ["K17"]
 
@@ -90,6 +91,14 @@ class K17(NamedTuple):
     def reach(self, s, i, t):
         """Every ``|x|`` has a weight of its own."""
         return 0.0 * s.S2[i]
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        S2, inverse_d = larger(s.S2.sum(2), TINY), shared.inverse_d.mean()
+        of_theta = w / self.factor(Shared(inverse_d), ..., 0.0, t + 1)[:, np.newaxis]
+        largest = np.sqrt(t) * np.sqrt(S2)
+        theta = solved(lambda theta: shrunk(theta, x, S2 + x * x), of_theta, largest)
+        return State(S2, theta), Shared(inverse_d)
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

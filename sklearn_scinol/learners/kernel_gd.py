@@ -58,6 +58,11 @@ class KernelGD(GradientSum, Parameters):
         """For each output."""
         return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + shared.delta_sum
 
+    def merged_shared(self, shared, norm_of_w, t):
+        """What is shared with weights of that norm, and the norm of theta."""
+        norm = norm_of_w / self.factor(None, ..., 0.0, t + 1)
+        return Shared(shared.delta_sum.sum()), norm
+
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
         yield "delta_sum >= 0", shared.delta_sum >= 0.0

@@ -103,6 +103,12 @@ class NAG(NamedTuple):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M = s.M.most(1)
+        G = larger(s.G.sum(2), TINY)
+        return State(M, w * M, G), Shared(N=shared.N.sum())
+
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
         yield from largest_values(s)

@@ -1,5 +1,6 @@
 """Implicit online Newton steps: a matrix of second order for each output."""
 
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -64,7 +65,7 @@ class Change(NamedTuple):
     """Of the units of features and targets, and of their zeros.
 
     What was ``z`` is ``slope z + shift``, in either; a slope is 0 where the unit was
-    not known before.
+    not known before, and all values were taken to be alike.
     """
 
     slope: np.ndarray  # (n_features,)
@@ -244,7 +245,7 @@ class OnlineNewton(NamedTuple):
         slope, shift, said = np.ones(n), np.zeros(n), np.empty(n)
         slope[:d] = change.slope
         if self.fit_intercept:
-            shift[:d] = np.where(change.slope == 0.0, 0.0, change.shift)
+            shift[:d] = change.shift
         for k in range(s.w.shape[0]):
             of_target, weight = change.target_slope[k], 1.0
             if change.unit_free:
@@ -273,6 +274,43 @@ class OnlineNewton(NamedTuple):
             store_square(P, s.P[k])
             s.distance[k] *= of_target
             s.curvature[k] *= weight
+
+    def merged(self, s, shared, w, x, t):
+        """State that has learned what several have, in the same units.
+
+        `s` has each with what it began with. What rows say of the weights adds up: the
+        inverse of the covariance, less that of the prior, and its product with the
+        weights. New weights follow from these, whatever `w` is.
+        """
+        n = w.shape[1]
+        prior, pairs, s = self.prior(n), s, s.of(itemgetter(0))
+        left = s.prior_left.mean()
+
+        def said(s):
+            information = np.empty((len(w), n + 1, n))
+            for k in range(len(w)):
+                A = inverse(square(s.P[k], n))
+                information[k, n] = A @ s.w[k, :n]
+                information[k, :n] = A - np.diag(s.prior_left[k] / prior)
+            return information
+
+        information = pairs.of(lambda pair: said(pair[0]) - said(pair[1])).sum(1)
+        information += said(s.start)
+        merged = State(*self.initial_arrays(len(w), n))
+        for k in range(len(w)):
+            A = information[k, :n]
+            A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / prior
+            P = inverse(A)
+            merged.w[k, :n] = P @ information[k, n]
+            store_square(P, merged.P[k])
+        merged.prior_left[:] = left
+        merged.excess[:] = s.excess.sum()
+        merged.weight_sum[:] = larger(s.weight_sum.sum(1), 0.0)
+        of_all = np.where(merged.weight_sum > 0.0, merged.weight_sum, 1.0)
+        for name in "distance", "curvature", "noise":
+            total = s.of(lambda s, name=name: s.weight_sum * getattr(s, name)).sum(1)
+            getattr(merged, name)[:] = larger(total / of_all, 0.0)
+        return merged, None
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -100,6 +100,19 @@ class ScInOL1(NamedTuple):
             s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0
         )
 
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
+        S_hat = np.sqrt(S2 + M * M)
+        size = 2.0 * S_hat * np.abs(w)
+        known = State(M, None, S2, s.beta.mean())
+        beta = potential_factor(self, known, ..., x, t + 1)
+        exponent = 2.0 * np.log1p(size / beta)
+        exponent = smaller(exponent, np.sqrt(t * S2) / S_hat)
+        least = np.where(w == 0.0, 0.0, size / np.expm1(0.5 * exponent))
+        beta = smaller(larger(beta, least), self.initial_wealth)
+        return State(M, np.copysign(exponent * S_hat, w), S2, beta), None
+
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
         yield from largest_values(s)

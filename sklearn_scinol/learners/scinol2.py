@@ -11,6 +11,7 @@ from .._portable import (
     smaller,
     squared_scale,
 )
+from .bases.betting import staked
 from .bases.scale_invariant import largest_values, sums_of_gradients
 
 __all__ = ["ScInOL2"]
@@ -87,6 +88,27 @@ class ScInOL2(NamedTuple):
         growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
+        S_hat = np.sqrt(S2 + M * M)
+        stake = s.eta.mean() / np.sqrt(
+            s.of(lambda s: squared_scale(s, ..., 0.0)).mean(2)
+        )
+        largest = np.sqrt(t * S2) / S_hat
+        theta, stake = staked(2.0 * w, stake, smaller(largest, 1.0))
+        # What is beyond 1 does not show in the weights.
+        beyond = s.of(
+            lambda s: np.abs(s.G) / np.sqrt(squared_scale(s, ..., 0.0))
+        ).mean()
+        theta = np.where(
+            np.abs(theta) > 1.0 - 1e-9,
+            np.copysign(larger(smaller(beyond, largest), 1.0), theta),
+            theta,
+        )
+        eta = smaller(stake * S_hat, LARGEST_WEALTH)
+        return State(M, theta * S_hat, S2, eta), None
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -73,6 +73,14 @@ class SFMD(NamedTuple):
         """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        M, S2 = s.M.most(1), larger(s.S2.sum(), 1.0)
+        scale = larger(M, SMALLEST_SCALE)
+        size = w * scale * np.sqrt(self.d * S2) / self.eta
+        largest = np.sqrt(t * S2)
+        return State(M, scale * np.clip(size, -largest, largest), S2), None
+
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
         yield from largest_values(s)

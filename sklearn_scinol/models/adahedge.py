@@ -8,6 +8,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from ..engines.protocol import Hedge
+from ..learners import hedge
 from .expert_weights import ExpertWeights
 
 __all__ = ["AdaHedge"]
@@ -113,6 +114,25 @@ class AdaHedge(ExpertWeights):
             loss=0.0,
             largest_range=0.0,
             norm_of_ranges=0.0,
+        )
+
+    def _state_of(self, shards):
+        totals, gap = shards.totals.sum(), float(shards.gap.sum())
+        lead = shards.lead.sum()
+        lead = lead - lead.min()
+        scale = hedge.inverse_rate(gap, shards.start.log_K)
+        with np.errstate(all="ignore"):
+            shares = hedge.share(lead, scale)
+        return shards.start._replace(
+            lead=lead,
+            weights=shares / shares.sum(),
+            totals=totals,
+            gap=gap,
+            loss=float(shards.loss.sum()),
+            largest_range=float(shards.largest_range.most()),
+            norm_of_ranges=math.sqrt(
+                shards.of(lambda state: state.norm_of_ranges**2).sum()
+            ),
         )
 
     def __repr__(self):

@@ -1,9 +1,12 @@
 """A linear model of the bins that values fall into, beside the values themselves."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
 from .._invariants import within
+from .._shards import Shards
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import DenseRows
@@ -97,6 +100,40 @@ class AdditiveModel(LinearModel):
 
     def learns_rows_alike(self, is_sparse):
         return super().learns_rows_alike(is_sparse) and self.bins.is_fixed
+
+    # Merging.
+
+    @property
+    def _options(self):
+        return {"pairs": self.pairs}
+
+    def _merge_transforms(self, shards):
+        scales = super()._merge_transforms(shards)
+        self.bins = bins.FeatureBins.merged(shards.of(lambda model: model.bins))
+        return scales
+
+    def _merge_learner(self, shards, scales):
+        members = [model._with_bins(self.bins) for model in shards.members]
+        shards = Shards(members, shards.start, shards.shares, shards.units)
+        super()._merge_learner(shards, scales)
+
+    def _with_bins(self, of_features):
+        """The model for other bins, as near as can be."""
+        is_same = np.array_equal(self.bins.edges, of_features.edges, equal_nan=True)
+        if is_same or not self.bins.is_fixed:
+            return self
+        model = copy(self)
+        model.bins = of_features
+        shares = of_features.shares_in(self.bins, self.pairs)
+        d = self.n_features
+        codes = slice(d, d + shares.shape[0])
+        model.fields = np.array(self.fields, order="C")
+        of_codes = model.fields[:, :, codes]
+        of_codes[:] = (of_codes.reshape(-1, shares.shape[0]) @ shares.T).reshape(
+            of_codes.shape
+        )
+        of_codes[:, :, shares.sum(axis=1) == 0.0] = self._initial_fields()
+        return model
 
     # Predictions.
 

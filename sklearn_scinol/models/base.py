@@ -118,6 +118,9 @@ class Model(metaclass=ABCMeta):
     weight_scale : WeightScale
     """
 
+    #: Whether it is one of several that learned different rows.
+    is_merged = False
+
     def __init__(self, loss, n_outputs):
         self.loss = loss
         self.n_outputs = n_outputs
@@ -199,6 +202,30 @@ class Model(metaclass=ABCMeta):
             decision = self.decision(chunk.X)
             _, total = engine.charge(self.loss, block, decision, 0.0)
             return float(total / c.sum())
+
+    # Merging.
+
+    @abstractmethod
+    def fresh(self):
+        """The same before the first row."""
+
+    def take_numbers(self, shards):
+        """Count the rows of several models, and what they cost.
+
+        Parameters
+        ----------
+        shards : Shards
+
+        Returns
+        -------
+        shards : Shards
+            The same, where sample weights have the same unit.
+        """
+        self.is_merged = True
+        self.numbers = np.maximum(shards.numbers.sum(), 0.0)
+        scales = shards.of(lambda model: model.weight_scale)
+        self.weight_scale, factors = WeightScale.merged(scales)
+        return shards.in_units(factors)
 
     @abstractmethod
     def is_finite(self, chunk):

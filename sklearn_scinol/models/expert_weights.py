@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from copy import deepcopy
 from numbers import Integral
 
 import numpy as np
@@ -153,6 +154,22 @@ class ExpertWeights(ABC):
         self._state = state
         self.n_rounds_ += len(losses)
         return charged
+
+    @classmethod
+    def _of_shards(cls, shards):
+        """Weights from the rounds of several.
+
+        Each has learned how well experts do that it knows, and not the merged ones: the
+        evidence counts as that of one of them.
+        """
+        merged = deepcopy(shards.start)
+        merged.n_rounds_ = int(shards.of(lambda hedge: hedge.n_rounds_).sum())
+        merged._state = merged._state_of(shards.of(lambda hedge: hedge._state))
+        return merged
+
+    @abstractmethod
+    def _state_of(self, shards):
+        """The state of several."""
 
     def arrange(self) -> None:
         """Make the state what can be changed; joblib maps arrays to be read only."""

@@ -173,6 +173,37 @@ class FixedShare(ExpertWeights):
             loss=0.0,
         )
 
+    def _state_of(self, shards):
+        gap = float(shards.gap.sum())
+        scale = float(shards.of(lambda state: state.scale).most())
+        scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
+
+        def mean(name):
+            """The geometric mean of weights.
+
+            Losses add up, and so does what they are divided by.
+            """
+            logs = shards.of(
+                lambda state: np.log(
+                    np.maximum(getattr(state, name), fixed_share.SMALLEST_WEIGHT)
+                )
+            ).mean()
+            weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
+            weights = np.maximum(weights, fixed_share.SMALLEST_WEIGHT)
+            return weights / weights.sum(axis=-1, keepdims=True)
+
+        of_shares, of_experts = mean("of_shares"), mean("of_experts")
+        return shards.start._replace(
+            of_shares=of_shares,
+            of_experts=of_experts,
+            weights=of_shares @ of_experts,
+            totals=shards.totals.sum(),
+            t=float(shards.t.sum()),
+            scale=scale,
+            gap=gap,
+            loss=float(shards.loss.sum()),
+        )
+
     def __repr__(self):
         rate = self.learning_rate
         rate = "" if rate is None else f", learning_rate={rate}"

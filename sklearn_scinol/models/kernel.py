@@ -310,6 +310,89 @@ class KernelModel(OnlineModel):
         kept = values > cutoff
         self.projection = directions[:, kept] / np.sqrt(values[kept])
 
+    # Merging.
+
+    def fresh(self):
+        return KernelModel(
+            self.learner,
+            self.loss,
+            self.n_features,
+            self.n_outputs,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+            kernel=self.kernel,
+            max_support=self.max_support,
+            is_sparse=isinstance(self.vectors, GrowingSparseArray),
+        )
+
+    @classmethod
+    def merged(cls, shards):
+        """A model with the mean of the weights of several, by numbers of rows.
+
+        Parameters
+        ----------
+        shards : Shards
+            Models that began in the same way and have learned other rows since.
+
+        Returns
+        -------
+        model : KernelModel
+        """
+        start, model = shards.start, shards.start.fresh()
+        if model.kernel is None:
+            raise ValueError("Models of precomputed kernels cannot be merged.")
+        shards = model.take_numbers(shards)
+        n_start, model.n_rows = start.n_support, start.n_rows
+        parts = [(start.vectors.rows, start.support.rows)]
+        for part in shards.members:
+            numbers = part.support.rows[n_start:] + (model.n_rows - start.n_rows)
+            parts.append((part.vectors.rows[n_start:], numbers))
+            model.n_rows += part.n_rows - start.n_rows
+        vectors, numbers = zip(*parts, strict=True)
+        stack = sparse.vstack if sparse.issparse(vectors[0]) else np.vstack
+        both = shards.of(lambda part: np.hstack([part._at_rest(), part._weights()]))
+        of_each = zip(shards.shares, both.members, strict=True)
+        of_start = sum(share * w[:n_start] for share, w in of_each)
+        of_each = zip(shards.shares, both.members, strict=True)
+        of_new = [share * w[n_start:] for share, w in of_each]
+        model._store(
+            stack(vectors), np.concatenate(numbers), np.vstack([of_start, *of_new])
+        )
+        model._learn_norm(shards.of(lambda part: part.shared_state()))
+        return model
+
+    def _store(self, vectors, numbers, weights):
+        """Store vectors with weights, or the most important ones if they are too many.
+
+        What the others add is projected to the subspace of these.
+        """
+        most = self.max_support or len(numbers)
+        order = np.argsort(-np.abs(weights).max(axis=1), kind="stable")
+        kept, others = np.sort(order[:most]), order[most:]
+        self.vectors.append(self._as_stored(vectors[kept]))
+        self.support.append(numbers[kept])
+        if len(kept) == self.max_support:
+            self._keep_subspace()
+        weights, projected = weights[kept], weights[others]
+        if others.size:
+            k = self._with_support(self._as_stored(vectors[others])) @ self.projection
+            weights = weights + self.projection @ (k.T @ projected)
+        w, averaged = np.hsplit(weights, 2)
+        n_outputs = self.n_outputs
+        self.coef.append(w)
+        counted = max(self.t - self.averaging_starts, 0)
+        self.coef_sums.append(counted * averaged[:, : n_outputs if self.average else 0])
+
+    def _learn_norm(self, shared):
+        """Let what is shared be that of several, with these weights."""
+        w = self.coef.rows
+        squares = np.einsum("ik,ik->k", w, self._with_support(self.vectors.rows) @ w)
+        norm_of_w = np.sqrt(np.maximum(squares, 0.0))
+        shared, norm = self.learner.merged_shared(shared, norm_of_w, self.t)
+        self.shared = np.stack(shared)
+        known = norm_of_w > 0.0
+        w *= np.divide(norm, norm_of_w, out=np.zeros_like(norm), where=known)
+
     # Kernels, and what is made of them.
 
     def _as_stored(self, X):
@@ -370,6 +453,10 @@ class KernelModel(OnlineModel):
         if self.averages:
             total = self.coef_sums.rows + self.clock[0] * self.coef.rows
             return total / (self.t - self.averaging_starts)
+        return self._at_rest()
+
+    def _at_rest(self):
+        """Those of the algorithm itself, where weights are averaged."""
         return self.coef.rows * self._factor_at_rest()
 
     def coefficients(self):

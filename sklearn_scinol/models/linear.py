@@ -12,6 +12,7 @@ from ..engines.protocol import Block, CSRRows, DenseRows, changeable
 from ..learners.bases.averaging import sum_before
 from ..losses import identity
 from ..transforms.features import FeatureTransform
+from ..transforms.targets import TargetTransform
 from .base import (
     BLOCK_ROWS,
     Learned,
@@ -389,6 +390,117 @@ class LinearModel(OnlineModel):
     #: Number of trials that end with more than what the engine learns.
     next_change = np.inf
 
+    # Merging.
+
+    def fresh(self):
+        return type(self)(
+            self.learner,
+            self.loss,
+            self.n_features,
+            self.n_outputs,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+            features=self.features.fresh(),
+            target=None if self.target is None else self.target.fresh(),
+            **self._options,
+        )
+
+    @property
+    def _options(self):
+        """What else such a model is made with."""
+        return {}
+
+    @classmethod
+    def merged(cls, shards):
+        """A model that has learned what several have, of other rows each.
+
+        Its weights are the mean of theirs, by numbers of rows, and what rows add to
+        adds up.
+
+        Parameters
+        ----------
+        shards : Shards
+            Models of this class that began in the same way.
+
+        Returns
+        -------
+        model : LinearModel
+        """
+        if any(part.features.kind != shards.start.features.kind for part in shards):
+            raise ValueError(
+                "Models that have centred their rows and others that have not cannot "
+                "be merged: set center to True or False where some rows are sparse."
+            )
+        model = shards.start.fresh()
+        shards = model.take_numbers(shards)
+        scales = model._merge_transforms(shards)
+        model._merge_learner(shards, scales)
+        if model.traits.keeps_first:
+            model.first = np.minimum(_first_of([*shards.first]), model.state()[0][0])
+        return model
+
+    def _merge_transforms(self, shards):
+        """Take the transforms of several; see :meth:`FeatureTransform.merged`."""
+        features = shards.of(lambda model: model.features)
+        self.features, scales = FeatureTransform.merged(features)
+        if self.target is not None:
+            self.target = TargetTransform.merged(shards.of(lambda model: model.target))
+        return scales
+
+    def _merge_learner(self, shards, scales):
+        """Take the mean of the weights of several, and the sums of their rows."""
+        w, averaged = (
+            self._of_units(
+                sum(
+                    share * model._to_units(*weights(model), scale)
+                    for model, share, scale in zip(
+                        shards.members, shards.shares, scales, strict=True
+                    )
+                )
+            )
+            for weights in (LinearModel._present_weights, LinearModel._weights)
+        )
+        ones = np.ones(self.n_coordinates - self.n_features)
+        units = [
+            unit * np.append(scale, ones)
+            for unit, scale in zip(shards.units, scales, strict=True)
+        ]
+        s, shared = shards.of(lambda model: model.state()).in_units(units), None
+        if self.traits.by_row:
+            shared = shards.of(lambda model: model.shared_state())
+        x = np.zeros(self.n_coordinates)
+        x[self.n_columns :] = self.scale_of_predicted
+        state, shared = self.learner.merged(s, shared, w, x, self.t)
+        self.fields[: len(state)] = np.stack(np.broadcast_arrays(*state))
+        if shared is not None:
+            self.shared = np.stack(shared)
+        if self.averages:
+            self.fields[-2] = averaged * (self.t - self.averaging_starts)
+
+    def _to_units(self, w, b, scale):
+        """Weights as a matrix, for rows in units that are multiplied by a scale."""
+        d = self.n_features
+        with np.errstate(all="ignore"):
+            of_values, b = self.features.to_units(
+                w[:, :d], b, self.weight_scale.smallest
+            )
+            w = np.hstack([of_values / scale, w[:, d:]])
+            if self.target is not None:
+                w, b = self.target.to_weights(w, b)
+        return np.clip(np.column_stack([w, b]), -LARGEST, LARGEST)
+
+    def _of_units(self, weights):
+        """Weights of coordinates, from what :meth:`_to_units` gives."""
+        d, w, b = self.n_features, weights[:, :-1], weights[:, -1]
+        with np.errstate(all="ignore"):
+            if self.target is not None:
+                w, b = self.target.of_weights(w, b)
+            of_values, b = self.features.of_units(
+                w[:, :d], b, self.weight_scale.smallest
+            )
+            weights = np.column_stack([of_values, w[:, d:], b])
+        return np.clip(weights[:, : self.n_coordinates], -LARGEST, LARGEST)
+
     # Going back.
 
     def stays_finite(self, largest):
@@ -579,6 +691,10 @@ class LinearModel(OnlineModel):
         if self.averages:
             w, b = np.split(self._averaged_weights(), [self.n_columns], axis=1)
             return w, b.sum(axis=1)
+        return self._present_weights()
+
+    def _present_weights(self):
+        """The same of the algorithm itself."""
         w, b = self._vectors()
         factor = self._factor_at_rest()
         return factor[:, np.newaxis] * w, factor * b
@@ -615,8 +731,7 @@ class LinearModel(OnlineModel):
         with np.errstate(all="ignore"):
             w, b = self.features.to_raw(*self._weights(), self.weight_scale.smallest)
             if self.target is not None:
-                w = np.sqrt(self.target.moments[1])[:, np.newaxis] * w
-                b = self.target.to_raw(b)
+                w, b = self.target.to_weights(w, b)
         # Weights of tiny values may be beyond the largest number; then they are that.
         return np.clip(w, -LARGEST, LARGEST), b
 
@@ -638,3 +753,11 @@ class LinearModel(OnlineModel):
             coef = self.features.units.of_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)
+
+
+def _first_of(arrays):
+    """Of each entry, the first that is not 0."""
+    first = np.zeros_like(arrays[0])
+    for array in arrays:
+        first = np.where(first == 0.0, array, first)
+    return first

@@ -10,6 +10,7 @@ import sklearn
 from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import ThreadingBackend, get_active_backend
 from scipy import sparse
+from sklearn.base import clone
 
 from .._invariants import floats, within
 from ..config import config_context, get_config
@@ -283,6 +284,62 @@ class MixtureModel(Model):
         if any(not expert.is_ours for expert in self.experts):
             size = max(size // CHUNK_ROWS, 1) * CHUNK_ROWS
         return ordered_blocks(n, max(size, 1), order)
+
+    # Merging.
+
+    def fresh(self):
+        return MixtureModel(
+            [(expert.name, clone(expert.estimator)) for expert in self.experts],
+            self.loss,
+            self.n_outputs,
+            self.meaning.n_classes,
+            isinstance(self.hedges[0], FixedShare),
+        )
+
+    @classmethod
+    def merged(cls, shards):
+        """A mixture of the merged experts; see :class:`ExpertWeights` for the weights.
+
+        Parameters
+        ----------
+        shards : Shards
+            Mixtures of the same experts that began in the same way.
+
+        Returns
+        -------
+        model : MixtureModel
+        """
+        model = shards.start.fresh()
+        shards = model.take_numbers(shards)
+        start = shards.start if shards.start.has_begun else None
+        for k, expert in enumerate(model.experts):
+            estimators = [each.experts[k].estimator for each in shards.members]
+            if not expert.is_ours:
+                raise TypeError(
+                    f"{type(expert.estimator).__name__} cannot be merged: only "
+                    "estimators of this package can."
+                )
+            of_start = start and start.experts[k].estimator
+            expert.estimator = estimators[0]._merged(estimators[1:], of_start)
+            expert.has_learned = True
+        model.has_begun = True
+        model._share_transforms()
+        for k, hedge in enumerate(model.hedges):
+            model.hedges[k] = type(hedge)._of_shards(
+                shards.of(lambda m, k=k: m.hedges[k])
+            )
+        if model.target_range is not None:
+            ranges = shards.of(lambda each: each.target_range)
+            model.target_range = TargetRange.merged(ranges)
+        first = shards.members[0]
+        model.points, model.curve = first.points.copy(), first.curve.copy()
+        if model._next_point < model.n_rounds:
+            point = model._next_point
+            while point_after(point) < model.n_rounds:
+                point = point_after(point)
+            model.points.append(point)
+            model.curve.append(model.weights)
+        return model
 
     # Predictions.
 

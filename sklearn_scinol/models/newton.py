@@ -1,9 +1,12 @@
 """A linear model under online Newton steps, which knows how sure it is."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
+from .._shards import Shards
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import TargetScale, changeable
@@ -28,6 +31,8 @@ class NewtonModel(LinearModel):
     ----------
     mean, deviation : ndarray of shape (n_features,)
         By which features are standardised; a deviation of 0 is not known yet.
+    origin : ndarray of shape (n_features,)
+        Where all rows were taken to be that came before the deviation was known.
     target_mean, target_deviation : ndarray of shape (n_outputs,)
         The same of targets.
     next_change : int
@@ -36,9 +41,12 @@ class NewtonModel(LinearModel):
 
     shares_rows = False
 
+    origin = 0.0  # of models that were saved before they had it
+
     def __init__(self, learner, loss, n_features, n_outputs, **keywords):
         super().__init__(learner, loss, n_features, n_outputs, **keywords)
         self.mean = np.zeros(n_features)
+        self.origin = np.zeros(n_features)
         self.deviation = np.full(n_features, 0.0 if self.features.has_moments else 1.0)
         self.target_mean = np.zeros(n_outputs)
         self.target_deviation = np.full(n_outputs, 1.0 if self.target is None else 0.0)
@@ -117,32 +125,80 @@ class NewtonModel(LinearModel):
 
     def _change_moments(self, engine):
         """Go over to the moments of all rows so far."""
+        before = copy(self)
+        self._take_moments()
+        is_new = (before.deviation == 0.0) & (self.deviation > 0.0)
+        self.origin = np.where(is_new, self.mean, self.origin)
+        self._change_units(engine, self.state(), before, self.mean)
+
+    @property
+    def _standardises(self):
+        """Whether it does so with rows or targets."""
+        return self.features.has_moments or self.target is not None
+
+    def _take_moments(self):
+        """Standardise by the moments of all rows so far, for a while."""
         self.next_change = self.t + max(1, self.t // 2)
-        if not (self.features.has_moments or self.target is not None):
+        if not self._standardises:
             return
-        before = self.mean, self.deviation, self.target_mean, self.target_deviation
-        mean, deviation, target_mean, target_deviation = before
         if self.features.scale:
-            mean, variance = self.features.mean_and_variance()
-            deviation = np.sqrt(variance)
+            self.mean, variance = self.features.mean_and_variance()
+            self.deviation = np.sqrt(variance)
         elif self.features.center:
-            mean, deviation = self.features.moments[0].copy(), np.ones_like(deviation)
+            self.mean = self.features.moments[0].copy()
+            self.deviation = np.ones_like(self.deviation)
         if not self.features.center:
-            mean = np.zeros_like(mean)
+            self.mean = np.zeros_like(self.mean)
         if self.target is not None:
-            target_mean, variance = self.target.moments.copy()
-            target_deviation = np.sqrt(variance)
-        self.mean, self.deviation = mean, deviation
-        self.target_mean, self.target_deviation = target_mean, target_deviation
+            self.target_mean, variance = self.target.moments.copy()
+            self.target_deviation = np.sqrt(variance)
+
+    def _change_units(self, engine, s, other, origin, scale=1.0):
+        """Let a state be as if learned with these moments, and not with other ones.
+
+        Rows were to be multiplied by a scale before these. Features that did not vary
+        in the other ones were all at the origin.
+        """
+        if not self._standardises:
+            return
         with np.errstate(all="ignore"):
+            inverse, of_target = map(_inverse, (self.deviation, self.target_deviation))
+            slope = scale * other.deviation * inverse
+            zero = np.where(slope == 0.0, origin, scale * other.mean)
             change = Change(
-                before[1] * _inverse(deviation),
-                (before[0] - mean) * _inverse(deviation),
-                before[3] * _inverse(target_deviation),
-                (before[2] - target_mean) * _inverse(target_deviation),
+                slope,
+                (zero - self.mean) * inverse,
+                other.target_deviation * of_target,
+                (other.target_mean - self.target_mean) * of_target,
                 self.target is not None and self.target.unit_free,
             )
-            engine.change_units(self.learner, self.state(), change)
+            engine.change_units(self.learner, s, change)
+
+    # Merging.
+
+    def _merge_learner(self, shards, scales):
+        """Let each go over to the moments of all rows, and add up what rows say."""
+        engine = get_engine(get_config()["engine"])
+        self._take_moments()
+        self.origin = self.mean
+        start, units = shards.start, self.features.units
+        of_start = 1.0 if units is None else units.scales_of(start.features.units)
+
+        def changed(model, origin, scale):
+            s = model.state()._make(array.copy() for array in model.arrays)
+            self._change_units(engine, s, model, origin, scale)
+            return s
+
+        pairs = []
+        for model, scale in zip(shards, scales, strict=True):
+            # Each has its own view of where the rows were that all began with.
+            origin = np.where(model.deviation > 0.0, scale * model.origin, self.mean)
+            began = changed(start, origin, of_start)
+            pairs.append((changed(model, self.mean, scale), began))
+        began = changed(start, self.mean, of_start)
+        s = Shards(pairs, (began, began), shards.shares, shards.units)
+        w = np.empty((self.n_outputs, self.n_coordinates))
+        self.arrays = tuple(self.learner.merged(s, None, w, None, self.t)[0])
 
     # Predictions.
 

@@ -35,6 +35,12 @@ class TargetRange:
         """Of outputs whose targets are -1 and 1: no hinge charges more in between."""
         return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
 
+    @classmethod
+    def merged(cls, shards):
+        """Of all targets of several."""
+        least = np.minimum.reduce([part.limits[0] for part in shards.members])
+        return cls(np.stack([least, shards.of(lambda part: part.limits[1]).most()]))
+
     def learn(self, y, learned):
         """Learn from targets in order.
 

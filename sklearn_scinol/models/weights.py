@@ -78,6 +78,21 @@ class WeightScale:
         relative = np.where(is_learned, relative, smallest[1:])
         return RowWeights(given, relative, np.array([unit, smallest[-1]]))
 
+    @classmethod
+    def merged(cls, shards):
+        """That of several streams, and what weights of each are multiplied by there."""
+        units = [scale.unit for scale in (shards.start, *shards.members) if scale.unit]
+        merged = cls()
+        if not units:
+            return merged, [1.0] * len(shards)
+        factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
+        smallest = [
+            factor * scale.smallest
+            for factor, scale in zip(factors, shards.members, strict=True)
+        ]
+        merged.numbers[:] = units[0], min(1.0, *smallest)
+        return merged, factors
+
     def learned(self, weights):
         """Count rows as learned."""
         self.numbers[:] = weights.after

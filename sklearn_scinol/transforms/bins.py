@@ -1,6 +1,7 @@
 """Bins of features, from the order of the values in the first rows."""
 
 from functools import lru_cache
+from itertools import combinations
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,9 @@ __all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
 # 30 data sets): what matters on single data sets cancels.
 N_SAMPLES = 100
 N_QUANTILES = 8
+
+# Where shares of bins in others are measured, between two edges.
+N_STEPS = 16
 
 
 class FeatureBins:
@@ -170,6 +174,75 @@ class FeatureBins:
         indptr = np.append(0, np.cumsum(has_bin.sum(axis=1))).astype(index)
         return sparse.csr_array((np.ones(rows.size), columns, indptr), shape=shape)
 
+    # Merging.
+
+    @classmethod
+    def merged(cls, shards):
+        """Bins for the rows of several: the first ones whose edges are fixed."""
+        start = shards.start
+        merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
+        for bins in (start, *shards.members):
+            if bins.is_fixed:
+                merged.edges, merged.is_fixed = bins.edges.copy(), True
+                return merged
+        rows = [bins.first[len(start.first) :] for bins in shards.members]
+        merged.learn(np.vstack([start.first, *rows]))
+        return merged
+
+    def shares_in(self, other, pairs):
+        """What part of each column of codes lies in which column of other bins.
+
+        Values are taken to be spread evenly between two edges.
+
+        Parameters
+        ----------
+        other : FeatureBins
+        pairs : bool
+            Whether there are cells of pairs.
+
+        Returns
+        -------
+        shares : CSR array of shape (n_codes, n_codes)
+            Its rows sum to 1, or to 0 where one of the two has no edges.
+        """
+        d, of_features = len(self.edges), []
+        shares = sparse.lil_array((self.n_codes(pairs), self.n_codes(pairs)))
+        sides, other_sides = self.places(pairs).sides, other.places(pairs).sides
+        for j in range(d):
+            of_bins = self._shares_of_feature(other, j)
+            first = j * self.n_columns
+            block = slice(first, first + len(of_bins))
+            shares[block, first : first + of_bins.shape[1]] = of_bins
+            of_features.append(
+                _grouped(of_bins, sides[j], other_sides[j], self.n_quantiles + 1)
+            )
+        for i, j in combinations(range(d), 2) if pairs else ():
+            first = self.first_cell(i, j)
+            block = slice(first, first + self.n_cells)
+            shares[block, block] = np.kron(of_features[i], of_features[j])
+        return shares.tocsr()
+
+    def _shares_of_feature(self, other, j):
+        """The same for the bins of a feature: (n_bins, n_bins of the other)."""
+        edges, others = (bins.edges[j] for bins in (self, other))
+        edges, others = edges[~np.isnan(edges)], others[~np.isnan(others)]
+        shares = np.zeros((len(edges) + 1, len(others) + 1))
+        if not (edges.size and others.size):
+            return 0.0 * shares
+        steps = np.arange(1, N_STEPS + 1) / N_STEPS
+        inner = edges[:-1, np.newaxis] * (1.0 - steps) + edges[1:, np.newaxis] * steps
+        inner[:, -1] = edges[1:]
+        values = np.vstack(
+            [
+                np.full(N_STEPS, edges[0]),
+                inner,
+                np.full(N_STEPS, np.nextafter(edges[-1], np.inf)),
+            ]
+        )
+        for share, of_bin in zip(shares, np.searchsorted(others, values), strict=True):
+            np.add.at(share, of_bin, 1.0 / N_STEPS)
+        return shares
+
     def invariants(self):
         """What holds between two calls."""
         n_features = len(self.edges)
@@ -203,3 +276,13 @@ def _places(n_edges, n_quantiles, pairs):
         sides // n_bins[:, np.newaxis],
         n_sides,
     )
+
+
+def _grouped(shares, sides, other_sides, n_sides):
+    """Shares of sides of cells, from those of bins."""
+    grouped = np.zeros((n_sides, n_sides))
+    of_bins = np.zeros((len(shares), n_sides))
+    np.add.at(of_bins.T, other_sides[: shares.shape[1]], shares.T)
+    np.add.at(grouped, sides[: len(shares)], of_bins)
+    sums = grouped.sum(axis=1, keepdims=True)
+    return np.divide(grouped, sums, out=np.zeros_like(grouped), where=sums > 0.0)

@@ -68,6 +68,14 @@ class FeatureLimits:
                 lambda x, features: clipped(x, self.largest[features], self.ratio), X
             )
 
+    @classmethod
+    def merged(cls, shards):
+        """Those of the rows of several."""
+        merged = cls(len(shards.start.largest), shards.start.ratio)
+        merged.largest = shards.largest.most()
+        merged.some_clipped = any(shards.some_clipped.members)
+        return merged
+
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
         largest, some_clipped = self.largest.take(columns), self.some_clipped

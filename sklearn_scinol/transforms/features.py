@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
+from .._shards import Shards
 from ..engines.protocol import Moments, changeable
 from . import moments
 from .clipping import FeatureLimits
@@ -225,13 +226,29 @@ class FeatureTransform:
         w : ndarray of shape (n_outputs, n_features)
         b : ndarray of shape (n_outputs,)
         """
+        w, b = self.to_units(w, b, weight)
+        return w if self.units is None else self.units.to_raw(w), b
+
+    def to_units(self, w, b, weight):
+        """Coefficients for rows in units of their features; see :meth:`to_raw`."""
+        w = w * self._factors(weight)
+        return w, b - w @ self.moments[0] if self.center else b
+
+    def of_units(self, w, b, weight):
+        """Coefficients for transformed rows, from those for rows in units."""
+        if self.center:
+            b = b + w @ self.moments[0]
+        factors = np.broadcast_to(self._factors(weight), w.shape)
+        known = factors > 0.0
+        return np.where(known, w, 0.0) / np.where(known, factors, 1.0), b
+
+    def _factors(self, weight):
+        """What a centred feature is multiplied by."""
+        factors = 1.0
         if self.scale:
             # Of a row at the mean: others take part in their standard deviation.
-            w = w * self._inverse_deviations(self.mean_and_variance()[0], weight)
-        if self.center:
-            w = w * self._shares(weight)[1]
-            b = b - w @ self.moments[0]
-        return w if self.units is None else self.units.to_raw(w), b
+            factors = self._inverse_deviations(self.mean_and_variance()[0], weight)
+        return factors * self._shares(weight)[1] if self.center else factors
 
     def enter_unlearned(self, X):
         """Rows, clipped and in units of their features, without learning."""
@@ -240,31 +257,63 @@ class FeatureTransform:
             return X
         return of_entries(self.units.in_units, X.astype(np.float64, copy=False))
 
-    def merge(self, other):
-        """Take in the moments of other rows, as if they had all been learned here.
+    def fresh(self):
+        """The same before the first row."""
+        return FeatureTransform(
+            self.n_features,
+            center=self.center,
+            scale=self.scale,
+            in_units=self.units is not None,
+            clip_ratio=None if self.limits is None else self.limits.ratio,
+            forgetting=self.forgetting,
+        )
+
+    @classmethod
+    def merged(cls, shards):
+        """One that has learned what several have, of other rows each.
 
         Parameters
         ----------
-        other : FeatureTransform
-            Of the same kind; stays as it is.
+        shards : Shards
+            All of the same kind. They stay as they are.
+
+        Returns
+        -------
+        merged : FeatureTransform
+        scales : list of ndarray of shape (n_features,)
+            What values as each sees them are multiplied by, before moments, to be what
+            the merged one sees.
         """
-        total = self.weight_sum + other.weight_sum
-        if total == 0.0 or not self.has_moments:
-            return
-        share, past = other.weight_sum / total, self.weight_sum / total
-        if self.scale:
-            (mean, variance), (theirs, their_variance) = (
-                self.mean_and_variance(),
-                other.mean_and_variance(),
+        merged = shards.start.fresh()
+        scales = [np.ones(merged.n_features) for _ in shards.members]
+        if merged.limits is not None:
+            merged.limits = FeatureLimits.merged(shards.limits)
+        if merged.units is not None:
+            merged.units, scales = FeatureUnits.merged(
+                shards.of(lambda transform: transform.units)
             )
-        else:
-            mean, theirs = self.moments[0], other.moments[0]
-        merged = [moments.moved_mean(mean, share, theirs - mean)]
-        if self.scale:
-            between = moments.moved_variance(variance, share, past, theirs - mean)
-            merged += [between + share * their_variance, np.full_like(mean, total)]
-        self.moments = np.stack(merged)
-        self.weight_sum = total
+        if not merged.has_moments:
+            return merged, scales
+        scales_of_start = np.ones(merged.n_features)
+        if merged.units is not None:
+            scales_of_start = merged.units.scales_of(shards.start.units)
+
+        def of_one(transform, scale, share):
+            mean, variance = transform.moments[0], np.zeros(merged.n_features)
+            if transform.scale:
+                mean, variance = transform.mean_and_variance()
+            # What forgets has the same number of rows left in each.
+            weight = transform.weight_sum * (share if merged.forgetting else 1.0)
+            return scale * mean, scale * scale * variance, weight
+
+        of_each = map(of_one, shards.members, scales, shards.shares)
+        start = of_one(shards.start, scales_of_start, not merged.forgetting)
+        of_all = Shards([*of_each], start, shards.shares, shards.units)
+        mean, variance, weight = moments.merged(of_all)
+        merged.moments[0], merged.weight_sum = mean, weight
+        if merged.scale:
+            merged.moments[1], merged.moments[2] = variance, weight
+        return merged, scales
 
     def _shares(self, weight):
         """Those of a row in its own moments, and of all rows before."""

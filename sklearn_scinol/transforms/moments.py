@@ -29,6 +29,7 @@ __all__ = [
     "enter",
     "inverse_deviation",
     "least_variance",
+    "merged",
     "moved_mean",
     "moved_variance",
     "shares_of_waiting",
@@ -71,6 +72,30 @@ def inverse_deviation(variance, least=0.0):
 def standardised(x, mean, factor):
     """Value in units of which `factor` are one; 0 where none is known yet."""
     return chosen(factor > 0.0, (x - mean) * factor, 0.0)
+
+
+def merged(shards):
+    """Mean and variance of all rows, and the sum of their weights.
+
+    As of Chan, Golub and LeVeque (1979), who merge two.
+
+    Parameters
+    ----------
+    shards : Shards
+        Of mean, variance and sum of weights.
+    """
+    weight = np.maximum(shards.of(lambda m: m[2]).sum(1), 0.0)
+    share = np.where(weight > 0.0, 1.0 / np.where(weight > 0.0, weight, 1.0), 0.0)
+    first = shards.members[0][0]
+    mean = first + share * shards.of(lambda m: m[2] * (m[0] - first)).sum(1)
+
+    def square(moments):
+        mean_of_part, variance, weight_of_part = moments
+        deviation = mean_of_part - mean
+        between = smaller(deviation * deviation, LARGEST_SQUARE)
+        return weight_of_part * (variance + between)
+
+    return mean, np.maximum(share * shards.of(square).sum(1), 0.0), weight
 
 
 @portable

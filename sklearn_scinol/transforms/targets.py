@@ -4,6 +4,7 @@ import numpy as np
 
 from .._invariants import floats
 from ..engines.protocol import Moments, changeable
+from . import moments
 
 __all__ = ["TargetTransform"]
 
@@ -43,6 +44,30 @@ class TargetTransform:
         """Make the state what engines take; joblib maps large ones, to be read only."""
         self.moments = changeable(self.moments, "C")
         self.weight_sum = changeable(self.weight_sum)
+
+    def fresh(self):
+        """The same before the first row."""
+        return TargetTransform(self.moments.shape[1], unit_free=self.unit_free)
+
+    @classmethod
+    def merged(cls, shards):
+        """One that has learned the targets of several, of other rows each."""
+        merged = shards.start.fresh()
+        of_each = shards.of(lambda target: (*target.moments, target.weight_sum))
+        mean, variance, merged.weight_sum[:] = moments.merged(of_each)
+        merged.moments[:] = mean, variance
+        return merged
+
+    def to_weights(self, w, b):
+        """Coefficients in the target's unit, from those of the learner."""
+        deviation = np.sqrt(self.moments[1])
+        return deviation[:, np.newaxis] * w, self.to_raw(b)
+
+    def of_weights(self, w, b):
+        """The same the other way round; 0 where targets have not varied."""
+        mean, variance = self.moments
+        inverse = moments.inverse_deviation(variance)
+        return inverse[:, np.newaxis] * w, inverse * (b - mean)
 
     def learn(self, engine, y, weights):
         """Learn from targets in order.

@@ -104,6 +104,34 @@ class FeatureUnits:
         """Weights for raw values, from those for values in units; perhaps infinite."""
         return w if self.are_one else np.ldexp(w, -self.exponents)
 
+    @classmethod
+    def merged(cls, shards):
+        """Units that are the largest of several.
+
+        Parameters
+        ----------
+        shards : Shards
+
+        Returns
+        -------
+        merged : FeatureUnits
+        scales : list of ndarray of shape (n_features,)
+            See :meth:`scales_of`.
+        """
+        merged = cls(len(shards.start.seen))
+        merged.seen = shards.seen.most()
+        lowest = np.iinfo(np.int16).min
+        exponents = shards.of(lambda u: np.where(u.seen, u.exponents, lowest)).most()
+        merged.exponents = np.where(merged.seen, exponents, 0).astype(np.int16)
+        merged.are_one = not merged.exponents.any()
+        merged.some_outgrown = any(shards.some_outgrown.members)
+        return merged, [*map(merged.scales_of, shards.members)]
+
+    def scales_of(self, other):
+        """What values in units of another are multiplied by, to be in these."""
+        change = other.exponents.astype(np.intc) - self.exponents
+        return np.where(other.seen, np.ldexp(1.0, change), 1.0)
+
     def forget(self, features):
         """Take features as not seen."""
         self.seen[features] = False

@@ -53,6 +53,13 @@ class GradientSum:
         """Learn from the number that `row_step` gave."""
         s.theta[i] -= step * x
 
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        norm_of_w = np.hypot.reduce(w, axis=1)
+        learned, norm = self.merged_shared(shared, norm_of_w, t)
+        factor = np.where(norm_of_w > 0.0, norm / norm_of_w, 0.0)
+        return State(w * factor[:, np.newaxis]), learned
+
 
 @exact
 def subtract(shared, k, along, length):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._invariants import ROUNDING
-from ..._portable import larger, portable, smaller
+from ..._portable import TINY, larger, portable, smaller
 
 __all__ = ["MirrorDescent"]
 
@@ -121,6 +121,24 @@ class MirrorDescent(Parameters):
         distance = norm + np.sqrt(shared.largest_norm2)
         bound = 0.5 * distance**2 * shared.lambda_ + shared.delta_sum
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
+
+    def merged(self, s, shared, w, x, t):
+        """State of several, with the weights `w` for a row `x`."""
+        shrink = smaller(1.0, self.radius / larger(np.hypot.reduce(w, axis=1), TINY))
+        w = w * shrink[:, np.newaxis]
+        norm2 = (w * w).sum(axis=1)
+        learned = Shared(
+            scale=np.ones_like(norm2),
+            norm2=norm2,
+            largest_norm2=larger(shared.largest_norm2.most(), norm2),
+            lambda_=smaller(self.merged_lambda(shared.lambda_), LARGEST_LAMBDA),
+            delta_sum=shared.delta_sum.sum(),
+        )
+        return State(w), learned
+
+    def merged_lambda(self, shards):
+        """The regularisation of several, which most find anew at each row."""
+        return shards.most()
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
