@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tables.frames import is_text
+from ..tables.frames import is_text, one_array
 from .errors import ReadError
 
 __all__ = [
@@ -172,10 +172,7 @@ def as_array(column):
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = one_array(column)
     if is_text(column.type):
         codes = pc.dictionary_encode(column)
         if codes.null_count:

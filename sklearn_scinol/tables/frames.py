@@ -25,6 +25,7 @@ __all__ = [
     "in_utc",
     "is_of_dicts",
     "is_text",
+    "one_array",
     "open_frame",
     "text_of",
     "texts_of",
@@ -196,12 +197,7 @@ def _of_polars(series):
 def _of_arrow(array):
     pa = import_module("pyarrow")
     types = pa.types
-    if isinstance(array, pa.ChunkedArray):
-        array = array.combine_chunks()
-    if types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    if isinstance(array, pa.ChunkedArray):  # as many chunks as dictionaries
-        array = array.combine_chunks()
+    array = one_array(array)
     kind = array.type
     if types.is_null(kind):
         return _of_objects([None] * len(array))
@@ -224,6 +220,18 @@ def _of_arrow(array):
             array = array.cast(pa.large_string())
         return Column(_strings_of_arrow(array), is_missing)
     raise TypeError(f"values of type {kind} are not supported.")
+
+
+def one_array(column):
+    """A column of pyarrow in one piece, with values instead of places of them."""
+    pa = import_module("pyarrow")
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if isinstance(column, pa.ChunkedArray):  # as many chunks as dictionaries
+        column = column.combine_chunks()
+    return column
 
 
 def is_text(kind):
