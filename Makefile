@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test certify lint types format doc benchmark models mutants fuzz long clean
+.PHONY: help demo test thorough certify lint types format doc benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -20,6 +20,9 @@ demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, 
 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+thorough: $(VENV)/dev.stamp ## test every combination of cases, in about two hours
+	@THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
 	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \

@@ -14,11 +14,12 @@ Most tests run on the engines `ENGINES`, of which the second is the compiled one
 its loops left uncompiled. `compiled_runs` selects what really is compiled.
 """
 
+import os
 from functools import cache
 from inspect import isclass, signature
 from itertools import combinations, product
+from random import Random
 from typing import NamedTuple
-from zlib import crc32
 
 import naive
 import numpy as np
@@ -29,6 +30,9 @@ from sklearn.base import BaseEstimator, is_classifier
 import sklearn_scinol
 from sklearn_scinol import baselines, learners
 from sklearn_scinol.learners import interface
+
+#: Whether to run all cases, as `make thorough` does, or those that cover the most.
+THOROUGH = "THOROUGH" in os.environ
 
 #: See the fixture `engine`.
 ENGINES = ("numpy", "uncompiled")
@@ -129,6 +133,18 @@ class Case(NamedTuple):
         """Whether weights can be kept in a ball, and need not."""
         unbounded = self.estimator().get_params().get("radius", 0.0) is None
         return self.traits.in_ball and unbounded
+
+    @property
+    def levels(self):
+        """The kind of learner, and of estimator: what may matter to the machinery."""
+        has = self.traits
+        return [
+            (has.by_row, has.implicit, has.folds, has.reaches, has.touches_all),
+            ("classifies", self.classifies),
+            ("several", self.n_outputs > 1),
+            ("average", self.average > 0),
+            ("ball", self.radius is not None),
+        ]
 
     @property
     def stores_weights(self):
@@ -368,38 +384,82 @@ SCALED_LAYOUTS = [
 ]
 
 
+def covering(runs, pairs_of, others_of):
+    """Some of all runs: what is among the pairs of any is among those of a chosen one.
+
+    Greedily, the run that covers most pairs that no run has covered yet comes next; of
+    equals, the one that covers most of what others there are.
+    """
+    number_of = {}
+
+    def numbers(found):
+        found = {number_of.setdefault(one, len(number_of)) for one in found}
+        return sum(1 << number for number in found)
+
+    pairs = [numbers(pairs_of(run)) for run in runs]
+    n_pairs = len(number_of)
+    covered = [
+        of_run | numbers(others_of(run))
+        for of_run, run in zip(pairs, runs, strict=True)
+    ]
+    is_pair, left, chosen = (1 << n_pairs) - 1, (1 << len(number_of)) - 1, []
+    while left & is_pair:
+        gains = [
+            ((one & left & is_pair).bit_count(), (one & left).bit_count())
+            for one in covered
+        ]
+        best = gains.index(max(gains))
+        left &= ~covered[best]
+        chosen.append(runs[best])
+    return chosen
+
+
 def thinned(cases, **of_test):
     """Run a test with some of all combinations of cases and of values of its factors.
 
-    Each algorithm meets each value of each factor, and each case is there. Which values
-    and which case (a kind of estimator, a number of outputs, averaging, a ball) come
-    together is another for each algorithm and each test, so that of all algorithms some
-    meets each combination. If the test takes an engine, that is another factor.
+    Each algorithm is there, and each two levels meet: of a case (its `levels`), and the
+    values of each factor. Which algorithm has which values is another for each test. If
+    the test takes an engine, that is another factor. `make thorough` lets each case
+    meet each value.
     """
-    of_algorithm = {}
-    for case in cases:
-        of_algorithm.setdefault(case.algorithm, []).append(case)
 
     def mark(test):
         takes_engine = "engine" in signature(test).parameters
         factors = of_test | ({"engine": ENGINES} if takes_engine else {})
-        combinations = [*product(*map(range, map(len, factors.values())))]
-        number = crc32(test.__name__.encode())
-        chosen = []
-        for n, variants in enumerate(of_algorithm.values(), start=number):
-            first = combinations[n % len(combinations)]
-            for i in range(max(len(variants), *map(len, factors.values()))):
-                values = [
-                    levels[(start + i) % len(levels)]
-                    for start, levels in zip(first, factors.values(), strict=True)
-                ]
-                chosen.append((variants[(n + i) % len(variants)], *values))
+        runs = [*product(cases, *map(enumerate, factors.values()))]
+        Random(test.__name__).shuffle(runs)
+
+        def values_of(run):
+            # Numbers in place of values, which may not be hashable.
+            return [
+                (factor, n) for factor, (n, _) in zip(factors, run[1:], strict=True)
+            ]
+
+        def pairs_of(run):
+            case, values = run[0], values_of(run)
+            levels = [("loss", case.loss), *case.levels, *values]
+            pairs = [case.algorithm, *combinations(levels, 2)]
+            return [*pairs, case, *product([case], values)] if THOROUGH else pairs
+
+        def others_of(run):
+            return product([run[0].algorithm], values_of(run))
+
+        chosen = covering(runs, pairs_of, others_of)
+        chosen = [
+            (case, *(value for _, value in values))
+            for case, *values in sorted(chosen, key=lambda run: cases.index(run[0]))
+        ]
         ids = ["-".join(map(name_of, run)) for run in chosen]
         return pytest.mark.parametrize(
             ("case", *factors), chosen, ids=ids, indirect=["engine"] * takes_engine
         )(test)
 
     return mark
+
+
+def thoroughly(*values):
+    """Values that only `make thorough` runs."""
+    return values if THOROUGH else ()
 
 
 def name_of(value):
@@ -423,24 +483,33 @@ class Run(NamedTuple):
         return self.case.make(center=layout.center, scale=layout.scale, **parameters)
 
     @property
+    def levels(self):
+        return [*self.case.levels, ("target", self.standardize_target)]
+
+    @property
     def pairs(self):
-        """What the kernel puts together: pairs of levels, and its algorithm."""
-        case, has, layout = self.case, self.case.traits, self.layout
-        kind = has.by_row, has.implicit, has.folds, has.reaches, has.touches_all
-        loss = case.loss, case.is_joint
-        rest = [
-            ("several", case.n_outputs > 1),
-            ("average", case.average > 0),
-            ("ball", case.radius is not None),
-            ("target", self.standardize_target),
-        ]
-        # Pairs of an algorithm or a loss and a layout are too many to compile.
-        of_layout = "sparse", layout.container is not np.array
+        """What some kernel has to put together."""
+        case = self.case
+        loss, is_sparse = (
+            (case.loss, case.is_joint),
+            self.layout.container is not np.array,
+        )
         return [
-            *combinations([kind, of_layout, *rest], 2),
-            *product([layout.name], rest),
-            *product([loss], [of_layout, has.implicit]),
             case.algorithm,
+            loss,
+            self.layout.name,
+            *product([is_sparse], self.levels),
+        ]
+
+    @property
+    def other_pairs(self):
+        """What it is good to have together. More are too many to compile."""
+        case, layout = self.case, self.layout
+        loss, is_sparse = (case.loss, case.is_joint), layout.container is not np.array
+        return [
+            *combinations(self.levels, 2),
+            *product([layout.name], self.levels),
+            *product([loss], [is_sparse, case.traits.implicit]),
         ]
 
     def __str__(self):
@@ -463,17 +532,9 @@ def possible_runs():
 
 @cache
 def compiled_runs():
-    """A covering design: each of `Run.pairs` that is possible is in some run.
+    """Each algorithm, loss and layout, and more that kernels put together."""
 
-    Greedily, the run that covers most pairs that no run has covered yet comes next.
-    """
-    number_of, runs = {}, {}
-    for run in possible_runs():
-        numbers = {number_of.setdefault(p, len(number_of)) for p in run.pairs}
-        runs[run] = sum(1 << number for number in numbers)
-    missing, chosen = (1 << len(number_of)) - 1, []
-    while missing:
-        best = max(runs, key=lambda run: (runs[run] & missing).bit_count())
-        missing &= ~runs[best]
-        chosen.append(best)
-    return chosen
+    def pairs_of(run):
+        return run.pairs + (run.other_pairs if THOROUGH else [])
+
+    return covering([*possible_runs()], pairs_of, lambda run: run.other_pairs)

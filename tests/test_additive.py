@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import REPRESENTATIVES, thinned
+from registry import REPRESENTATIVES, Case, compiled, thinned
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -147,13 +147,20 @@ def test_input_formats(container, dtype, additive, engine):
     )
 
 
-@thinned(CASES, additive=KINDS)
-def test_engines_agree(case, additive):
-    pytest.importorskip("numba", reason="numba is not installed")
+@pytest.mark.parametrize(
+    ("case", "additive"),
+    [
+        (Case(ScInOLRegressor, "absolute_error", "scinol2", 3), "pairs"),
+        (Case(BaselineClassifier, "log_loss", "adaogd", average=15), True),
+    ],
+    ids=str,
+)
+@compiled
+def test_engines_agree(case, additive, engine):
     X, y = unit(case)
     answers = []
-    for engine in "numpy", "numba":
-        with config_context(engine=engine):
+    for name in "numpy", engine:
+        with config_context(engine=name):
             model = case.make(additive=additive, center=True, scale=True)
             answers += [case.charged(model, X, y), case.decision(model, 2 * X)]
     assert_close(answers[2], answers[0], 1e-10)

@@ -14,6 +14,7 @@ from registry import (
     as_linear,
     choice,
     name_of,
+    thoroughly,
 )
 from scipy import sparse
 from sklearn.base import is_classifier
@@ -100,12 +101,14 @@ def with_checks(*estimators, expected_failed=EXPECTED_FAILED_CHECKS):
 
 @with_checks(
     *(SLOW_TO_CONVERGE.get(estimator, estimator()) for estimator in PUBLIC_ESTIMATORS),
-    AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
-    AdaFTRLRegressor(loss="squared_error", radius=100.0, center=False),
     DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
     DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
     ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
-    ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
+    *thoroughly(
+        AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
+        AdaFTRLRegressor(loss="squared_error", radius=100.0, center=False),
+        ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
+    ),
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -379,9 +379,9 @@ def test_weights_learn_new_rows_only(estimator, switching):
 
 def test_a_mixture_does_not_trust_what_remembers():
     """One expert knows every row by heart from the second epoch on, and no new one."""
-    X = rows(200, 150)
+    X = rows(130, 100)
     y = noisy_labels(X)
-    new = rows(2000, 150, seed=5)
+    new = rows(2000, 100, seed=5)
     model = HedgeClassifier(second_order=True, random_state=0).fit(X, y)
     one_epoch = clone(model).set_params(max_iter=1, tol=None).fit(X, y)
     losses = [

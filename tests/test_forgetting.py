@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from registry import LAYOUTS, compiled, thinned
+from registry import LAYOUTS, compiled, compiled_runs, family, thinned
 from scipy import sparse
 from test_invariances import (
     assert_chunks_do_not_matter,
@@ -30,7 +30,14 @@ from sklearn_scinol.transforms.features import FeatureTransform
 FORGETTING = 0.1
 CASES = [case for case in ALL if case.has("moment_forgetting")]
 DENSE = LAYOUTS[:2]
-COMPILED = [case for case in CASES if case.algorithm in ("scinol2", "constant")]
+# Kernels that are compiled anyway: forgetting is not a matter of types.
+COMPILED = [
+    run
+    for run in compiled_runs()
+    if family(run.case.estimator) in ("ScInOL", "AdaImplicit")
+    and run.layout.container is np.array
+    and run.layout.scale
+]
 
 STAY_SPARSE = [
     case for case in CASES if not (case.traits.touches_all or case.traits.by_vector)
@@ -134,19 +141,19 @@ def test_prediction_is_what_is_charged(case, layout, engine):
     assert_predictions_are_charged(case, forgetful(case, layout), np.array)
 
 
-@pytest.mark.parametrize("layout", DENSE, ids=str)
-@pytest.mark.parametrize("case", COMPILED, ids=str)
+@pytest.mark.parametrize("run", COMPILED, ids=str)
 @pytest.mark.parametrize(("stuck", "tolerance"), [(False, 1e-10), (True, 1e-7)])
 @compiled
-def test_compiled(case, layout, stuck, tolerance, engine):
+def test_compiled(run, stuck, tolerance, engine):
     """A feature that gets stuck loses digits before it counts as constant."""
+    case = run.case
     X, y = case.data(1000)
     X[100:900, 2] = 0.3 if stuck else X[100:900, 2]
     c = weights(len(y))
     by_engine = []
     for name in engine, "numpy":
         with config_context(engine=name):
-            estimator = forgetful(case, layout)
+            estimator = run.make(moment_forgetting=FORGETTING)
             charged = case.charged(estimator, X, y, sample_weight=c)
             by_engine.append([charged, case.decision(estimator, X)])
     for of_compiled, of_numpy in zip(*by_engine, strict=True):

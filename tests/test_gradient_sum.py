@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, compiled
+from registry import CASES, compiled, thinned, thoroughly
 from sklearn.base import clone, is_classifier
 
 from sklearn_scinol import (
@@ -17,15 +17,9 @@ from sklearn_scinol import (
 
 TUNINGS = ["koolen", "orabona_pal"]
 tunings = pytest.mark.parametrize("tuning", TUNINGS)
-of_sums = pytest.mark.parametrize(
-    "case",
-    [
-        case
-        for case in CASES
-        if case.algorithm in ("dfeg", *TUNINGS) and not case.average
-    ],
-    ids=str,
-)
+OF_SUMS = [
+    case for case in CASES if case.algorithm in ("dfeg", *TUNINGS) and not case.average
+]
 
 
 def length(model):
@@ -35,9 +29,7 @@ def length(model):
 # Numbers near the ends of the range.
 
 
-@of_sums
-@pytest.mark.parametrize("size", [1e-100, 1.0, 1e100])
-@pytest.mark.parametrize("of_targets", [1e-100, 1.0, 1e100])
+@thinned(OF_SUMS, size=[1e-100, 1.0, 1e100], of_targets=[1e-100, 1.0, 1e100])
 def test_extremes(case, size, of_targets, engine):
     X, y = case.data(60)
     X = X / np.abs(X).max() * size
@@ -57,10 +49,10 @@ def test_extremes(case, size, of_targets, engine):
     "model",
     [
         DFEGClassifier(),
-        DFEGClassifier("hinge"),
-        DFEGRegressor(),
-        AdaFTRLClassifier(center=False),
         AdaFTRLRegressor(tuning="orabona_pal", center=False),
+        *thoroughly(
+            DFEGClassifier("hinge"), DFEGRegressor(), AdaFTRLClassifier(center=False)
+        ),
     ],
     ids=str,
 )

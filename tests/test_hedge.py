@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import compiled
+from registry import thoroughly
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import (
@@ -509,31 +509,42 @@ def test_copies_go_on(problem, engine, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("problem", "container"),
+    ("problem", "container", "engine"),
     [
-        (PROBLEMS[0], sparse.csr_array),
-        (PROBLEMS[1], np.array),
+        (PROBLEMS[0], sparse.csr_array, "uncompiled"),
+        (PROBLEMS[1], np.array, "uncompiled"),
+        (PROBLEMS[0], np.array, "numba"),
+        *thoroughly((PROBLEMS[0], sparse.csr_array, "numba")),
+        *thoroughly((PROBLEMS[1], np.array, "numba")),
     ],
     ids=str,
+    indirect=["engine"],
 )
-def test_engines(problem, container):
-    pytest.importorskip("numba", reason="numba is not installed")
+def test_engines(problem, container, engine):
     X, c = container(problem.X), weights(len(problem.y))
-    answers = {}
-    for engine in "numpy", "numba":
-        with config_context(engine=engine):
+    answers = []
+    for name in "numpy", "numba":
+        with config_context(engine=name):
             mixture = problem.make()
             charged = problem.charged(mixture, X, problem.y, sample_weight=c)
-            answers[engine] = charged, mixture.weights_, problem.decision(mixture, X)
-    for in_numpy, in_numba in zip(*answers.values(), strict=True):
-        assert_close(in_numba, in_numpy, 1e-10)
+            answers.append((charged, mixture.weights_, problem.decision(mixture, X)))
+    for in_numpy, in_loops in zip(*answers, strict=True):
+        assert_close(in_loops, in_numpy, 1e-10)
 
 
 @of_each_kind
-@compiled
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize(
+    ("backend", "engine"),
+    [
+        ("threading", "numpy"),
+        ("threading", "uncompiled"),
+        ("loky", "numpy"),
+        *thoroughly(("threading", "numba"), ("loky", "numba")),
+    ],
+    indirect=["engine"],
+)
 def test_parallel(problem, backend, engine):
-    """Compiled: other processes do not hear that loops should run as they stand."""
+    """Other processes do not hear that loops should run as they stand."""
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]

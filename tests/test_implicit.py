@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, compiled
+from registry import CASES, compiled, thinned, thoroughly
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import InvalidParameterError
@@ -14,15 +14,11 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
-cases = pytest.mark.parametrize(
-    "case",
-    [
-        case
-        for case in CASES
-        if case.algorithm in ("adaimplicit", "constant", "iomd") and not case.average
-    ],
-    ids=str,
-)
+IMPLICIT = [
+    case
+    for case in CASES
+    if case.algorithm in ("adaimplicit", "constant", "iomd") and not case.average
+]
 
 # What is a matter of formulas and takes long, on one engine.
 
@@ -65,7 +61,7 @@ def loss_of(case, estimator, x, y):
     return case.reference_loss().value(target, p[0].tolist())
 
 
-@cases
+@pytest.mark.parametrize("case", IMPLICIT, ids=str)
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
 def test_an_update_never_overshoots(case, seed, beta):
@@ -81,7 +77,7 @@ def test_an_update_never_overshoots(case, seed, beta):
         assert (estimator.delta_sum_ >= delta_sum).all()
 
 
-@cases
+@thinned(IMPLICIT)
 def test_lambda_and_delta_sum(case, engine):
     X, y = case.data(20)
     estimator = case.make(beta=3.0)
@@ -128,7 +124,7 @@ def test_bound_of_theorem_6_2(loss, radius, engine):
     assert model.regret_bound(2.0 * inside) == np.inf
 
 
-@cases
+@thinned(IMPLICIT)
 def test_weights_stay_in_the_ball(case, engine):
     X, y = case.data(200)
     estimator = case.make(radius=0.7)
@@ -191,9 +187,7 @@ def test_sample_weight_is_in_the_minimum(engine):
 # Extremes.
 
 
-@pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@cases
+@thinned(IMPLICIT, fit_intercept=[False, True], beta=[2.0**-20, 2.0**20])
 def test_extreme_values_stay_finite(case, fit_intercept, beta):
     rng = np.random.default_rng(0)
     X0, y0 = case.data()
@@ -217,7 +211,7 @@ def test_extreme_values_stay_finite(case, fit_intercept, beta):
             assert not np.isnan(estimator.regret_bound(coef))
 
 
-@cases
+@thinned(IMPLICIT)
 def test_extreme_values_in_turn_stay_finite(case, engine):
     rng = np.random.default_rng(0)
     X0, y0 = case.data()
@@ -240,7 +234,8 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
 @pytest.mark.parametrize("radius", [None, 1.0])
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize(
-    ("algorithm", "loss"), [("adaimplicit", "squared_hinge"), ("iomd", "log_loss")]
+    ("algorithm", "loss"),
+    [("iomd", "log_loss"), *thoroughly(("adaimplicit", "squared_hinge"))],
 )
 @compiled
 def test_very_many_repeated_rows(algorithm, loss, beta, radius, engine):

@@ -14,7 +14,9 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from registry import thoroughly
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.linear_model import SGDRegressor
 from test_invariances import assert_identical, learned
 
@@ -34,6 +36,11 @@ PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
 
 EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
+TEAM = [
+    ("alone", ScInOLRegressor()),
+    ("slow", BaselineRegressor("adaogd", learning_rate=0.01)),
+    ("fast", BaselineRegressor("adaogd", learning_rate=1.0)),
+]
 KINDS = {
     "one dense row": (ScInOLRegressor(), np.array, 1),
     "dense rows": (ScInOLRegressor(center=False), np.array, 40),
@@ -57,6 +64,7 @@ KINDS = {
     "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
     "mixture": (HedgeRegressor(), np.array, 20),
     "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
+    "mixture of a team": (HedgeRegressor(TEAM), np.array, 20),
     "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
     "mixture of others on sparse rows": (
         HedgeRegressor(EXPERTS),
@@ -64,6 +72,23 @@ KINDS = {
         20,
     ),
 }
+
+
+#: One for each way through the compiled engine; each loop takes its time to compile.
+COMPILED = [
+    "dense rows",
+    "sparse rows",
+    "scaled sparse rows",
+    "kernel",
+    "mixture of a team",
+    *thoroughly(*KINDS),
+]
+kinds = pytest.mark.parametrize(
+    ("kind", "engine"),
+    [(kind, "numpy") for kind in KINDS]
+    + [(kind, "numba") for kind in KINDS if kind in COMPILED],
+    indirect=["engine"],
+)
 
 
 @pytest.fixture(params=["numpy", "numba"])
@@ -129,7 +154,7 @@ def interrupted_at(line, call):
     return False
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@kinds
 def test_interrupted_at_a_line(kind, engine, monkeypatch):
     estimator, rows = prepared(kind, monkeypatch)
     X, y, c = rows
@@ -152,7 +177,7 @@ def test_interrupted_at_a_line(kind, engine, monkeypatch):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
-@pytest.mark.parametrize("kind", KINDS)
+@kinds
 def test_interrupted_at_a_time(kind, engine, monkeypatch):
     if threading.current_thread() is not threading.main_thread():
         pytest.skip("signals come to the main thread")
@@ -197,10 +222,19 @@ def test_interrupted_between_scaling_and_learning(monkeypatch):
     assert_identical(learned(estimator), learned(before))
 
 
-def test_features_that_taught_nothing_stay_as_seen(engine):
+@pytest.mark.parametrize(
+    ("model", "engine"),
+    [
+        (AdaImplicitRegressor(scale=True), "numpy"),
+        (BaselineRegressor("adaogd", scale=True), "numba"),
+    ],
+    ids=str,
+    indirect=["engine"],
+)
+def test_features_that_taught_nothing_stay_as_seen(model, engine):
     """A call that is refused forgets no feature that calls before have seen."""
     X, y = sparse.csr_array(np.eye(3) + 1.0), np.zeros(3)  # as predicted
-    model = AdaImplicitRegressor(scale=True).partial_fit(X, y)
+    model = clone(model).partial_fit(X, y)
     before = copy.deepcopy(model)
     with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
         model.partial_fit(X, y, sample_weight=np.full(3, 1e-300))
@@ -226,7 +260,7 @@ def test_expert_that_fails(container, engine, monkeypatch):
     monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", 8 * 6)
     rng = np.random.default_rng(0)
     X, y = container(rng.normal(size=(40, 6))), rng.normal(size=40)
-    kinds = [ScInOLRegressor(), BaselineRegressor("adagrad"), HedgeRegressor()]
+    kinds = [ScInOLRegressor(), BaselineRegressor("adaogd"), HedgeRegressor(TEAM)]
     ours = [(str(i), kind) for i, kind in enumerate(kinds)]
     estimator = HedgeRegressor([*ours, ("theirs", Failing(random_state=0))])
     estimator.partial_fit(X[:8], y[:8])
@@ -236,7 +270,7 @@ def test_expert_that_fails(container, engine, monkeypatch):
     assert_identical(vars(estimator), vars(before))
 
 
-@pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture"])
+@pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture of a team"])
 def test_memory_that_runs_out(kind, engine, monkeypatch):
     estimator, (X, y, c) = prepared(kind, monkeypatch)
     before = copy.deepcopy(estimator)

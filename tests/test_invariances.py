@@ -17,7 +17,6 @@ from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol.models import linear
 from sklearn_scinol.models.growing import GrowingArray
 
-cases = pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 in_layouts = thinned(REPRESENTATIVES, layout=LAYOUTS)
 SCALE_INVARIANT = [case for case in REPRESENTATIVES if case.traits.scale_invariant]
 
@@ -203,7 +202,7 @@ def test_dense_chunks_then_sparse_ones(case, center, engine):
         assert_close_models(mixed, whole, 1e-12)
 
 
-@cases
+@thinned(REPRESENTATIVES)
 def test_sparse_chunks_then_dense_ones(case, engine):
     X, y = case.data()
     half = len(y) // 2
@@ -236,12 +235,10 @@ def test_prediction_is_what_is_charged(case, layout, engine):
         assert_identical(learned(before), learned(estimator))
 
 
-@pytest.mark.parametrize(
-    "case",
+@thinned(
     [case for case in REPRESENTATIVES if hasattr(case.make(), "predict_proba")],
-    ids=str,
+    method=["predict_proba", "predict_log_proba"],
 )
-@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
 def test_probabilities_before_learning(case, method, engine):
     X, y = case.data()
     estimator = case.make()
@@ -324,7 +321,7 @@ def test_column_that_tells_nothing(case, layout, engine):
     assert_close(np.delete(wider.coef_, 2, axis=-1), plain.coef_, 1e-9)
 
 
-@cases
+@thinned(REPRESENTATIVES)
 def test_shifted_features(case, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)

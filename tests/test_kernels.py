@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_kernels import KERNELS, KernelModel
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import CASES, ENGINES, REPRESENTATIVES, Case
+from registry import CASES, ENGINES, REPRESENTATIVES, Case, thinned, thoroughly
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
@@ -26,7 +26,6 @@ from sklearn.svm import SVC
 from sklearn_scinol import (
     DFEGClassifier,
     DFEGRegressor,
-    config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.models import kernel as kernel_model
@@ -41,15 +40,14 @@ def with_kernels(cases):
 
 
 # Each estimator; one output and three, of which each has its own norm; averaged or not.
-representatives = with_kernels(
-    [
-        Case(DFEGClassifier, "log_loss", "dfeg", 3, average=15),
-        Case(DFEGClassifier, "hinge", "dfeg"),
-        Case(DFEGRegressor, "absolute_error", "dfeg"),
-        Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
-        Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
-    ]
-)
+EACH_KIND = [
+    Case(DFEGClassifier, "log_loss", "dfeg", 3, average=15),
+    Case(DFEGClassifier, "hinge", "dfeg"),
+    Case(DFEGRegressor, "absolute_error", "dfeg"),
+    Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
+    Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
+]
+representatives = with_kernels(EACH_KIND)
 REGRESSION = Case(DFEGRegressor, "absolute_error", "dfeg")
 #: Kernels that scikit-learn does not compute from sparse rows, and no kernel at all.
 DENSE_ONLY = {"additive_chi2", "chi2", "linear"}
@@ -362,6 +360,7 @@ def test_linear_kernel(case, n_samples, parameters, engine):
         (DFEGRegressor, {}, 10_000, 1.025),
         (BaselineRegressor, LINEAR, 100, 4.51),
         (BaselineRegressor, {}, 10_000, 49.5),
+        *thoroughly((DFEGRegressor, {}, 100_000, 1.032)),
     ],
 )
 def test_alternating_targets(estimator, parameters, n_rows, regret, engine):
@@ -373,14 +372,6 @@ def test_alternating_targets(estimator, parameters, n_rows, regret, engine):
     assert made.cumulative_loss_ - n_rows == pytest.approx(regret, rel=0.01)
 
 
-def test_alternating_targets_of_a_long_stream():
-    pytest.importorskip("numba", reason="numba is not installed")
-    with config_context(engine="numba"):
-        made = DFEGRegressor(fit_intercept=False)
-        made.partial_fit(np.ones((100_000, 1)), alternating(100_000))
-    assert made.cumulative_loss_ - 100_000 == pytest.approx(1.032, rel=0.01)
-
-
 def alternating(n_samples):
     return np.where(np.arange(n_samples) % 2 == 0, 1.0, -1.0)
 
@@ -388,9 +379,7 @@ def alternating(n_samples):
 # Streams.
 
 
-@representatives
-@pytest.mark.parametrize("split", ["rows", "random", "blocks"])
-@pytest.mark.parametrize("max_support", [None, 12])
+@thinned(EACH_KIND, split=["rows", "random", "blocks"], max_support=[None, 12])
 def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
     X, y = stream(case)
     c = weights(len(y))
@@ -956,10 +945,12 @@ def test_frames(case, engine):
 # Copies, and what happens when learning fails.
 
 
-@representatives
-@pytest.mark.parametrize("max_support", [None, 19])
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize("through", COPIES.values(), ids=COPIES)
+@thinned(
+    EACH_KIND,
+    max_support=[None, 19],
+    container=[np.array, sparse.csr_array],
+    through=[*COPIES.values()],
+)
 def test_copies_go_on(case, max_support, container, through, engine, tmp_path):
     X, y = stream(case, 60)
     X, rows = container(X), np.split(np.arange(len(y)), [18, 19, 21])
@@ -1016,10 +1007,9 @@ class Fragile:
 FAILURES = [RuntimeError("no kernel"), KeyboardInterrupt(), math.nan, math.inf]
 
 
-@representatives
-@pytest.mark.parametrize("failure", FAILURES, ids=repr)
-@pytest.mark.parametrize("max_support", [None, 12])
-@pytest.mark.parametrize("method", ["partial_fit", "fit"])
+@thinned(
+    EACH_KIND, failure=FAILURES, max_support=[None, 12], method=["partial_fit", "fit"]
+)
 def test_failing_kernels(case, failure, max_support, method, engine, monkeypatch):
     """The model is as it was, however many blocks it had learned by then."""
     monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 5)

@@ -9,7 +9,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from registry import CASES, LAYOUTS, REPRESENTATIVES, thinned
+from registry import CASES, ENGINES, LAYOUTS, REPRESENTATIVES, THOROUGH, thinned
 
 layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 N_ROWS = 25  # the references are slow
@@ -115,16 +115,20 @@ def learned_reference(case, center, other):
 
 
 @pytest.mark.parametrize(
-    ("case", "layout", "other"),
+    ("case", "layout", "other", "engine"),
     [
-        pytest.param(case, layout, bool(i % 2), id=f"{case}-{layout}")
+        pytest.param(case, layout, bool(i % 2), name, id=f"{case}-{layout}-{name}")
         for i, (case, layout) in enumerate(product(CASES, LAYOUTS))
+        for n, name in enumerate(ENGINES)
+        if THOROUGH or i // 2 % 2 == n
     ],
+    indirect=["engine"],
 )
 def test_learning(case, layout, other, engine):
     """With defaults, or with sample weights and other parameters.
 
-    Layouts are odd in number, so that each meets both with half of the cases.
+    Layouts are odd in number, so that each meets both with half of the cases, and each
+    engine with half of these.
     """
     X, y = case.data(N_ROWS)
     expected = learned_reference(case, layout.center, other)
@@ -173,9 +177,7 @@ def test_average_from(case, layout, average, engine):
     assert_same_model(case, estimator, model)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in REPRESENTATIVES if case.classifies], ids=str
-)
+@thinned([case for case in REPRESENTATIVES if case.classifies])
 def test_class_weight(case, engine):
     X, y = case.data(N_ROWS)
     of_class = (0.25, 3.0, 0.0)[: len(case.classes()["classes"])]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import as_given, compiled
+from registry import as_given
 from scipy import sparse
 from scipy.integrate import quad
 from scipy.optimize import minimize
@@ -371,8 +371,11 @@ def test_wide_rows_are_refused_before_anything_is_allocated():
 
 # Long runs.
 
-#: `make long` sets it to a million.
-N_ROWS = int(os.environ.get("LONG_RUNS", 20_000))
+#: `make long` sets it to a million, on the compiled engine.
+N_ROWS = int(os.environ.get("LONG_RUNS", 3_000))
+of_long_runs = pytest.mark.parametrize(
+    "engine", ["numba" if "LONG_RUNS" in os.environ else "numpy"], indirect=True
+)
 
 
 def streams():
@@ -387,7 +390,7 @@ def streams():
     yield X, np.zeros(N_ROWS, dtype=int)
 
 
-@compiled
+@of_long_runs
 @pytest.mark.parametrize("forgetting", [0.0, 0.1])
 @pytest.mark.parametrize("prior_scale", [0.3, 1e6])
 def test_covariance_stays_positive(prior_scale, forgetting, engine):

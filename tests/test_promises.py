@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from registry import thoroughly
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -234,7 +235,10 @@ def test_bound_of_implicit_updates_in_a_ball():
 
 @pytest.mark.parametrize(
     ("estimator", "theirs"),
-    [(ScInOLClassifier, SGDClassifier), (ScInOLRegressor, SGDRegressor)],
+    [
+        (ScInOLRegressor, SGDRegressor),
+        *thoroughly((ScInOLClassifier, SGDClassifier)),
+    ],
 )
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(estimator, theirs):

@@ -158,7 +158,7 @@ class Comparators:
         return minimize(function, start, jac=True, options=options).x
 
 
-@cases
+@thinned(BOUNDED)
 @settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_bound_holds(case, data):
@@ -194,7 +194,7 @@ def test_bound_holds_against_an_adversary(case, growth_and_size):
     Comparators(case, estimator, X, y, np.ones(n)).check_hardest()
 
 
-@cases
+@thinned(BOUNDED)
 def test_bound_holds_on_a_long_stream(case):
     """So long that a learner with linear regret would break the bound."""
     rng = np.random.default_rng(0)
@@ -219,7 +219,7 @@ def test_bound_before_the_first_trial(case):
 
 # Hostile streams.
 
-N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 15))
+N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 6))
 N_RANDOM = 20  # comparators
 KERNELS = ["rbf", "poly", "laplacian"]
 

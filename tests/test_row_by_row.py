@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 import pytest
 from copies import COPIES
-from registry import MIXTURES, REPRESENTATIVES, compiled, thinned
+from registry import MIXTURES, REPRESENTATIVES, compiled, thinned, thoroughly
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
@@ -165,7 +165,9 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
 
 @compiled
 @pytest.mark.parametrize(
-    "estimator", [ScInOLClassifier(), HedgeClassifier(), HedgeRegressor()], ids=str
+    "estimator",
+    [ScInOLClassifier(), HedgeClassifier(), *thoroughly(HedgeRegressor())],
+    ids=str,
 )
 def test_compiled_rows(estimator, engine, fast_rows):
     """In the end all rows take the short way, and no other loop runs in it."""

@@ -137,7 +137,7 @@ def test_any_units(case, layout, engine):
     assert_close(moved.coef_ * units, plain.coef_, 1e-9)
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
+@thinned(ALL)
 def test_dense_and_sparse(case, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
@@ -281,9 +281,7 @@ def weighted_moments(y, sample_weight):
     return mean, np.sqrt(np.average((y - mean) ** 2, weights=sample_weight))
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in OF_TARGETS if not case.traits.implicit], ids=str
-)
+@thinned([case for case in OF_TARGETS if not case.traits.implicit])
 def test_learner_is_told_the_derivative(case, engine):
     """A plain learner is told it, too, by targets as far from its own predictions.
 
@@ -397,7 +395,7 @@ def test_targets_that_never_vary(case, layout, engine):
     assert_array_equal(estimator.intercept_, target)
 
 
-@pytest.mark.parametrize("case", [case for case in PLAIN if has_target(case)], ids=str)
+@thinned([case for case in PLAIN if has_target(case)])
 def test_target_far_from_zero(case, engine):
     """What an intercept alone would have to crawl to."""
     rng = np.random.default_rng(0)
