@@ -21,7 +21,7 @@ demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-thorough: $(VENV)/dev.stamp ## test every combination of cases, in about two hours
+thorough: $(VENV)/dev.stamp ## all tests with every combination of cases, not a selection
 	@THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner

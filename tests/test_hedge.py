@@ -131,6 +131,8 @@ PROBLEMS = [
     Problem("squared_error", 2),
 ]
 problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+#: Default experts that take little time to compile.
+LINEAR = {"additive": False, "second_order": False}
 switching_or_not = pytest.mark.parametrize(
     "switching", [True, False], ids=["switching", "fixed"]
 )
@@ -509,23 +511,23 @@ def test_copies_go_on(problem, engine, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("problem", "container", "engine"),
+    ("problem", "container", "parameters", "engine"),
     [
-        (PROBLEMS[0], sparse.csr_array, "uncompiled"),
-        (PROBLEMS[1], np.array, "uncompiled"),
-        (PROBLEMS[0], np.array, "numba"),
-        *thoroughly((PROBLEMS[0], sparse.csr_array, "numba")),
-        *thoroughly((PROBLEMS[1], np.array, "numba")),
+        (PROBLEMS[0], sparse.csr_array, {}, "uncompiled"),
+        (PROBLEMS[1], np.array, {}, "uncompiled"),
+        (PROBLEMS[0], np.array, LINEAR, "numba"),
+        *thoroughly((PROBLEMS[0], sparse.csr_array, {}, "numba")),
+        *thoroughly((PROBLEMS[1], np.array, {}, "numba")),
     ],
     ids=str,
     indirect=["engine"],
 )
-def test_engines(problem, container, engine):
+def test_engines(problem, container, parameters, engine):
     X, c = container(problem.X), weights(len(problem.y))
     answers = []
     for name in "numpy", "numba":
         with config_context(engine=name):
-            mixture = problem.make()
+            mixture = problem.make(**parameters)
             charged = problem.charged(mixture, X, problem.y, sample_weight=c)
             answers.append((charged, mixture.weights_, problem.decision(mixture, X)))
     for in_numpy, in_loops in zip(*answers, strict=True):

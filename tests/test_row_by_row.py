@@ -166,7 +166,11 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
 @compiled
 @pytest.mark.parametrize(
     "estimator",
-    [ScInOLClassifier(), HedgeClassifier(), *thoroughly(HedgeRegressor())],
+    [
+        ScInOLClassifier(),
+        MIXED["teams"],
+        *thoroughly(HedgeClassifier(), HedgeRegressor()),
+    ],
     ids=str,
 )
 def test_compiled_rows(estimator, engine, fast_rows):
