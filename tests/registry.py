@@ -487,29 +487,28 @@ class Run(NamedTuple):
         return [*self.case.levels, ("target", self.standardize_target)]
 
     @property
+    def losses(self):
+        return self.case.loss, self.case.is_joint
+
+    @property
+    def is_sparse(self):
+        """Whether the loop is one over sparse rows."""
+        made_dense = self.case.traits.touches_all
+        return self.layout.container is not np.array and not made_dense
+
+    @property
     def pairs(self):
         """What some kernel has to put together."""
-        case = self.case
-        loss, is_sparse = (
-            (case.loss, case.is_joint),
-            self.layout.container is not np.array,
-        )
-        return [
-            case.algorithm,
-            loss,
-            self.layout.name,
-            *product([is_sparse], self.levels),
-        ]
+        alone = [self.case.algorithm, self.losses, self.layout.name]
+        return [*alone, *product([self.is_sparse], self.levels)]
 
     @property
     def other_pairs(self):
         """What it is good to have together. More are too many to compile."""
-        case, layout = self.case, self.layout
-        loss, is_sparse = (case.loss, case.is_joint), layout.container is not np.array
         return [
             *combinations(self.levels, 2),
-            *product([layout.name], self.levels),
-            *product([loss], [is_sparse, case.traits.implicit]),
+            *product([self.layout.name], self.levels),
+            *product([self.losses], [self.is_sparse, self.case.traits.implicit]),
         ]
 
     def __str__(self):

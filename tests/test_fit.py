@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import PUBLIC_ESTIMATORS, algorithms, as_given, has
+from registry import PUBLIC_ESTIMATORS, algorithms, as_given, has, thoroughly
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import log_loss
@@ -345,8 +345,14 @@ def test_mixtures_hold_out_no_class_of_a_single_row():
     assert not hasattr(HedgeClassifier(max_iter=1).fit(X, y % 2), HELD_OUT)
 
 
-@pytest.mark.parametrize("switching", [False, True])
-@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+@pytest.mark.parametrize(
+    ("estimator", "switching"),
+    [
+        (HedgeClassifier, True),
+        (HedgeRegressor, False),
+        *thoroughly((HedgeClassifier, False), (HedgeRegressor, True)),
+    ],
+)
 def test_weights_learn_new_rows_only(estimator, switching):
     """Seen before: weights of the experts that remember best what they have learned."""
     X = rows()

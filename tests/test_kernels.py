@@ -47,7 +47,7 @@ EACH_KIND = [
     Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
     Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
 ]
-representatives = with_kernels(EACH_KIND)
+representatives = thinned(EACH_KIND)
 REGRESSION = Case(DFEGRegressor, "absolute_error", "dfeg")
 #: Kernels that scikit-learn does not compute from sparse rows, and no kernel at all.
 DENSE_ONLY = {"additive_chi2", "chi2", "linear"}

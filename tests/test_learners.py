@@ -1,13 +1,14 @@
 """What learners declare, and that one can be added as CONTRIBUTING says."""
 
 import textwrap
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from packages import run
-from registry import LEARNERS
+from registry import ENGINES, LEARNERS, thoroughly
 
 from sklearn_scinol.learners.interface import configured, traits
 from sklearn_scinol.losses import SquaredError
@@ -188,8 +189,11 @@ def least_squares(X, Y, penalty):
     return np.array([X[r] @ solved(r) for r in range(len(X))]), solved(len(X)).T
 
 
-@pytest.mark.parametrize("engine", ["numpy", "uncompiled", "numba"], indirect=True)
-@pytest.mark.parametrize("n_outputs", [1, 2])
+@pytest.mark.parametrize(
+    ("n_outputs", "engine"),
+    [*product([1, 2], ENGINES), *thoroughly((1, "numba")), (2, "numba")],
+    indirect=["engine"],
+)
 def test_learner_of_vectors(n_outputs, engine, monkeypatch, tmp_path):
     if engine == "numba":  # other processes do not know this class
         monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
