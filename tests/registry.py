@@ -457,6 +457,13 @@ def thinned(cases, **of_test):
     return mark
 
 
+def paired(*factors):
+    """Combinations that have each value once at least; `make thorough` runs all."""
+    longest = max(map(len, factors))
+    some = [tuple(one[i % len(one)] for one in factors) for i in range(longest)]
+    return [*product(*factors)] if THOROUGH else some
+
+
 def thoroughly(*values):
     """Values that only `make thorough` runs."""
     return values if THOROUGH else ()

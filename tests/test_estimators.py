@@ -33,6 +33,7 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineNewtonClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
 )
@@ -67,8 +68,10 @@ EXPECTED_FAILED_CHECKS = {
 # With the defaults they take long on some data of the checks.
 SLOW_TO_CONVERGE = {
     AdaImplicitRegressor: AdaImplicitRegressor(tol=0.05),
-    HedgeClassifier: HedgeClassifier(tol=0.05),
-    HedgeRegressor: HedgeRegressor(tol=0.05),
+    HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=0.05),
+    HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=0.05),
+    OnlineNewtonClassifier: OnlineNewtonClassifier(n_iter_no_change=2),
+    AdaFTRLClassifier: AdaFTRLClassifier(tol=0.05),
     AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
     BaselineClassifier: BaselineClassifier(tol=0.05),
     BaselineRegressor: BaselineRegressor(max_iter=2000),

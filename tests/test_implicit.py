@@ -231,7 +231,7 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
             assert np.isfinite(estimator.lambda_).all()
 
 
-@pytest.mark.parametrize("radius", [None, 1.0])
+@pytest.mark.parametrize("radius", [1.0, *thoroughly(None)])
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize(
     ("algorithm", "loss"),

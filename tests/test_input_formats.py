@@ -6,6 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from registry import thoroughly
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.preprocessing import StandardScaler
@@ -428,13 +429,19 @@ def large(request):
 
 
 # So many rows take compiled loops, or NumPy's on long rows.
-in_earnest = pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
+in_earnest = pytest.mark.parametrize(
+    ("estimator", "engine"),
+    [
+        (ScInOLClassifier, "numpy"),
+        (ScInOLRegressor, "numba"),
+        *thoroughly((ScInOLClassifier, "numba"), (ScInOLRegressor, "numpy")),
+    ],
+    indirect=["engine"],
+)
 
 
 @in_earnest
-@pytest.mark.parametrize(
-    ("estimator", "order"), [(ScInOLClassifier, "C"), (ScInOLRegressor, "F")]
-)
+@pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_rows_are_not_copied(estimator, order, large, engine):
     X = large if order == "C" else large.T.reshape(large.shape, order="F")
     assert X.nbytes > LARGE - 2**20
@@ -450,7 +457,7 @@ def test_dense_rows_are_not_copied(estimator, order, large, engine):
     assert peak_rise(lambda: fitted.partial_fit_predict(X, y)) < ALLOWED
 
 
-@all_estimators
+@pytest.mark.parametrize("estimator", [ScInOLRegressor, *thoroughly(ScInOLClassifier)])
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_many_short_rows_are_not_copied(estimator, engine):
     """Nor are their targets; NumPy would take as long for each row."""
@@ -462,7 +469,6 @@ def test_many_short_rows_are_not_copied(estimator, engine):
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
 
 
-@all_estimators
 @in_earnest
 def test_sparse_rows_are_not_copied(estimator, engine):
     n_samples, nnz = 100, 80_000

@@ -11,7 +11,15 @@ from copies import COPIES
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import ENGINES, ESTIMATORS, REPRESENTATIVES, as_linear, has, thinned
+from registry import (
+    ENGINES,
+    ESTIMATORS,
+    REPRESENTATIVES,
+    as_linear,
+    has,
+    paired,
+    thinned,
+)
 from scipy import sparse
 from scipy.special import log_softmax
 from sklearn.base import clone, is_classifier
@@ -583,7 +591,11 @@ def test_labels_of_another_kind(labels, words, engine):
     assert state(model) == before
 
 
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("container", "engine"),
+    paired([np.array, sparse.csr_array], ENGINES),
+    indirect=["engine"],
+)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -707,13 +719,15 @@ def test_fit_goes_on_with_more_classes(engine):
         model.fit(X[:3], y[:3])
 
 
-@pytest.mark.parametrize("way", COPIES)
 @pytest.mark.parametrize(
-    "estimator",
-    [ScInOLClassifier(class_weight="balanced"), HedgeClassifier()],
-    ids=repr,
+    ("way", "estimator", "n_rows"),
+    paired(
+        [*COPIES],
+        [ScInOLClassifier(class_weight="balanced"), HedgeClassifier()],
+        [2, 8, 15],
+    ),
+    ids=str,
 )
-@pytest.mark.parametrize("n_rows", [2, 8, 15])
 def test_copies_go_on(way, estimator, n_rows, tmp_path):
     X, y = stream()
     estimator = clone(estimator).set_params(new_classes="add")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from registry import compiled
+from registry import compiled, thoroughly
 from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
@@ -47,7 +47,7 @@ def read(name):
         (load_wine, "auto", 0.225),
     ],
 )
-@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
+@pytest.mark.parametrize("engine", ["numpy", *thoroughly("numba")], indirect=True)
 def test_small_sets(load, center, expected, engine):
     X, y = load(return_X_y=True)
     losses = [

@@ -7,7 +7,15 @@ from itertools import count
 import numpy as np
 import pytest
 from copies import COPIES
-from registry import MIXTURES, REPRESENTATIVES, compiled, thinned, thoroughly
+from registry import (
+    ENGINES,
+    MIXTURES,
+    REPRESENTATIVES,
+    compiled,
+    paired,
+    thinned,
+    thoroughly,
+)
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
@@ -139,10 +147,13 @@ MIXED = {
 }
 models = pytest.mark.parametrize("estimator", MODELS.values(), ids=[*MODELS])
 mixtures = pytest.mark.parametrize("estimator", MIXED.values(), ids=[*MIXED])
+outputs_and_engines = pytest.mark.parametrize(
+    ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
+)
 
 
 @models
-@pytest.mark.parametrize("n_outputs", [1, 3])
+@outputs_and_engines
 def test_every_kind_of_model(estimator, n_outputs, engine):
     """Also once the edges of bins are fixed, and moments have changed."""
     if is_classifier(estimator) and estimator.class_weight:
@@ -152,7 +163,7 @@ def test_every_kind_of_model(estimator, n_outputs, engine):
 
 
 @mixtures
-@pytest.mark.parametrize("n_outputs", [1, 3])
+@outputs_and_engines
 def test_every_kind_of_mixture(estimator, n_outputs, engine):
     X, y = stream(115, 3, n_outputs, is_classifier(estimator))
     c = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
