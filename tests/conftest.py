@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from registry import ENGINES
 from scripts import EXAMPLES
+from threadpoolctl import threadpool_limits
 
 import sklearn_scinol
 from sklearn_scinol import config_context
@@ -73,6 +74,8 @@ class NumPyEngine:
 
 def pytest_configure(config):
     config.pluginmanager.register(NumPyEngine())
+    # Tests run side by side: threads of linear algebra would wait for each other.
+    threadpool_limits(1)
 
 
 @pytest.fixture(params=ENGINES)
