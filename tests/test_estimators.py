@@ -70,7 +70,7 @@ SLOW_TO_CONVERGE = {
     AdaImplicitRegressor: AdaImplicitRegressor(tol=0.05),
     HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=0.05),
     HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=0.05),
-    OnlineNewtonClassifier: OnlineNewtonClassifier(n_iter_no_change=2),
+    OnlineNewtonClassifier: OnlineNewtonClassifier(max_iter=1000, tol=0.05),
     AdaFTRLClassifier: AdaFTRLClassifier(tol=0.05),
     AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
     BaselineClassifier: BaselineClassifier(tol=0.05),

@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mutilations import WHOLE, check_sentence, mutilated, outcome
+from registry import paired
 from sklearn.datasets import dump_svmlight_file
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -145,8 +146,7 @@ def whole(stream):
 # Every row, in order.
 
 
-@pytest.mark.parametrize("read_ahead", [0, 1, 3])
-@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize(("ending", "read_ahead"), paired([*WRITERS], [0, 1, 3]))
 def test_rows_of_each_format(ending, read_ahead, tmp_path, small_blocks):
     file = WRITERS[ending](tmp_path / f"rows{ending}", table())
     stream = read_table(
