@@ -71,7 +71,6 @@ SLOW_TO_CONVERGE = {
     HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=0.05),
     HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=0.05),
     OnlineNewtonClassifier: OnlineNewtonClassifier(max_iter=1000, tol=0.05),
-    AdaFTRLClassifier: AdaFTRLClassifier(tol=0.05),
     AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
     BaselineClassifier: BaselineClassifier(tol=0.05),
     BaselineRegressor: BaselineRegressor(max_iter=2000),

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import softmax
 
 from sklearn_scinol import ScInOLRegressor
+from sklearn_scinol._shards import Shards
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.engines.protocol import (
     Answers,
@@ -171,11 +172,14 @@ def test_merged_moments_are_those_of_all_rows(center, scale, container, n_first,
         for rows in (slice(n_first), slice(n_first, None))
     ]
     whole, _ = learned(loops, X, c, center, scale, container)
-    merged, other = parts
-    before = other.moments.copy(), other.weight_sum
-    merged.merge(other)
-    assert_array_equal(other.moments, before[0])
-    assert other.weight_sum == before[1]
+    before = [(part.moments.copy(), part.weight_sum) for part in parts]
+    shares = np.array([n_first, 30 - n_first]) / 30
+    shards = Shards(parts, parts[0].fresh(), shares)
+    merged, scales = FeatureTransform.merged(shards)
+    assert_array_equal(scales, np.ones((2, 4)))
+    for part, (moments, weight_sum) in zip(parts, before, strict=True):
+        assert_array_equal(part.moments, moments)
+        assert part.weight_sum == weight_sum
     assert_allclose(merged.weight_sum, whole.weight_sum)
     expected = whole.transform(rest, 1.0)
     assert_allclose(merged.transform(rest, 1.0), expected, rtol=1e-10)
