@@ -287,6 +287,15 @@ def test_no_value_is_far(center, engine, rows, forgetting):
         assert np.abs(Z).max() <= np.sqrt(weight_sum) * (1.0 + 1e-9)
 
 
+def test_tiny_value_long_ago(engine):
+    """Its weight is infinite by now, and the target has long been the same."""
+    values = np.zeros(41)
+    values[0] = 7e-304
+    estimator = ScInOLRegressor(scale=True, moment_forgetting=0.5, fit_intercept=False)
+    estimator.partial_fit(values[:, np.newaxis], values)
+    assert estimator.coef_ == [0.0]
+
+
 def test_features_that_drift(engine):
     """The label says whether a value is above what was usual lately."""
     rng = np.random.default_rng(0)

@@ -60,8 +60,9 @@ class TargetTransform:
 
     def to_weights(self, w, b):
         """Coefficients in the target's unit, from those of the learner."""
-        deviation = np.sqrt(self.moments[1])
-        return deviation[:, np.newaxis] * w, self.to_raw(b)
+        deviation = np.sqrt(self.moments[1])[:, np.newaxis]
+        # Weights of tiny values may be infinite.
+        return np.where(deviation > 0.0, deviation * w, 0.0), self.to_raw(b)
 
     def of_weights(self, w, b):
         """The same the other way round; 0 where targets have not varied."""
