@@ -174,6 +174,11 @@ class Numbers(Columns):
     def n_codes(self):
         return len(self.names) * (self.bins.n_columns + self.vocabulary.n_slots)
 
+    def stacked(self, columns):
+        """See :class:`Columns`."""
+        X = np.column_stack([column.values for column in columns])
+        return Column(X, np.isnan(X))
+
     plain = staticmethod(plain_number)
 
     @staticmethod
