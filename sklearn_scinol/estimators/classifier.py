@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_non_negative
 
 from .._invariants import floats
+from .._shards import Shards
 from .._typing import (
     Labels,
     MatrixLike,
@@ -364,8 +365,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         merged = super(OnlineClassifier, members[0])._merged(members[1:], start)
         if merged._class_counts is not None:
             counts = [member._class_counts for member in members]
-            once = 0 if start is None else (len(members) - 1) * start._class_counts
-            merged._class_counts = sum(counts) - once
+            of_start = 0 if start is None else start._class_counts
+            merged._class_counts = Shards(counts, of_start, None).sum()
         return merged
 
     def _with_classes(self, classes):

@@ -266,7 +266,7 @@ class EstimatorRows(RowByRow):
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
-        X = _matrix(x)
+        X = chunk_of(x)
         with _without_names(estimator):
             answer = estimator._partial_fit(
                 X, np.asarray([y]), sample_weight, classes, method
@@ -284,7 +284,7 @@ class EstimatorRows(RowByRow):
         ):
             return self._answer(ready.said, method)
         check_is_fitted(estimator)
-        X = _matrix(x)
+        X = chunk_of(x)
         with _without_names(estimator):
             return estimator._respond(estimator._decision(X), method)[0]
 
@@ -392,11 +392,6 @@ def chunk_of(x):
     if type(x) in (SparseRow, Wrapped):
         return x.matrix
     return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
-
-
-def _matrix(x):
-    """A row as a matrix of one."""
-    return x.matrix if type(x) in (SparseRow, Wrapped) else x[np.newaxis]
 
 
 def _is_sparse(x):

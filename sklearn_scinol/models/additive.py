@@ -105,7 +105,7 @@ class AdditiveModel(LinearModel):
 
     @property
     def _options(self):
-        return {"pairs": self.pairs}
+        return {**super()._options, "pairs": self.pairs}
 
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)

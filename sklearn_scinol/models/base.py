@@ -367,6 +367,22 @@ class OnlineModel(Model):
             kind, values = self.learner
             self.learner = kind._make(values)
 
+    def fresh(self):
+        return type(self)(
+            self.learner,
+            self.loss,
+            self.n_features,
+            self.n_outputs,
+            fit_intercept=self.fit_intercept,
+            average=self.average,
+            **self._options,
+        )
+
+    @property
+    @abstractmethod
+    def _options(self):
+        """What else such a model is made with, before the first row."""
+
     def add_classes(self, loss, is_new):
         old, signs = np.flatnonzero(~is_new), np.where(is_new, 0, 1)
         places = np.cumsum(signs) - 1

@@ -312,18 +312,13 @@ class KernelModel(OnlineModel):
 
     # Merging.
 
-    def fresh(self):
-        return KernelModel(
-            self.learner,
-            self.loss,
-            self.n_features,
-            self.n_outputs,
-            fit_intercept=self.fit_intercept,
-            average=self.average,
-            kernel=self.kernel,
-            max_support=self.max_support,
-            is_sparse=isinstance(self.vectors, GrowingSparseArray),
-        )
+    @property
+    def _options(self):
+        return {
+            "kernel": self.kernel,
+            "max_support": self.max_support,
+            "is_sparse": isinstance(self.vectors, GrowingSparseArray),
+        }
 
     @classmethod
     def merged(cls, shards):
@@ -351,9 +346,8 @@ class KernelModel(OnlineModel):
         vectors, numbers = zip(*parts, strict=True)
         stack = sparse.vstack if sparse.issparse(vectors[0]) else np.vstack
         both = shards.of(lambda part: np.hstack([part._at_rest(), part._weights()]))
-        of_each = zip(shards.shares, both.members, strict=True)
-        of_start = sum(share * w[:n_start] for share, w in of_each)
-        of_each = zip(shards.shares, both.members, strict=True)
+        of_start = both.of(lambda w: w[:n_start]).mean()
+        of_each = zip(shards.shares, both, strict=True)
         of_new = [share * w[n_start:] for share, w in of_each]
         model._store(
             stack(vectors), np.concatenate(numbers), np.vstack([of_start, *of_new])

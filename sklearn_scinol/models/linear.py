@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, within
+from .._shards import Shards
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Block, CSRRows, DenseRows, changeable
@@ -392,23 +393,10 @@ class LinearModel(OnlineModel):
 
     # Merging.
 
-    def fresh(self):
-        return type(self)(
-            self.learner,
-            self.loss,
-            self.n_features,
-            self.n_outputs,
-            fit_intercept=self.fit_intercept,
-            average=self.average,
-            features=self.features.fresh(),
-            target=None if self.target is None else self.target.fresh(),
-            **self._options,
-        )
-
     @property
     def _options(self):
-        """What else such a model is made with."""
-        return {}
+        target = None if self.target is None else self.target.fresh()
+        return {"features": self.features.fresh(), "target": target}
 
     @classmethod
     def merged(cls, shards):
@@ -449,17 +437,13 @@ class LinearModel(OnlineModel):
 
     def _merge_learner(self, shards, scales):
         """Take the mean of the weights of several, and the sums of their rows."""
-        w, averaged = (
-            self._of_units(
-                sum(
-                    share * model._to_units(*weights(model), scale)
-                    for model, share, scale in zip(
-                        shards.members, shards.shares, scales, strict=True
-                    )
-                )
-            )
-            for weights in (LinearModel._present_weights, LinearModel._weights)
-        )
+
+        def mean(weights):
+            pairs = zip(shards, scales, strict=True)
+            of_each = [m._to_units(*weights(m), scale) for m, scale in pairs]
+            return self._of_units(Shards(of_each, None, shards.shares).mean())
+
+        w, averaged = mean(LinearModel._present_weights), mean(LinearModel._weights)
         ones = np.ones(self.n_coordinates - self.n_features)
         units = [
             unit * np.append(scale, ones)
@@ -480,25 +464,19 @@ class LinearModel(OnlineModel):
     def _to_units(self, w, b, scale):
         """Weights as a matrix, for rows in units that are multiplied by a scale."""
         d = self.n_features
-        with np.errstate(all="ignore"):
-            of_values, b = self.features.to_units(
-                w[:, :d], b, self.weight_scale.smallest
-            )
-            w = np.hstack([of_values / scale, w[:, d:]])
-            if self.target is not None:
-                w, b = self.target.to_weights(w, b)
+        of_values, b = self.features.to_units(w[:, :d], b, self.weight_scale.smallest)
+        w = np.hstack([of_values / scale, w[:, d:]])
+        if self.target is not None:
+            w, b = self.target.to_weights(w, b)
         return np.clip(np.column_stack([w, b]), -LARGEST, LARGEST)
 
     def _of_units(self, weights):
         """Weights of coordinates, from what :meth:`_to_units` gives."""
         d, w, b = self.n_features, weights[:, :-1], weights[:, -1]
-        with np.errstate(all="ignore"):
-            if self.target is not None:
-                w, b = self.target.of_weights(w, b)
-            of_values, b = self.features.of_units(
-                w[:, :d], b, self.weight_scale.smallest
-            )
-            weights = np.column_stack([of_values, w[:, d:], b])
+        if self.target is not None:
+            w, b = self.target.of_weights(w, b)
+        of_values, b = self.features.of_units(w[:, :d], b, self.weight_scale.smallest)
+        weights = np.column_stack([of_values, w[:, d:], b])
         return np.clip(weights[:, : self.n_coordinates], -LARGEST, LARGEST)
 
     # Going back.
