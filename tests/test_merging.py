@@ -494,7 +494,7 @@ def test_engines_agree():
             pytest.importorskip("numba", reason="numba is not installed")
         with config_context(engine=engine):
             models = [
-                HedgeClassifier().partial_fit(X[i], y[i], classes=[0, 1])
+                ScInOLClassifier().partial_fit(X[i], y[i], classes=[0, 1])
                 for i in np.array_split(np.arange(80), 2)
             ]
             said.append(merge_models(models).decision_function(X))

@@ -12,7 +12,7 @@ import sklearn
 from copies import COPIES
 from hypothesis import given
 from hypothesis import strategies as st
-from registry import compiled
+from registry import ENGINES, compiled, paired
 from sklearn import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -108,7 +108,9 @@ def is_regressor(learner):
 
 
 @learners
-@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize(
+    ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
+)
 def test_tables(learner, n_outputs, engine):
     """With new keys, missing ones, and rows of weight 0."""
     rows, c = table(130), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 130)
@@ -181,7 +183,9 @@ def cells(n):
 
 
 @pytest.mark.parametrize("kind", PIPELINES)
-@pytest.mark.parametrize("nests", [False, True])
+@pytest.mark.parametrize(
+    ("nests", "engine"), paired([False, True], ENGINES), indirect=["engine"]
+)
 def test_other_steps(kind, nests, engine):
     steps, rows = PIPELINES[kind]
     last = ScInOLClassifier()
@@ -365,7 +369,9 @@ BAD_ROWS = {
 
 @pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
-@pytest.mark.parametrize("n_before", [0, 25])
+@pytest.mark.parametrize(
+    ("n_before", "engine"), paired([0, 25], ENGINES), indirect=["engine"]
+)
 def test_bad_rows(learner, row, y, c, words, n_before, engine):
     rows, codes = table(40), labels(40)
     encoder = clone(ENCODER).set_params(kinds=KINDS)
