@@ -1,5 +1,6 @@
 """Fixtures of all tests."""
 
+import gc
 import importlib.util
 import shutil
 from functools import wraps
@@ -76,6 +77,12 @@ def pytest_configure(config):
     config.pluginmanager.register(NumPyEngine())
     # Tests run side by side: threads of linear algebra would wait for each other.
     threadpool_limits(1)
+
+
+def pytest_collection_finish():
+    """Let garbage be looked for in what tests make, not in all that was collected."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=ENGINES)
