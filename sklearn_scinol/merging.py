@@ -1,18 +1,13 @@
 """One model from several that learned different parts of a stream."""
 
 from collections.abc import Sequence
-from pickle import PicklingError
 from typing import Any
 
-from joblib import hash as hash_of
 from sklearn.utils.validation import check_is_fitted
 
-from .estimators.base import OnlineEstimator
+from ._shards import check_can_be_merged, merge
 
 __all__ = ["merge_models"]
-
-# Parameters that change nothing about what was learned.
-IRRELEVANT = {"n_jobs", "random_state", "verbose"}
 
 
 def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
@@ -24,8 +19,8 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     Parameters
     ----------
     models : sequence of estimators
-        Fitted estimators of this package, of the same class and with the same
-        parameters. They stay as they are.
+        Fitted estimators, transformers or pipelines of this package, of the same class
+        and with the same parameters. They stay as they are.
 
     start : estimator, default=None
         What all of them began as, if they are copies of a model that had learned rows
@@ -42,11 +37,14 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     NotFittedError
         If a model has learned nothing.
     TypeError
-        If one is no estimator of this package, or has experts that are not.
+        If one is not of this package, or learns with steps or experts that are not.
     ValueError
         If there are none, or they do not fit together: other parameters, features,
-        targets, or classes without ``new_classes="add"``; some with rows that were
-        centred and some without; precomputed kernels.
+        kinds of columns, targets, or classes without ``new_classes="add"``; some with
+        rows that were centred and some without; precomputed kernels; transformers from
+        elsewhere that differ; additive models, or steps and experts from elsewhere,
+        behind columns that are not the same in all models; interactions of numbers that
+        are coded in another order.
 
     Notes
     -----
@@ -63,6 +61,19 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     *Mixtures.* Experts are merged one by one. How well merged ones predict, no row has
     told yet: weights are the geometric mean of those of the models, and adapt within
     some hundred rows that the mixture learns.
+
+    *Transformers.* Means and deviations of an :class:`~.preprocessing.OnlineScaler` are
+    those of all rows. Bins of an :class:`~.preprocessing.OnlineBinner` are those of
+    `start`, or else of one of the models. A :class:`~.preprocessing.TableEncoder` gives
+    columns of their own to the values that came first in one of the models, as long as
+    there are columns; all others are hashed.
+
+    *Pipelines.* They are merged step by step. Values and bins that have other columns
+    in each model go to common ones, and what learners know of them goes along: their
+    decisions are those of the same rows in common columns. A column that several go to
+    has the mean of what is known of those that were seen; a bin that lies in several
+    has the mean of these, by how much of it lies in each. Standardised numbers count as
+    the same, though each model had its own mean and deviation.
 
     Averages of models that each saw few rows lag behind one model that saw all. Two
     things help: a `start` that has learned some rows, of which the others are copies,
@@ -94,45 +105,7 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     models = list(models)
     if not models:
         raise ValueError("There must be at least one model to merge.")
-    everything = models if start is None else [*models, start]
-    for model in everything:
-        if not isinstance(model, OnlineEstimator):
-            raise TypeError(
-                f"{type(model).__name__} cannot be merged: only estimators of this "
-                "package can."
-            )
+    for model in models if start is None else [*models, start]:
+        check_can_be_merged(model)
         check_is_fitted(model)
-        _check_fits(model, models[0])
-    return models[0]._merged(models[1:], start)
-
-
-def _check_fits(model, first):
-    """Check that two models are alike but for what they have learned."""
-    if type(model) is not type(first):
-        raise ValueError(
-            f"{type(model).__name__} cannot be merged with {type(first).__name__}."
-        )
-    own, others = (each.get_params(deep=True) for each in (model, first))
-    for name in sorted({*own, *others}):
-        if name.rpartition("__")[2] in IRRELEVANT:
-            continue
-        if name not in own or name not in others or not _same(own[name], others[name]):
-            raise ValueError(
-                f"Only models with the same parameters can be merged: {name} differs."
-            )
-    for name in "n_features_in_", "feature_names_in_", "_output_shape":
-        mine, theirs = getattr(model, name, None), getattr(first, name, None)
-        if not _same(mine, theirs):
-            raise ValueError(
-                f"Only models of the same features and targets can be merged: one has "
-                f"{name.strip('_')}={theirs}, another {mine}."
-            )
-
-
-def _same(a, b):
-    if a is b:
-        return True
-    try:
-        return hash_of(a) == hash_of(b)
-    except (PicklingError, AttributeError):  # a function without a name
-        return bool(a == b)
+    return merge(models, start)

@@ -98,7 +98,10 @@ def test_a_single_model_goes_on_as_it_would(case, container, weighted, engine):
     c = np.random.default_rng(1).choice([0.5, 1.0, 4.0], 60) if weighted else None
     estimator = case.make()
     (model,) = learned(case, estimator, container(X[:40]), y[:40], [40], c)
-    merged = merge_models([model])
+    nothing = case.partial_fit(
+        deepcopy(estimator), container(X[:2]), y[:2], sample_weight=[0.0, 0.0]
+    )
+    merged = merge_models([model, nothing])
     rest = {} if c is None else {"sample_weight": c[40:]}
     said = case.decision(model, X[40:])
     assert_allclose(case.decision(merged, X[40:]), said, rtol=1e-6)

@@ -3,7 +3,7 @@
 import inspect
 from abc import ABCMeta, abstractmethod
 from contextlib import contextmanager, suppress
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import cache
 from itertools import chain
 from numbers import Integral, Real
@@ -26,9 +26,9 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
-from .._shards import Shards
+from .._shards import LATER_START, Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
-from ..models.base import Chunk
+from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .rows import EstimatorRows, RowByRow
@@ -504,17 +504,31 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # Merging.
 
-    def _merged(self, others, start):
+    def _with_columns(self, placement):
+        """A copy to be merged with others, as if features had been at other places."""
+        estimator = copy(self)
+        estimator._model = self._model.with_columns(placement)
+        return estimator
+
+    def _merged(self, others, start, placements=None):
         """An estimator that has learned what this and others have.
 
         They began as `start`, which is counted once, or with no row where it is None.
+        The placements say where features of these, and of `start`, lie in the merged
+        one; None stands for features that stay where they are.
         """
         members = [self, *others]
-        models = [member._model for member in members]
-        of_start = models[0].fresh() if start is None else start._model
+        everything = members if start is None else [*members, start]
+        models, way_back = in_common_columns(
+            [each._model for each in everything],
+            placements or [None for _ in everything],
+        )
+        of_start = models[0].fresh() if start is None else models.pop()
         n_rows = np.array([model.t - of_start.t for model in models], dtype=float)
         if (n_rows < 0).any():
-            raise ValueError("start has learned more rows than a model that began so.")
+            raise ValueError(LATER_START)
+        if not others:
+            return deepcopy(self)
         shares = np.full(len(models), 1.0 / len(models))
         if n_rows.any():
             shares = n_rows / n_rows.sum()
@@ -524,7 +538,8 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             if is_fitted and name != "_model":
                 setattr(merged, name, deepcopy(value))
         with np.errstate(all="ignore"):
-            merged._model = type(models[0]).merged(Shards(models, of_start, shares))
+            model = type(models[0]).merged(Shards(models, of_start, shares))
+            merged._model = model if way_back is None else model.with_columns(way_back)
         curves = [member.loss_curve_ for member in members]
         curve = [*chain.from_iterable(curves)]
         merged.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]

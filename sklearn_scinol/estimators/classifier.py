@@ -357,12 +357,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 is_new = is_new & (np.cumsum(is_new) > 1)
             self._model.add_classes(self._make_loss(), is_new)
 
-    def _merged(self, others, start):
+    def _merged(self, others, start, placements=None):
         members = [self, *others] if start is None else [self, *others, start]
         classes = unique_labels(*(member.classes_ for member in members))
         members = [member._with_classes(classes) for member in members]
         start = None if start is None else members.pop()
-        merged = super(OnlineClassifier, members[0])._merged(members[1:], start)
+        merge = super(OnlineClassifier, members[0])._merged
+        merged = merge(members[1:], start, placements)
         if merged._class_counts is not None:
             counts = [member._class_counts for member in members]
             of_start = 0 if start is None else start._class_counts

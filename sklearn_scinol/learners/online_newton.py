@@ -283,27 +283,16 @@ class OnlineNewton(NamedTuple):
         weights. New weights follow from these, whatever `w` is.
         """
         n = w.shape[1]
-        prior, pairs, s = self.prior(n), s, s.of(itemgetter(0))
+        pairs, s = s, s.of(itemgetter(0))
         left = s.prior_left.mean()
 
-        def said(s):
-            information = np.empty((len(w), n + 1, n))
-            for k in range(len(w)):
-                A = inverse(square(s.P[k], n))
-                information[k, n] = A @ s.w[k, :n]
-                information[k, :n] = A - np.diag(s.prior_left[k] / prior)
-            return information
+        def difference(pair):
+            learned, began = (self._information(each, n) for each in pair)
+            return learned - began
 
-        information = pairs.of(lambda pair: said(pair[0]) - said(pair[1])).sum(1)
-        information += said(s.start)
+        information = pairs.of(difference).sum(1) + self._information(s.start, n)
         merged = State(*self.initial_arrays(len(w), n))
-        for k in range(len(w)):
-            A = information[k, :n]
-            A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / prior
-            P = inverse(A)
-            merged.w[k, :n] = P @ information[k, n]
-            store_square(P, merged.P[k])
-        merged.prior_left[:] = left
+        self._take_information(merged, information, left)
         merged.excess[:] = s.excess.sum()
         merged.weight_sum[:] = larger(s.weight_sum.sum(1), 0.0)
         of_all = np.where(merged.weight_sum > 0.0, merged.weight_sum, 1.0)
@@ -311,6 +300,38 @@ class OnlineNewton(NamedTuple):
             total = s.of(lambda s, name=name: s.weight_sum * getattr(s, name)).sum(1)
             getattr(merged, name)[:] = larger(total / of_all, 0.0)
         return merged, None
+
+    def _information(self, s, n):
+        """What rows have said of `n` weights: shape (n_outputs, n + 1, n)."""
+        information = np.empty((len(s.w), n + 1, n))
+        for k, of_output in enumerate(information):
+            A = inverse(square(s.P[k], n))
+            of_output[n] = A @ s.w[k, :n]
+            of_output[:n] = A - np.diag(s.prior_left[k] / self.prior(n))
+        return information
+
+    def _take_information(self, s, information, left):
+        """Let weights and covariances be those that follow, with what is left of prior.
+
+        `s` is changed.
+        """
+        n = information.shape[2]
+        for k, of_output in enumerate(information):
+            A = of_output[:n]
+            A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / self.prior(n)
+            P = inverse(A)
+            s.w[k, :n] = P @ of_output[n]
+            store_square(P, s.P[k])
+        s.prior_left[:] = left
+
+    def with_columns(self, s, forward):
+        """State of rows that are multiplied by a matrix, as if learned so."""
+        n, placed = len(forward), State(*(array.copy() for array in s))
+        information = self._information(s, n) @ forward.T
+        of_rows = forward @ information[:, :n]
+        information = np.concatenate([of_rows, information[:, n:]], axis=1)
+        self._take_information(placed, information, s.prior_left)
+        return placed
 
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import within
-from .._shards import Shards
+from .._shards import Shards, columns_differ
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import DenseRows
@@ -106,6 +106,12 @@ class AdditiveModel(LinearModel):
     @property
     def _options(self):
         return {**super()._options, "pairs": self.pairs}
+
+    def seen_columns(self):
+        return None  # Bins are of all.
+
+    def with_columns(self, placement):
+        raise columns_differ("An additive model")
 
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)

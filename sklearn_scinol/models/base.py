@@ -12,6 +12,7 @@ from ..engines import get_engine
 from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeable
 from ..learners.interface import traits
 from ..losses import as_targets
+from ..transforms.placement import Placement
 from .weights import WeightScale
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Learned",
     "Model",
     "OnlineModel",
+    "in_common_columns",
     "ordered_blocks",
     "snapshot",
 ]
@@ -208,6 +210,24 @@ class Model(metaclass=ABCMeta):
     @abstractmethod
     def fresh(self):
         """The same before the first row."""
+
+    @abstractmethod
+    def with_columns(self, placement):
+        """The model as it would be, had its rows had other columns.
+
+        Parameters
+        ----------
+        placement : Placement
+
+        Returns
+        -------
+        model : Model
+            A copy to be merged with others, which shares state with this one.
+        """
+
+    def seen_columns(self):
+        """Columns that rows had, as a mask, if all others are as at first; or None."""
+        return None
 
     def take_numbers(self, shards):
         """Count the rows of several models, and what they cost.
@@ -512,3 +532,35 @@ class OnlineModel(Model):
         with np.errstate(all="ignore"):
             bounds = self.learner.regret_bound(s, self.shared_state(), u, self.t, first)
         return float(bounds.sum()) * (self.weight_scale.unit or 1.0)
+
+
+def in_common_columns(models, placements):
+    """Models to be merged with the same columns, if few: those that rows had.
+
+    Parameters
+    ----------
+    models : list of Model
+    placements : list of Placement or None
+        Where their columns lie; None for those that are as they are.
+
+    Returns
+    -------
+    models : list of Model
+    way_back : Placement or None
+        Of the columns of the merged model, if these are not all.
+    """
+    seen = [model.seen_columns() for model in models]
+    way_back = None
+    if all(of_model is not None for of_model in seen):
+        unmoved = Placement.unmoved(seen[0].size)
+        given = [placement or unmoved for placement in placements]
+        pairs = zip(given, seen, strict=True)
+        columns = np.flatnonzero(sum(place.reaches(each) for place, each in pairs))
+        if 0 < 2 * columns.size < unmoved.n_columns:
+            way_back = unmoved.take(columns).reversed()
+            placements = [placement.take(columns) for placement in given]
+    pairs = zip(models, placements, strict=True)
+    return [
+        model if placement is None else model.with_columns(placement)
+        for model, placement in pairs
+    ], way_back

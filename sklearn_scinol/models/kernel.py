@@ -1,6 +1,6 @@
 """A model in the space of a kernel: a combination of rows that it learned from."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -320,6 +320,14 @@ class KernelModel(OnlineModel):
             "is_sparse": isinstance(self.vectors, GrowingSparseArray),
         }
 
+    def with_columns(self, placement):
+        if self.kernel is None:
+            raise ValueError("Models of precomputed kernels cannot be merged.")
+        model = copy(self)
+        rows, model.vectors = self.vectors.rows, self.fresh().vectors
+        model.vectors.append(placement.rows(rows))
+        return model
+
     @classmethod
     def merged(cls, shards):
         """A model with the mean of the weights of several, by numbers of rows.
@@ -347,8 +355,7 @@ class KernelModel(OnlineModel):
         stack = sparse.vstack if sparse.issparse(vectors[0]) else np.vstack
         both = shards.of(lambda part: np.hstack([part._at_rest(), part._weights()]))
         of_start = both.of(lambda w: w[:n_start]).mean()
-        of_each = zip(shards.shares, both, strict=True)
-        of_new = [share * w[n_start:] for share, w in of_each]
+        of_new = both.of(lambda w: w[n_start:]).parts()
         model._store(
             stack(vectors), np.concatenate(numbers), np.vstack([of_start, *of_new])
         )

@@ -1,6 +1,6 @@
 """A linear model under an online learner: its state, and what can be read from it."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
 
 import numpy as np
 from scipy import sparse
@@ -397,6 +397,27 @@ class LinearModel(OnlineModel):
     def _options(self):
         target = None if self.target is None else self.target.fresh()
         return {"features": self.features.fresh(), "target": target}
+
+    def with_columns(self, placement):
+        model, d = copy(self), self.n_features
+        model.n_features = placement.n_columns
+        model.features = self.features.with_columns(placement)
+        values, others = np.split(self.fields, [d], axis=2)
+        values = placement.of(values, self._learned_columns(), self._initial_fields())
+        model.fields = np.concatenate([values, others], axis=2)
+        first, others = np.split(self.first, [d])
+        model.first = np.append(placement.of(first, first > 0.0), others)
+        return model
+
+    def _learned_columns(self):
+        """Which features have another state than at first."""
+        is_new = self.fields[:, :, : self.n_features] == self._initial_fields()
+        return ~is_new.all(axis=(0, 1))
+
+    def seen_columns(self):
+        if self.traits.by_vector:
+            return None
+        return self._learned_columns() | self.features.seen
 
     @classmethod
     def merged(cls, shards):

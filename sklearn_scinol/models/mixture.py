@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import partial
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from .._invariants import floats, within
+from .._shards import columns_differ, merge
 from ..config import config_context, get_config
 from ..engines import get_engine
 from ..engines.protocol import Block
@@ -296,6 +297,27 @@ class MixtureModel(Model):
             isinstance(self.hedges[0], FixedShare),
         )
 
+    def with_columns(self, placement):
+        model, model_experts = copy(self), []
+        for expert in self.experts:
+            if not expert.is_ours:
+                raise columns_differ(f"The expert {expert.name!r}")
+            placed = copy(expert)
+            if self.has_begun:
+                placed.estimator = expert.estimator._with_columns(placement)
+            model_experts.append(placed)
+        model.experts = model_experts
+        model._share_transforms()
+        return model
+
+    def seen_columns(self):
+        if not (self.has_begun and all(expert.is_ours for expert in self.experts)):
+            return None
+        seen = [expert.model.seen_columns() for expert in self.experts]
+        if any(of_expert is None for of_expert in seen):
+            return None
+        return np.logical_or.reduce(seen)
+
     @classmethod
     def merged(cls, shards):
         """A mixture of the merged experts; see :class:`ExpertWeights` for the weights.
@@ -314,13 +336,8 @@ class MixtureModel(Model):
         start = shards.start if shards.start.has_begun else None
         for k, expert in enumerate(model.experts):
             estimators = [each.experts[k].estimator for each in shards.members]
-            if not expert.is_ours:
-                raise TypeError(
-                    f"{type(expert.estimator).__name__} cannot be merged: only "
-                    "estimators of this package can."
-                )
             of_start = start and start.experts[k].estimator
-            expert.estimator = estimators[0]._merged(estimators[1:], of_start)
+            expert.estimator = merge(estimators, of_start)
             expert.has_learned = True
         model.has_begun = True
         model._share_transforms()

@@ -3,7 +3,7 @@
 from copy import copy
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from .._invariants import floats
 from .._shards import Shards
@@ -175,6 +175,20 @@ class NewtonModel(LinearModel):
             engine.change_units(self.learner, s, change)
 
     # Merging.
+
+    def with_columns(self, placement):
+        model = super().with_columns(placement)
+        initial = 0.0 if self.features.has_moments else 1.0
+        is_seen = (self.deviation > 0.0) | (self.mean != 0.0)
+        model.deviation = placement.of(self.deviation, is_seen, initial)
+        for name in "mean", "origin":
+            values = np.broadcast_to(getattr(self, name), is_seen.shape)
+            setattr(model, name, placement.of(values, is_seen))
+        forward = placement.forward.toarray()
+        if self.fit_intercept:
+            forward = linalg.block_diag(forward, 1.0)
+        model.arrays = tuple(self.learner.with_columns(self.state(), forward))
+        return model
 
     def _merge_learner(self, shards, scales):
         """Let each go over to the moments of all rows, and add up what rows say."""

@@ -1,5 +1,7 @@
 """Clipping of features at a multiple of their largest value so far."""
 
+from copy import copy
+
 import numpy as np
 
 from .._invariants import floats
@@ -67,6 +69,12 @@ class FeatureLimits:
             return of_entries(
                 lambda x, features: clipped(x, self.largest[features], self.ratio), X
             )
+
+    def with_columns(self, placement):
+        """Those of rows with other columns; see :class:`Placement`."""
+        placed = copy(self)
+        placed.largest = placement.of(self.largest, self.largest > 0.0)
+        return placed
 
     @classmethod
     def merged(cls, shards):

@@ -1,5 +1,7 @@
 """Centring and scaling of features by their running moments."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
@@ -267,6 +269,28 @@ class FeatureTransform:
             clip_ratio=None if self.limits is None else self.limits.ratio,
             forgetting=self.forgetting,
         )
+
+    @property
+    def seen(self):
+        """Which features rows may have had: ndarray of bool of shape (n_features,)."""
+        seen = self.moments.any(axis=0)
+        if self.limits is not None:
+            seen |= self.limits.largest > 0.0
+        return seen if self.units is None else seen | self.units.seen
+
+    def with_columns(self, placement):
+        """As it would be, had rows had other columns; see :class:`Placement`."""
+        placed = copy(self)
+        placed.n_features = placement.n_columns
+        if self.any_waits:
+            placed.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
+            placed.moments[2] = self.weight_sum
+        placed.moments = placement.of(placed.moments, placed.moments.any(axis=0))
+        if self.limits is not None:
+            placed.limits = self.limits.with_columns(placement)
+        if self.units is not None:
+            placed.units = self.units.with_columns(placement)
+        return placed
 
     @classmethod
     def merged(cls, shards):

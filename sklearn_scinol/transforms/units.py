@@ -1,5 +1,7 @@
 """Units of features whose values, squared, would leave the range of numbers."""
 
+from copy import copy
+
 import numpy as np
 
 from ..engines.protocol import DenseRows, changeable, of_values
@@ -103,6 +105,14 @@ class FeatureUnits:
     def to_raw(self, w):
         """Weights for raw values, from those for values in units; perhaps infinite."""
         return w if self.are_one else np.ldexp(w, -self.exponents)
+
+    def with_columns(self, placement):
+        """Those of rows with other columns; see :class:`Placement`."""
+        placed = copy(self)
+        placed.seen = placement.of(self.seen, self.seen, False)
+        placed.exponents = placement.of(self.exponents, self.seen, 0)
+        placed.are_one = not placed.exponents.any()
+        return placed
 
     @classmethod
     def merged(cls, shards):
