@@ -1,7 +1,7 @@
 """Pipelines that learn from a stream."""
 
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +20,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.base import OnlineEstimator, _unchanged_on_error
 from .estimators.rows import RowByRow, chunk_of, row_of
@@ -387,6 +388,29 @@ class OnlinePipeline(Pipeline):
                 mapping.add(caller="partial_fit", callee="transform")
         return router
 
+    # Merging.
+
+    _same_in_all = ()  # The steps look at that.
+
+    def _merged(self, others, start):
+        """A pipeline of the merged steps of this and others; see `merge_models`."""
+        return self._merged_and_placed(others, start)[0]
+
+    def _merged_and_placed(self, others, start):
+        """The same, and where the columns of each lie in those of the merged one.
+
+        They are transformed rows, which only a pipeline of transformers has.
+        """
+        everything = [self, *others, *([] if start is None else [start])]
+        merged, placements = copy(self), [None for _ in everything]
+        merged.steps = []
+        for name, _ in self.steps:
+            steps = [pipeline.named_steps[name] for pipeline in everything]
+            of_start = None if start is None else steps.pop()
+            step, placements = _merged_steps(name, steps, of_start, placements)
+            merged.steps.append((name, step))
+        return merged, placements
+
     def _way_back(self):
         """How to take all steps back to what they are now."""
         ways_back = [_way_back(step) for _, _, step in self._iter() if _learns(step)]
@@ -475,6 +499,43 @@ def _learn_row(step, x, ways_back):
         return row_of(_learn_step(step, chunk_of(x), nothing, ways_back))
     ways_back.append(step._way_back())
     return step._of_row(x, learns=True)
+
+
+def _merged_steps(name, steps, start, placements):
+    """One step of several, given where columns before it are, and where those after.
+
+    Parameters
+    ----------
+    name : str
+    steps : list of estimators
+    start : estimator or None
+        What they began as.
+    placements : list of Placement or None
+        For each of them, and for `start` if there is one.
+
+    Returns
+    -------
+    step : estimator
+    placements : list of Placement or None
+    """
+    everything = steps if start is None else [*steps, start]
+    first = everything[0]
+    if isinstance(first, OnlineEstimator):
+        check_alike(everything)
+        return first._merged(steps[1:], start, placements), placements
+    if any(placement is not None for placement in placements):
+        raise columns_differ(f"The step {name!r}")
+    if hasattr(first, "_merged_and_placed"):
+        check_alike(everything)
+        return first._merged_and_placed(steps[1:], start)
+    if _learns(first) and hasattr(first, "predict"):
+        check_can_be_merged(first)
+    if not all(are_same(step, first) for step in everything):
+        raise ValueError(
+            f"The step {name!r} cannot be merged: {type(first).__name__} is not of "
+            "this package, and differs between the models."
+        )
+    return deepcopy(first), placements
 
 
 def _takes_rows(step):

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 
 from ..models.base import snapshot
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
+from ..transforms.placement import Moves
 from .stream import FeatureTransformer
 
 __all__ = ["OnlineBinner"]
@@ -109,6 +110,16 @@ class OnlineBinner(FeatureTransformer):
         codes = self._bins.columns(engine, rows[n_without:])
         none = sparse.csr_array((len(rows) - codes.shape[0], codes.shape[1]))
         return sparse.vstack([none, codes], format="csr") if n_without else codes
+
+    def _take_state(self, engine, shards, everything):
+        bins = self._bins = FeatureBins.merged(shards.of(lambda each: each._bins))
+        n_columns = bins.n_columns * self.n_features_in_
+        starts, placements = np.arange(0, n_columns, bins.n_columns), []
+        for each in everything:
+            moves = Moves(n_columns)
+            bins.move(each._bins, starts, moves)
+            placements.append(moves.placement())
+        return placements
 
     def _way_back_of_state(self):
         return snapshot(self._bins)

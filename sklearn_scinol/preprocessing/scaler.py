@@ -76,6 +76,11 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
             return self._standard.learn(engine, rows)
         return self._standard.transform(rows)
 
+    def _take_state(self, engine, shards, everything):
+        of_each = shards.of(lambda each: each._standard)
+        self._standard = StandardTransform.merged(of_each)
+        return [None for _ in everything]
+
     def _way_back_of_state(self):
         return self._standard.way_back()
 

@@ -1,14 +1,16 @@
 """What transformers share that learn from a stream."""
 
 from abc import ABCMeta, abstractmethod
+from copy import deepcopy
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._shards import LATER_START, Shards
 from .._typing import TableLike, _fit_context
 from ..config import get_config
 from ..engines import get_engine
@@ -38,6 +40,24 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
     @abstractmethod
     def _way_back_of_state(self):
         """How to undo what will be learned, but for attributes that are replaced."""
+
+    @abstractmethod
+    def _take_state(self, engine, shards, everything):
+        """Take what several transformers have learned, once ready for the first rows.
+
+        Parameters
+        ----------
+        engine : Engine
+        shards : Shards
+        everything : list
+            The transformers, and perhaps what they began as.
+
+        Returns
+        -------
+        placements : list of Placement or None
+            Where the columns of these lie in the columns that it has; None where
+            they are the same.
+        """
 
     def _learn(self, engine, rows):
         """Learn rows, where that costs less than to transform them as well."""
@@ -167,6 +187,48 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         row = row_of(self._encode(engine_in_use(), rows, learns))
         self.n_samples_seen_ += learns
         return row
+
+    # Merging.
+
+    def _merged(self, others, start):
+        """A transformer that has learned what this and others have."""
+        return self._merged_and_placed(others, start)[0]
+
+    def _merged_and_placed(self, others, start):
+        """The same, and where the columns of each lie in those of the merged one.
+
+        Returns
+        -------
+        merged : StreamTransformer
+        placements : list of Placement or None
+            For this and the others, and for `start` if there is one.
+        """
+        members = [self, *others]
+        everything = members if start is None else [*members, start]
+        if not others:
+            return deepcopy(self), [None for _ in everything]
+        for other in everything[1:]:
+            self._check_alike(other)
+        fresh, merged = self._fresh(), self._fresh()
+        shards = Shards(members, fresh if start is None else start, None)
+        n_rows = shards.of(lambda each: each.n_samples_seen_)
+        if min(n_rows) < n_rows.start:
+            raise ValueError(LATER_START)
+        merged.n_samples_seen_ = n_rows.sum()
+        return merged, merged._take_state(engine_in_use(), shards, everything)
+
+    def _fresh(self):
+        """One that is ready for the first rows."""
+        fresh = clone(self)
+        for name, value in vars(self).items():
+            if name.endswith("_"):
+                setattr(fresh, name, deepcopy(value))
+        fresh.n_samples_seen_ = 0
+        fresh._start(np.empty((0, self.n_features_in_)))
+        return fresh
+
+    def _check_alike(self, other):
+        """Check that rows of both have the same columns."""
 
     def _way_back(self):
         """How to take the transformer back to what it is now."""

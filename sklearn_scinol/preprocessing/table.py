@@ -331,6 +331,20 @@ class TableEncoder(StreamTransformer):
         except (TypeError, ValueError, OverflowError):
             return None
 
+    def _take_state(self, engine, shards, everything):
+        of_each = shards.of(lambda each: each._encoding)
+        self._encoding.take(engine, of_each)
+        return [self._encoding.placement(engine, each._encoding) for each in everything]
+
+    def _check_alike(self, other):
+        kinds = self.kinds_.items()
+        if differing := [name for name, kind in kinds if other.kinds_[name] != kind]:
+            raise ValueError(
+                "Only models that have found the same kinds of columns can be merged, "
+                f"and these differ in {differing}: pass `kinds`, or let all begin as "
+                "copies of one that has seen the first rows."
+            )
+
     def _way_back_of_state(self):
         return self._encoding.way_back()
 

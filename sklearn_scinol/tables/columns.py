@@ -31,6 +31,7 @@ __all__ = [
     "Numbers",
     "Texts",
     "key_of_text",
+    "keys_of_values",
 ]
 
 #: Kinds of columns that can be combined with others.
@@ -150,6 +151,44 @@ class Columns:
         """How to undo what will be learned."""
         return lambda: None
 
+    # Merging.
+
+    #: Attributes that rows change, each of a class with `merged`.
+    learned: tuple[str, ...] = ()
+
+    def take(self, shards):
+        """Learn what several have."""
+        for name in self.learned:
+            of_each = shards.of(lambda group, name=name: getattr(group, name))
+            setattr(self, name, type(of_each.start).merged(of_each))
+
+    def says_the_same(self, other, name):
+        """Whether values in combinations have the keys of one of those taken."""
+        return True
+
+    def move(self, other, moves, columns_of):
+        """Note where the columns of one of those taken lie among these.
+
+        Parameters
+        ----------
+        other : Columns
+        moves : Moves
+            Of columns that all stay where they are; changed.
+        columns_of : callable
+            Gives the columns that values go to by hashing, for the name of a table's
+            column and their keys.
+        """
+
+    def without_slots(self, engine, other):
+        """Values to be hashed now, that had slots in one of those taken.
+
+        Yields
+        ------
+        keys : ndarray of uint64
+        names : Strings
+        """
+        return ()
+
 
 class Numbers(Columns):
     """Numbers: their standardised value, their bin, and the value as one of a few.
@@ -266,6 +305,26 @@ class Numbers(Columns):
         ways = self.standard.way_back(), snapshot(self.bins), self.vocabulary.way_back()
         return lambda: [way() for way in ways]
 
+    learned = "standard", "bins", "vocabulary"
+
+    def move(self, other, moves, columns_of):
+        """See :class:`Columns`."""
+        n_bins, n_slots = self.bins.n_columns, self.vocabulary.n_slots
+        numbers = np.arange(len(self.names))
+        self.bins.move(other.bins, self.start + n_bins * numbers, moves)
+        first = self.start + n_bins * len(self.names)
+        self.vocabulary.move(other.vocabulary, first + n_slots * numbers, moves)
+
+    def says_the_same(self, other, name):
+        """See :class:`Columns`.
+
+        Numbers have where they have bins, or their values the same slots. Before there
+        are bins, few rows have other keys, as with one model.
+        """
+        j, mine, theirs = self.names.index(name), self.vocabulary, other.vocabulary
+        known = theirs.keys_of(j)
+        return bool(self.bins.has_edges[j]) or known == mine.keys_of(j)[: len(known)]
+
 
 class Dates(Columns):
     """Dates: the time itself, standardised, the season, month, weekday and hour."""
@@ -323,6 +382,8 @@ class Dates(Columns):
 
     def way_back(self):
         return self.standard.way_back()
+
+    learned = ("standard",)
 
 
 class Booleans(Columns):
@@ -393,9 +454,7 @@ class Categories(Columns):
         )
         hashed = []
         for j in np.flatnonzero((codes < 0).any(axis=0)):
-            others = engine.mix_keys(
-                key_of_text(engine, f"{self.names[j]}="), keys[:, j]
-            )
+            others = keys_of_values(engine, self.names[j], keys[:, j])
             names_of = _names_of_texts(self.names[j], texts, j * n)
             hashed.append(Hashed(others, None, codes[:, j] < 0, names_of))
 
@@ -419,6 +478,38 @@ class Categories(Columns):
 
     def way_back(self):
         return self.vocabulary.way_back()
+
+    learned = ("vocabulary",)
+
+    def move(self, other, moves, columns_of):
+        """See :class:`Columns`; values without a place of their own are hashed."""
+        mine, theirs = self.vocabulary, other.vocabulary
+        starts = self.start + 1 + (1 + mine.n_slots) * np.arange(len(self.names))
+        mine.move(theirs, starts, moves)
+        for j, (name, start) in enumerate(zip(self.names, starts, strict=True)):
+            if theirs.is_full[j]:
+                slots, keys = mine.beside(theirs, j)
+                moves.source[start + slots] = columns_of(name, keys)
+            slots, keys = theirs.beside(mine, j)
+            columns = columns_of(name, keys)
+            moves.place[start + slots] = columns
+            moves.join(columns, start + slots, np.ones(slots.size))
+
+    def without_slots(self, engine, other):
+        """See :class:`Columns`."""
+        for j, name in enumerate(self.names):
+            slots, keys = other.vocabulary.beside(self.vocabulary, j)
+            texts = Strings.of(other.vocabulary.names[j][slot] for slot in slots)
+            if slots.size:
+                names = Strings.joined([f"{name}=", texts])
+                yield keys_of_values(engine, name, keys), names
+
+
+def keys_of_values(engine, name, keys):
+    """Keys to be hashed, of values of a column with that name."""
+    if not keys.size:
+        return keys
+    return engine.mix_keys(key_of_text(engine, f"{name}="), keys)
 
 
 def _names_of_texts(name, texts, first):
@@ -463,7 +554,7 @@ def _hashed_words(engine, name, column):
     words = Strings.of(words)
     rows = np.repeat(np.arange(len(n_words)), n_words)
     keys = engine.hash_strings(words.data, words.offsets)
-    of_words = engine.mix_keys(key_of_text(engine, f"{name}="), keys)
+    of_words = keys_of_values(engine, name, keys)
     first = np.flatnonzero(rows[1:] == rows[:-1])
     of_pairs = engine.mix_keys(of_words[first], keys[first + 1])
 

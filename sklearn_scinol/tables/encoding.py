@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from ..engines.protocol import Entries
+from ..transforms.placement import Moves
 from .columns import (
     Booleans,
     Categories,
@@ -12,6 +13,7 @@ from .columns import (
     Numbers,
     Texts,
     key_of_text,
+    keys_of_values,
 )
 from .hashed import HashedColumns
 from .strings import Strings
@@ -181,6 +183,67 @@ class Encoding:
         """From columns that are hashed to, to the names that came to them."""
         start = self.n_named_columns
         return {start + place: names for place, names in self.hashed.names().items()}
+
+    # Merging.
+
+    def take(self, engine, shards):
+        """Learn what several of the same kinds have, before the first row.
+
+        Parameters
+        ----------
+        engine : Engine
+        shards : Shards
+            Encodings, which stay as they are.
+        """
+        for number, group in enumerate(self.groups):
+            group.take(shards.of(lambda each, number=number: each.groups[number]))
+        for encoding in shards:
+            self._check_interactions(encoding)
+        for encoding in shards:
+            self._remember(engine, encoding)
+
+    def _check_interactions(self, other):
+        """Check that combined columns have the same keys as in one of those taken."""
+        combined = {name for names in self.interactions for name in names}
+        for group, of_other in zip(self.groups, other.groups, strict=True):
+            for name in combined.intersection(group.names):
+                if not group.says_the_same(of_other, name):
+                    raise ValueError(
+                        f"Models cannot be merged that have interactions of {name!r} "
+                        "and know its values in another order: let all begin as copies "
+                        "of one that has seen the first rows."
+                    )
+
+    def _remember(self, engine, other):
+        """Remember what another one has hashed, and what is to be from now on."""
+        self.hashed.remember_all(engine, other.hashed)
+        for group, of_other in zip(self.groups, other.groups, strict=True):
+            for keys, names in group.without_slots(engine, of_other):
+                places = self.hashed.places(keys)
+                self.hashed.remember(engine, places, keys, names.take)
+
+    def placement(self, engine, other):
+        """Where the columns of rows lie of one whose state this has taken.
+
+        Parameters
+        ----------
+        engine : Engine
+        other : Encoding
+
+        Returns
+        -------
+        placement : Placement or None
+            None if they are the same.
+        """
+
+        def columns_of(name, keys):
+            keys = keys_of_values(engine, name, keys)
+            return self.n_named_columns + self.hashed.places(keys)
+
+        moves = Moves(self.n_columns)
+        for group, of_other in zip(self.groups, other.groups, strict=True):
+            group.move(of_other, moves, columns_of)
+        return moves.placement()
 
     def way_back(self):
         """How to undo what will be learned."""

@@ -68,6 +68,21 @@ class HashedColumns:
                 found.setdefault(column, []).append(names[i])
         return found
 
+    def remember_all(self, engine, other):
+        """Remember what another one does."""
+        for columns, names in other._in_order():
+            is_second = np.ones(len(columns), bool)
+            is_second[np.unique(columns, return_index=True)[1]] = False
+            keys = np.where(is_second, other.second[columns], other.first[columns])
+            self.remember(engine, columns, keys, names.take)
+
+    def _in_order(self):
+        """All that is remembered, in one piece; nothing if there is none."""
+        if not self.remembered:
+            return []
+        columns, names = zip(*self.remembered, strict=True)
+        return [(np.concatenate(columns), Strings.concatenated(names))]
+
     def way_back(self):
         """How to undo what will be remembered."""
         n_known = sum(len(columns) for columns, _ in self.remembered)

@@ -75,6 +75,67 @@ class Vocabulary:
         names = [f"{name}={value}" for value in self.names[j]]
         return names + [f"{name}_slot{k}" for k in range(len(names), self.n_slots)]
 
+    # Merging.
+
+    @property
+    def is_full(self):
+        """Which columns have no slots left."""
+        return self.slots.n_used == self.n_slots
+
+    @classmethod
+    def merged(cls, shards):
+        """One of the values of several.
+
+        Those that came first in one of them have slots first. If there are more values
+        than slots, the last ones get none. Slots are of use if they were in each, and
+        if no more than the share of values that gives them up was new.
+        """
+        start = shards.start
+        merged = cls(len(start.names), start.n_slots, start.slots.fewest_seen)
+        keys, n_used, n_seen, is_open, fewest_seen = merged.slots
+        n_seen[:] = shards.of(lambda each: each.slots.n_seen).sum()
+        for j in range(len(start.names)):
+            ranks, names = {}, {}
+            for each in shards:
+                for rank, key in enumerate(each.keys_of(j)):
+                    ranks[key] = min(ranks.get(key, rank), rank)
+                names.update(zip(each.keys_of(j), each.names[j], strict=True))
+            found = sorted(ranks, key=lambda key: (ranks[key], key))
+            n_found, n_slots = len(found), merged.n_slots
+            found = found[:n_slots]
+            n_used[j] = len(found)
+            keys[j, : len(found)] = found
+            merged.names[j] = [names[key] for key in found]
+            comes_again = n_found * fewest_seen <= n_seen[j] * n_slots
+            is_open[j] = all(each.slots.is_open[j] for each in shards)
+            is_open[j] &= n_found < n_slots or comes_again
+        return merged
+
+    def keys_of(self, j):
+        """The keys of a column that have slots, in order."""
+        return self.slots.keys[j, : self.slots.n_used[j]].tolist()
+
+    def slots_in(self, other, j):
+        """The slot of another vocabulary that each of a column's is; -1 for none.
+
+        Slots that are free in both stay what they are.
+        """
+        slots, n_used = np.arange(self.n_slots), int(self.slots.n_used[j])
+        slots[n_used : other.slots.n_used[j]] = -1
+        slot_of = {key: slot for slot, key in enumerate(other.keys_of(j))}
+        slots[:n_used] = [slot_of.get(key, -1) for key in self.keys_of(j)]
+        return slots
+
+    def beside(self, other, j):
+        """Slots and keys of a column whose keys have no slots in another vocabulary."""
+        slots = np.flatnonzero(self.slots_in(other, j)[: self.slots.n_used[j]] < 0)
+        return slots, self.slots.keys[j, slots]
+
+    def move(self, other, starts, moves):
+        """Say where the slots of another one lie in these; see :class:`FeatureBins`."""
+        for j, start in enumerate(starts):
+            moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
+
     def way_back(self):
         """How to undo what will be learned."""
         n_used, n_seen, is_open = (each.copy() for each in self.slots[1:4])

@@ -178,13 +178,19 @@ class FeatureBins:
 
     @classmethod
     def merged(cls, shards):
-        """Bins for the rows of several: the first ones whose edges are fixed."""
+        """Bins for the rows of several: those of one whose edges are fixed.
+
+        Where these differ, it is one that does not depend on the order.
+        """
         start = shards.start
         merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
-        for bins in (start, *shards.members):
-            if bins.is_fixed:
-                merged.edges, merged.is_fixed = bins.edges.copy(), True
-                return merged
+        members = [start] if start.is_fixed else shards.members
+        of_each = [bins.edges for bins in members if bins.is_fixed]
+        if of_each:
+            filled = [np.nan_to_num(edges, nan=np.inf) for edges in of_each]
+            first = min(range(len(of_each)), key=lambda k: filled[k].ravel().tolist())
+            merged.edges, merged.is_fixed = of_each[first].copy(), True
+            return merged
         rows = [bins.first[len(start.first) :] for bins in shards.members]
         merged.learn(np.vstack([start.first, *rows]))
         return merged
@@ -242,6 +248,32 @@ class FeatureBins:
         for share, of_bin in zip(shares, np.searchsorted(others, values), strict=True):
             np.add.at(share, of_bin, 1.0 / N_STEPS)
         return shares
+
+    def move(self, other, starts, moves):
+        """Say where the codes of other bins lie in these.
+
+        Parameters
+        ----------
+        other : FeatureBins
+        starts : ndarray of int of shape (n_features,)
+            The first column of each feature.
+        moves : Moves
+            Of columns that all stay where they are; changed.
+        """
+        if not other.is_fixed:
+            return
+        is_same = np.array_equal(self.edges, other.edges, equal_nan=True)
+        for j, start in enumerate(() if is_same else starts):
+            if np.array_equal(self.edges[j], other.edges[j], equal_nan=True):
+                continue
+            places = np.full(self.n_columns - 1, -1)
+            forward = other._shares_of_feature(self, j)
+            known = np.flatnonzero(forward.any(axis=1))
+            places[known] = forward[known].argmax(axis=1)
+            moves.block(start, np.full_like(places, -1), places)
+            shares = self._shares_of_feature(other, j)
+            columns, sources = np.nonzero(shares)
+            moves.join(start + columns, start + sources, shares[columns, sources])
 
     def invariants(self):
         """What holds between two calls."""

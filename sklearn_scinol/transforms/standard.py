@@ -3,7 +3,9 @@
 import numpy as np
 
 from .._invariants import floats, within
+from .._shards import Shards
 from ..engines.protocol import DenseRows, RowWeights, changeable
+from . import moments
 from .moments import enter, inverse_deviation, moved_variance
 from .units import FeatureUnits
 
@@ -72,6 +74,21 @@ class StandardTransform:
         exponents = self.units.exponents.astype(np.intc)
         with np.errstate(over="ignore"):
             return np.ldexp(mean, exponents), np.ldexp(variance, 2 * exponents)
+
+    @classmethod
+    def merged(cls, shards):
+        """One that has learned the values of several, of other rows each."""
+        merged = cls(shards.start.moments.shape[1])
+        merged.units, scales = FeatureUnits.merged(shards.of(lambda each: each.units))
+        scales = [merged.units.scales_of(shards.start.units), *scales]
+
+        def in_units(standard, scale):
+            mean, variance, weight_sum = standard.moments
+            return scale * mean, scale * scale * variance, weight_sum
+
+        start, *members = map(in_units, [shards.start, *shards.members], scales)
+        merged.moments[:] = moments.merged(Shards(members, start, shards.shares))
+        return merged
 
     def way_back(self):
         """How to undo what will be learned."""
