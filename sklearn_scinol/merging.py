@@ -14,7 +14,8 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     """Make one model of several that have learned different parts of the data.
 
     Each part can be learned by another process or machine, for instance, and the models
-    merged in any order, a few at a time: that makes no difference but for rounding.
+    merged in any order, a few at a time: that makes no difference but for rounding, and
+    for which rows kernel models with `max_support` keep.
 
     Parameters
     ----------
