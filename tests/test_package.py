@@ -15,7 +15,17 @@ import pytest
 import sklearn_scinol
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
-OPTIONAL = {"matplotlib", "numba", "pandas", "polars", "pyarrow", "skops", "tqdm"}
+OPTIONAL = {
+    "dask",
+    "distributed",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "skops",
+    "tqdm",
+}
 FIRST_FIT = """
 from sklearn_scinol import ScInOLRegressor, config_context
 with config_context(engine="{engine}"):
@@ -42,7 +52,7 @@ def test_import_leaves_optional_dependencies_alone():
         "sklearn_scinol",
         *(
             f"sklearn_scinol.{name}"
-            for name in ("evaluation", "persistence", "streams")
+            for name in ("dask", "evaluation", "persistence", "streams")
         ),
     )
     # Those that scikit-learn imports by itself do not count.
@@ -85,6 +95,7 @@ def test_engine_auto_is_numba_where_it_is_installed():
             },
         ),
         ("sklearn_scinol.baselines", {"BaselineClassifier", "BaselineRegressor"}),
+        ("sklearn_scinol.dask", {"fit_dask", "partitions", "predict_dask"}),
         ("sklearn_scinol.experts", {"AdaHedge", "ExpertWeightsDisplay", "FixedShare"}),
         (
             "sklearn_scinol.evaluation",
@@ -158,6 +169,15 @@ LAYERS = {
         "models.base",
         "transforms",
         "tables",
+    },
+    "dask": {
+        "_typing",
+        "config",
+        "dask",
+        "evaluation",
+        "merging",
+        "persistence",
+        "streams.ahead",
     },
 }
 

@@ -1,0 +1,191 @@
+"""The tasks of learning, and the graphs that they make."""
+
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import partial
+from uuid import uuid4
+
+import numpy as np
+import sklearn
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_consistent_length
+
+from ..config import config_context, get_config
+from ..evaluation.progressive import _is_fitted
+from ..merging import merge_models
+
+__all__ = ["Graph", "check_mergeable", "configured", "n_threads"]
+
+#: How many models are merged at a time, at most.
+SPLIT_EVERY = 8
+
+
+class Graph:
+    """Makes graphs of tasks, which learn chunks.
+
+    They are plain dicts: to put one :class:`~dask.delayed.Delayed` after the other
+    takes a time that is quadratic in their number.
+
+    Parameters
+    ----------
+    chunks : Chunks
+        The partitions.
+    classes : array-like or None
+        For `partial_fit`.
+    """
+
+    def __init__(self, chunks, classes):
+        self.chunks = chunks
+        self.given = {} if classes is None else {"classes": classes}
+        self.config = get_config(), sklearn.get_config()
+        self.tasks = {}
+
+    def begin(self, model):
+        """Key of a model that is there."""
+        return self._add("model", model)
+
+    def sequence(self, model, numbers):
+        """Learn partitions one after the other."""
+        for number in numbers:
+            model = self._learn(model, self.chunks.parts[number], number)
+        return model
+
+    def shards(self, model, n_shards, cuts):
+        """Learn shards at the same time, and merge what was learned.
+
+        Parameters
+        ----------
+        model : str
+            Key of what is known before.
+        n_shards : int
+        cuts : ndarray of shape (n_partitions, 2)
+            How many rows at the beginning of a partition are learned before the shards,
+            and how many at its end after they were merged.
+        """
+        start, middle, final = model, list(self.chunks.parts), []
+        for number in np.flatnonzero(cuts.any(axis=1)).tolist():
+            n_first, n_last = cuts[number].tolist()
+            first, middle[number], last = (
+                self._rows(self.chunks.parts[number], part, n_first, n_last)
+                for part in ("first", "middle", "last")
+            )
+            if n_first:
+                start = self._learn(start, first, number)
+            if n_last:
+                final.append((last, number))
+        start = self._add("start", (check_mergeable, start))
+        models = []
+        for numbers in np.array_split(np.arange(len(middle)), n_shards):
+            shard = start
+            for number in numbers.tolist():
+                shard = self._learn(shard, middle[number], number)
+            models.append(shard)
+        while len(models) > 1:
+            some = _batches(models, SPLIT_EVERY)
+            models = [
+                self._add("merge_models", (merge, list(keys), start)) for keys in some
+            ]
+        (model,) = models
+        for last, number in final:
+            model = self._learn(model, last, number)
+        return model
+
+    def delayed(self, key):
+        """The model of a key, yet to be computed."""
+        return self.chunks.delayed(key, self.tasks)
+
+    def _learn(self, model, chunk, number):
+        learn_it = partial(learn, number=number, given=self.given, config=self.config)
+        return self._add("partial_fit", (learn_it, model, chunk))
+
+    def _rows(self, chunk, part, n_first, n_last):
+        cut = partial(rows_of, part=part, n_first=n_first, n_last=n_last)
+        return self._add("rows", (cut, chunk))
+
+    def _add(self, name, task):
+        """Key of a task, with a name that the dashboard shows."""
+        key = f"{name}-{uuid4().hex}"
+        self.tasks[key] = task
+        return key
+
+
+def _batches(items, n):
+    return [items[i : i + n] for i in range(0, len(items), n)]
+
+
+# What tasks do. None changes what it is given, so that it can be done again.
+
+
+def learn(model, chunk, number, given, config):
+    """A model that has learned one more chunk."""
+    try:
+        X, y, sample_weight = _unpacked(chunk)
+        check_consistent_length(X, y, sample_weight)
+        if _num_samples(X) == 0:
+            return model
+        if sample_weight is not None:
+            given = {**given, "sample_weight": sample_weight}
+        targets = () if y is None else (y,)
+        model = deepcopy(model)
+        with configured(config):
+            model.partial_fit(X, *targets, **given)
+    except Exception as error:
+        error.add_note(f"This happened at partition {number}, counted from 0.")
+        raise
+    return model
+
+
+def _unpacked(chunk):
+    """X, y and sample_weight of a partition."""
+    if not isinstance(chunk, (list, tuple)) or not 1 <= len(chunk) <= 3:
+        raise TypeError(
+            "Delayed must be of (X, y) or (X, y, sample_weight), got "
+            f"{type(chunk).__name__}."
+        )
+    return (*chunk, None, None)[:3]
+
+
+@contextmanager
+def configured(config):
+    """Have the configurations of this package and of scikit-learn from elsewhere."""
+    of_package, of_sklearn = config
+    with config_context(**of_package), sklearn.config_context(**of_sklearn):
+        yield
+
+
+def rows_of(chunk, part, n_first, n_last):
+    """The first rows of a chunk, the last that are none of these, or those between."""
+    n = _num_samples(chunk[0])
+    end = min(n_first, n)
+    begin = max(end, n - n_last)
+    rows = {"first": slice(end), "middle": slice(end, begin), "last": slice(begin, n)}
+    return tuple(
+        None if each is None else _safe_indexing(each, rows[part]) for each in chunk
+    )
+
+
+def check_mergeable(model):
+    """A model; raise what merging would raise in the end."""
+    if _is_fitted(model):
+        merge_models([model])
+    return model
+
+
+def merge(models, start):
+    """One model of several, of which some may have learned nothing."""
+    models = [model for model in models if _is_fitted(model)]
+    if not models:
+        return start
+    return merge_models(models, start=start if _is_fitted(start) else None)
+
+
+def n_threads():
+    """How many tasks run at the same time."""
+    import dask
+    from dask.base import get_scheduler
+    from dask.system import CPU_COUNT
+
+    client = getattr(get_scheduler(), "__self__", None)
+    if hasattr(client, "nthreads"):
+        return max(1, sum(client.nthreads().values()))
+    return dask.config.get("num_workers", None) or CPU_COUNT

@@ -1,0 +1,223 @@
+"""Collections of Dask as chunks of rows, which are computed one by one."""
+
+from collections import ChainMap
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from sklearn.utils import check_scalar
+
+from ..streams.ahead import map_ahead
+
+__all__ = ["Chunks", "import_dask", "is_array", "partitions", "with_all_columns"]
+
+
+def partitions(
+    X: Any, y: Any = None, sample_weight: Any = None, *, n_ahead: int = 2
+) -> Iterator[tuple[Any, ...]]:
+    """Compute partitions one after the other, as a stream of chunks.
+
+    Each is computed, and comes to this process, some time before it is asked for; there
+    are never more than `n_ahead` that wait. The estimator that learns them can be any,
+    and stays here.
+
+    Parameters
+    ----------
+    X : dask array, dask dataframe or list of Delayed
+        Rows, as :func:`fit_dask` takes them.
+    y : dask array, series or dataframe, default=None
+        Their targets; None where Delayed have them.
+    sample_weight : dask array or series, default=None
+        Their weights; None stands for ones.
+    n_ahead : int, default=2
+        How many partitions are computed at the same time, ahead. With 0 each is
+        computed when it is asked for.
+
+    Returns
+    -------
+    chunks : iterator of tuple
+        ``(X, y)`` or ``(X, y, sample_weight)`` of each partition: arrays, sparse
+        matrices or frames.
+
+    Raises
+    ------
+    ImportError
+        If Dask is not installed.
+    TypeError, ValueError
+        If the data are none of these, or their partitions do not fit together.
+
+    See Also
+    --------
+    sklearn_scinol.evaluation.progressive_validation : Takes such a stream.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.dask import partitions
+    >>> from sklearn_scinol.evaluation import progressive_validation
+    >>> X, y = (da.from_array(each) for each in load_breast_cancer(return_X_y=True))
+    >>> stream = partitions(X.rechunk({0: 100}), y)
+    >>> result = progressive_validation(ScInOLClassifier(), stream, classes=[0, 1])
+    >>> round(result.scores["accuracy"], 3)
+    0.956
+    """
+    dask = import_dask("partitions")
+    check_scalar(n_ahead, "n_ahead", Integral, min_val=0)
+    chunks = Chunks.of(X, y, sample_weight)
+
+    def computed(part):
+        key = f"partition-{uuid4().hex}"
+        (chunk,) = dask.compute(chunks.delayed(key, {key: (tuple, part)}))
+        return chunk
+
+    return map_ahead(computed, chunks.parts, n_ahead)
+
+
+def import_dask(caller):
+    try:
+        import dask.array  # which needs NumPy
+    except ImportError as error:
+        raise ImportError(
+            f"`{caller}` needs dask: install it with "
+            "`pip install sklearn-scinol[dask]`."
+        ) from error
+    return dask
+
+
+class Chunks(NamedTuple):
+    """Partitions as parts of one graph.
+
+    Attributes
+    ----------
+    parts : list
+        For each partition the keys of X, y and sample_weight, as far as there are such,
+        in a list; or the key of a tuple of these.
+    graph : dict
+        What they are made of.
+    lengths : list of int or None
+        Numbers of rows; None where those of some are not known.
+    """
+
+    parts: list[Any]
+    graph: dict[Any, Any]
+    lengths: list[int] | None
+
+    @classmethod
+    def of(cls, X, y=None, sample_weight=None):
+        """From what users have."""
+        if isinstance(X, (list, tuple)):
+            chunks = _checked_chunks(X, y, sample_weight)
+            return cls([chunk.key for chunk in chunks], _graph(chunks), None)
+        given = {"X": X, "y": y, "sample_weight": sample_weight}
+        given = {name: each for name, each in given.items() if each is not None}
+        for name, each in given.items():
+            if not (hasattr(each, "npartitions") and hasattr(each, "to_delayed")):
+                raise TypeError(
+                    f"{name} must be a dask array or dataframe, got "
+                    f"{type(each).__name__} instead."
+                )
+        if sample_weight is not None and y is None:
+            raise ValueError("Rows with a sample_weight need a y.")
+        X = with_all_columns(given.pop("X"))
+        collections = [X, *(_like(X, *each) for each in given.items())]
+        parts = zip(*map(_keys, collections), strict=True)
+        return cls([*map(list, parts)], _graph(collections), _lengths(X))
+
+    def delayed(self, key, tasks):
+        """The outcome of one of further tasks, yet to be computed."""
+        from dask.delayed import Delayed
+        from dask.optimization import cull
+
+        graph, _ = cull(ChainMap(tasks, self.graph), [key])
+        return Delayed(key, graph)
+
+
+def _graph(collections):
+    """What partitions are made of.
+
+    Frames stay as they are: to read a few columns only, Dask would give them fewer
+    partitions, each its own number. Arrays are optimised together, so that what several
+    are made of is computed once.
+    """
+    from dask.highlevelgraph import HighLevelGraph
+
+    graphs = [collection.__dask_graph__() for collection in collections]
+    graph = {}
+    for each in {id(each): each for each in graphs}.values():
+        graph.update(each)
+    if arrays := [*filter(is_array, collections)]:
+        together = HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays))
+        keys = [array.__dask_keys__() for array in arrays]
+        # Without what is in memory of a cluster already.
+        graph.update(arrays[0].__dask_optimize__(together, keys))
+    return graph
+
+
+def _keys(collection):
+    """Those of its partitions."""
+    from dask.core import flatten
+
+    return [*flatten(collection.__dask_keys__())]
+
+
+def with_all_columns(X):
+    """Rows with all their columns in one block."""
+    if getattr(X, "ndim", None) != 2:
+        raise ValueError(f"Expected 2D array, got {getattr(X, 'ndim', 0)}D array.")
+    return X.rechunk({1: -1}) if is_array(X) else X
+
+
+def is_array(collection):
+    return hasattr(collection, "rechunk")
+
+
+def _lengths(collection):
+    """Numbers of rows of the partitions; None if some are not known."""
+    if not is_array(collection) or np.isnan(collection.chunks[0]).any():
+        return None
+    return [int(length) for length in collection.chunks[0]]
+
+
+def _like(X, name, other):
+    """What belongs to rows, in partitions of the same rows."""
+    if is_array(other):
+        if other.ndim > 1:
+            other = other.rechunk({1: -1})
+        if None not in (lengths := (_lengths(X), _lengths(other))):
+            n_rows = [*map(sum, lengths)]
+            if n_rows[0] != n_rows[1]:
+                raise ValueError(
+                    "Found input variables with inconsistent numbers of samples: "
+                    f"{n_rows}"
+                )
+            return other.rechunk({0: tuple(lengths[0])})
+    if _n_partitions(X) != _n_partitions(other):
+        raise ValueError(
+            "The same rows must be in the same partitions: X has "
+            f"{_n_partitions(X)}, and {name} has {_n_partitions(other)}."
+        )
+    return other
+
+
+def _n_partitions(collection):
+    """Number of partitions along the rows."""
+    if is_array(collection):
+        return collection.numblocks[0]
+    return collection.npartitions
+
+
+def _checked_chunks(chunks, y, sample_weight):
+    from dask.delayed import Delayed
+
+    if y is not None or sample_weight is not None:
+        raise ValueError(
+            "A list must be of Delayed of (X, y) or (X, y, sample_weight); y and "
+            "sample_weight are then None."
+        )
+    if not chunks or not all(isinstance(chunk, Delayed) for chunk in chunks):
+        raise TypeError("X must be a dask array or dataframe, or a list of Delayed.")
+    return [*chunks]

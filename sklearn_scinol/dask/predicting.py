@@ -1,0 +1,115 @@
+"""Predictions of rows in partitions, made when they are asked for."""
+
+from copy import deepcopy
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+import sklearn
+from scipy import sparse
+from sklearn.utils.validation import _num_samples
+
+from ..config import get_config
+from .graphs import configured
+from .partitions import Chunks, import_dask, is_array, with_all_columns
+
+__all__ = ["predict_dask"]
+
+
+def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
+    """Predict rows in partitions, each partition when it is asked for.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted one. What it learns afterwards changes nothing.
+
+    X : dask array or dataframe of shape (n_samples, n_features)
+        Rows. Blocks of arrays may be sparse, with all columns or some.
+
+    method : str, default="predict"
+        Which method of the estimator answers, such as "predict_proba".
+
+    Returns
+    -------
+    answers : dask array of shape (n_samples,) or (n_samples, n_outputs)
+        What the method answers, with as many blocks as X has partitions. Their lengths
+        are known where those of X are.
+
+    Raises
+    ------
+    AttributeError
+        If the estimator has no such method.
+    ImportError
+        If Dask is not installed.
+    NotFittedError
+        If the estimator has learned nothing.
+    TypeError
+        If X is neither a dask array nor a dataframe.
+    ValueError
+        If the estimator does not take such rows. Values that it does not accept raise
+        its errors when they are computed.
+
+    See Also
+    --------
+    fit_dask : Learn from partitions.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.dask import predict_dask
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
+    >>> said = predict_dask(model, da.from_array(X, chunks=(200, 30)), "predict_proba")
+    >>> said.chunks
+    ((200, 200, 169), (2,))
+    >>> said[-1].compute().round(2)
+    array([0., 1.])
+    """
+    import_dask("predict_dask")
+    import dask.array as da
+
+    chunks = Chunks.of(X)
+    answer = partial(
+        _answers,
+        estimator=deepcopy(estimator),
+        method=method,
+        config=(get_config(), sklearn.get_config()),
+    )
+    # What a row is answered tells what all are.
+    nothing = answer((_one_row(with_all_columns(X)),))[:0]
+    name, ends = f"{method}-{uuid4().hex}", (0,) * (nothing.ndim - 1)
+    model = f"model-{uuid4().hex}"
+    graph: dict[Any, Any] = {model: partial(answer, nothing=nothing)}
+    for number, part in enumerate(chunks.parts):
+        graph[(name, number, *ends)] = (_call, model, part)
+    lengths = chunks.lengths or [np.nan] * len(chunks.parts)
+    return da.Array(
+        {**chunks.graph, **graph},
+        name,
+        chunks=(tuple(lengths), *((n,) for n in nothing.shape[1:])),
+        meta=nothing,
+    )
+
+
+def _one_row(X):
+    """A row such as those of a collection."""
+    if not is_array(X):
+        return X._meta_nonempty.iloc[:1]
+    row = np.zeros((1, X.shape[1]), X.dtype)
+    return type(X._meta)(row) if sparse.issparse(X._meta) else row
+
+
+def _answers(chunk, estimator, method, config, nothing=None):
+    (X,) = chunk
+    if _num_samples(X) == 0:
+        return nothing
+    with configured(config):
+        return getattr(estimator, method)(X)
+
+
+def _call(function, chunk):
+    return function(chunk)
