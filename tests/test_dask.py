@@ -1,9 +1,13 @@
 """Learning and predicting partitions, with Dask's schedulers and with a cluster."""
 
+import logging
+import os
+import signal
 from copy import deepcopy
 from functools import partial
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -564,3 +568,113 @@ def test_predictions_that_are_refused():
         predict_dask(model, as_dask(X[:, :2]))
     with pytest.raises(TypeError, match="X must be a dask"):
         predict_dask(model, X)
+
+
+# A cluster.
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two processes, which come back when they are killed."""
+    distributed = pytest.importorskip("distributed", reason="no distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def on_cluster(client):
+    with dask.config.set(scheduler="distributed"):
+        yield client
+
+
+def test_merged_on_a_cluster(on_cluster):
+    X, y = binary(60)
+    sizes = (10,) * 6
+    options = {"classes": [0, 1], "strategy": "merge", "n_start_rows": 5}
+    rows, targets = as_dask(X, sizes), as_dask(y, sizes)
+    model = fit_dask(ScInOLClassifier(), rows, targets, **options)
+    with dask.config.set(scheduler="synchronous"):
+        same = fit_dask(ScInOLClassifier(), rows, targets, n_shards=2, **options)
+        assert_identical(vars(model)["_model"], vars(same)["_model"])
+        said = same.predict(X)
+    assert_array_equal(predict_dask(model, rows).compute(), said)
+    later = fit_dask(ScInOLClassifier(), rows, targets, compute=False, **options)
+    future = on_cluster.compute(later)
+    assert_identical(vars(future.result())["_model"], vars(same)["_model"])
+    (chunk, *_) = partitions(rows, targets)
+    assert_identical(chunk, (X[:10], y[:10]))
+
+
+def test_experts_learn_on_workers(on_cluster):
+    X, y = binary(30)
+    one = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
+    with joblib.parallel_config(backend="dask"):
+        model = HedgeClassifier(n_jobs=2).partial_fit(X, y, classes=[0, 1])
+    kinds = on_cluster.run_on_scheduler(
+        lambda dask_scheduler: {*dask_scheduler.task_prefixes}
+    )
+    assert any("call" in kind for kind in kinds)  # such as "batch_of__call_1_calls"
+    assert_array_equal(model.decision_function(X), one.decision_function(X))
+    assert_array_equal(model.weights_, one.weights_)
+
+
+def test_a_worker_is_lost(on_cluster, tmp_path):
+    """While it learns, with all that it had."""
+
+    class Deadly(ScInOLClassifier):
+        def partial_fit(self, X, y, classes=None):
+            known = self.n_samples_seen_ if hasattr(self, "classes_") else 0
+            super().partial_fit(X, y, classes)
+            if known == 17 and not (tmp_path / "killed").exists():
+                (tmp_path / "killed").touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return self
+
+    X, y = binary(60)
+    sizes = 7, 10, 12, 11, 20
+    rows, targets = on_cluster.persist([as_dask(X, sizes), as_dask(y, sizes)])
+    workers = on_cluster.scheduler_info()["workers"].keys()
+    ends = np.cumsum(sizes)
+    parts = [slice(*each) for each in pairwise([0, *ends])]
+    expected = learned(ScInOLClassifier(), X, y, classes=[0, 1], parts=parts)
+    told = []
+    model = fit_dask(
+        Deadly(),
+        rows,
+        targets,
+        classes=[0, 1],
+        checkpoint=lambda model, n_done: told.append(n_done),
+        checkpoint_every=2,
+    )
+    assert (tmp_path / "killed").exists()
+    assert told == [2, 4, 5]
+    assert_identical(vars(model), vars(expected))
+    on_cluster.wait_for_workers(2)
+    assert on_cluster.scheduler_info()["workers"].keys() != workers
+
+
+# What others have.
+
+
+def test_wrappers_of_dask_ml():
+    wrappers = pytest.importorskip("dask_ml.wrappers", reason="no dask-ml")
+    X, y = binary()
+    sizes = 15, 5, 20  # it does not take empty ones
+    rows, targets = as_dask(X, sizes), as_dask(y, sizes)
+    model = wrappers.Incremental(ScInOLClassifier(), shuffle_blocks=False)
+    model.fit(rows, targets, classes=[0, 1])
+    expected = ScInOLClassifier()
+    for some in slice(15), slice(15, 20), slice(20, 40):
+        expected.partial_fit(X[some], y[some], classes=[0, 1])
+    assert_identical(vars(model.estimator_), vars(expected))
+    expected = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
+    model = wrappers.ParallelPostFit(expected)
+    assert_array_equal(model.predict(rows).compute(), expected.predict(X))

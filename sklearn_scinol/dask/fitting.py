@@ -1,5 +1,6 @@
 """Estimators that learn partitions, in order or many at a time."""
 
+import sys
 from copy import deepcopy
 from functools import partial, reduce
 from itertools import pairwise
@@ -241,8 +242,10 @@ def fit_dask(
         begin = graph.begin(model)
         return graph.delayed(reduce(lambda model, stage: stage(model), stages, begin))
     tell = _teller(checkpoint, model)
-    # A model of any size is sent once a stage, which is no reason to warn.
-    with dask.config.set({LARGE_GRAPH: 2**62}):
+    # A model of any size is sent once a stage, which is no reason to warn. The settings
+    # of distributed are there when it is.
+    quiet = {LARGE_GRAPH: 2**62} if "distributed" in sys.modules else {}
+    with dask.config.set(quiet):
         for stage, end in zip(stages, ends[1:], strict=True):
             (model,) = dask.compute(graph.delayed(stage(graph.begin(model))))
             graph.tasks.clear()
