@@ -357,6 +357,22 @@ def test_each_row_counts_once(n_rows, known):
         assert model.cumulative_loss_ == pytest.approx(expected.cumulative_loss_)
 
 
+def test_shards_make_their_partitions():
+    """In the tasks that learn them, but for what several partitions are made of."""
+    X, y = binary()
+    options = {"classes": [0, 1], "strategy": "merge", "n_shards": 3, "n_passes": 2}
+    known = {"model", "partial_fit", "start", "merge_models"}
+    rows = as_dask(X).map_blocks(lambda rows: rows + 1.0)
+    for each, shared in (rows, 0), (rows.rechunk({0: 10}), 3):
+        later = fit_dask(ScInOLClassifier(), each, as_dask(y), compute=False, **options)
+        others = [key for key in later.dask if dask.utils.key_split(key) not in known]
+        assert bool(others) == bool(shared)
+        sizes = each.chunks[0]
+        held = as_dask(X + 1.0, sizes), as_dask(y, sizes)
+        expected = fit_dask(ScInOLClassifier(), *held, **options)
+        assert_identical(vars(later.compute()), vars(expected))
+
+
 def test_shards_without_rows():
     X, y = binary(10)
     sizes = 0, 10, 0, 0
@@ -606,6 +622,7 @@ def test_merged_on_a_cluster(on_cluster):
         assert_identical(vars(model)["_model"], vars(same)["_model"])
         said = same.predict(X)
     assert_array_equal(predict_dask(model, rows).compute(), said)
+    rows = on_cluster.persist(rows)
     later = fit_dask(ScInOLClassifier(), rows, targets, compute=False, **options)
     future = on_cluster.compute(later)
     assert_identical(vars(future.result())["_model"], vars(same)["_model"])

@@ -121,15 +121,16 @@ def fit_dask(
     checkpoint_every : int, default=10
         With "sequential", after how many partitions the model comes back to this
         process. If a worker is lost, no more than these are learned again. No more than
-        these are in memory at a time, either.
+        these are read ahead, and in memory at a time, either.
 
     n_done : int, default=0
         How many partitions were learned by an earlier call and are passed over, those
         of all passes: see the example. With "merge", of whole passes.
 
     compute : bool, default=True
-        Whether to learn now. Otherwise all is one graph, without checkpoints: workers
-        with nothing else to do read partitions ahead, as far as Dask lets them.
+        Whether to learn now. Otherwise all is one graph, without checkpoints. With
+        "sequential", workers with nothing else to do then read partitions ahead as far
+        as Dask lets them, which may be all.
 
     Returns
     -------
@@ -162,6 +163,9 @@ def fit_dask(
     *Start and end.* Each row is learned once a pass. Where the lengths of partitions
     are not known, as in frames, `n_start_rows` are rows of the first partition, and
     `n_final_rows` of the last, and fewer if these are shorter.
+
+    *Memory.* With "merge" a task reads the partition that it learns: each thread has
+    one in memory. Those with the rows of the start and the end are read again for them.
 
     *Lost workers.* Dask does again what was lost with a worker, and the outcome is the
     same to the last bit: no task changes what it was given. With "merge" that is all

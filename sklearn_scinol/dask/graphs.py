@@ -45,13 +45,20 @@ class Graph:
         return self._add("model", model)
 
     def sequence(self, model, numbers):
-        """Learn partitions one after the other."""
+        """Learn partitions one after the other.
+
+        Each is made by tasks of its own: while one is learned, workers make the next.
+        """
         for number in numbers:
-            model = self._learn(model, self.chunks.parts[number], number)
+            part = self.chunks.parts[number]
+            model = self._add("partial_fit", (self._learn(number), model, part))
         return model
 
     def shards(self, model, n_shards, cuts):
         """Learn shards at the same time, and merge what was learned.
+
+        A task makes the partition that it learns. If other tasks did, Dask would have
+        all workers make partitions of the first shard, before any of the others.
 
         Parameters
         ----------
@@ -62,45 +69,42 @@ class Graph:
             How many rows at the beginning of a partition are learned before the shards,
             and how many at its end after they were merged.
         """
-        start, middle, final = model, list(self.chunks.parts), []
-        for number in np.flatnonzero(cuts.any(axis=1)).tolist():
-            n_first, n_last = cuts[number].tolist()
-            first, middle[number], last = (
-                self._rows(self.chunks.parts[number], part, n_first, n_last)
-                for part in ("first", "middle", "last")
-            )
-            if n_first:
-                start = self._learn(start, first, number)
-            if n_last:
-                final.append((last, number))
-        start = self._add("start", (check_mergeable, start))
-        models = []
-        for numbers in np.array_split(np.arange(len(middle)), n_shards):
-            shard = start
+        recipes = self.chunks.recipes()
+
+        def learned(model, numbers, which):
             for number in numbers.tolist():
-                shard = self._learn(shard, middle[number], number)
-            models.append(shard)
+                part, tasks, others = recipes[number]
+                n_first, n_last = cuts[number].tolist()
+                prepare = partial(
+                    rows_of,
+                    making=partial(made, part=part, tasks=tasks, others=others),
+                    which=which,
+                    n_first=n_first,
+                    n_last=n_last,
+                )
+                learn_it = self._learn(number, prepare=prepare)
+                model = self._add("partial_fit", (learn_it, model, others))
+            return model
+
+        begins, ends = map(np.flatnonzero, cuts.T)
+        start = self._add("start", (check_mergeable, learned(model, begins, "first")))
+        shards = np.array_split(np.arange(len(cuts)), n_shards)
+        models = [learned(start, shard, "middle") for shard in shards]
         while len(models) > 1:
             some = _batches(models, SPLIT_EVERY)
             models = [
                 self._add("merge_models", (merge, list(keys), start)) for keys in some
             ]
-        (model,) = models
-        for last, number in final:
-            model = self._learn(model, last, number)
-        return model
+        return learned(models[0], ends, "last")
 
     def delayed(self, key):
         """The model of a key, yet to be computed."""
         return self.chunks.delayed(key, self.tasks)
 
-    def _learn(self, model, chunk, number):
-        learn_it = partial(learn, number=number, given=self.given, config=self.config)
-        return self._add("partial_fit", (learn_it, model, chunk))
-
-    def _rows(self, chunk, part, n_first, n_last):
-        cut = partial(rows_of, part=part, n_first=n_first, n_last=n_last)
-        return self._add("rows", (cut, chunk))
+    def _learn(self, number, **how):
+        return partial(
+            learn, number=number, given=self.given, config=self.config, **how
+        )
 
     def _add(self, name, task):
         """Key of a task, with a name that the dashboard shows."""
@@ -116,9 +120,25 @@ def _batches(items, n):
 # What tasks do. None changes what it is given, so that it can be done again.
 
 
-def learn(model, chunk, number, given, config):
-    """A model that has learned one more chunk."""
+def learn(model, chunk, number, given, config, prepare=None):
+    """A model that has learned one more chunk.
+
+    Parameters
+    ----------
+    model : estimator
+    chunk : object
+        What `prepare` makes a chunk of; without it the chunk.
+    number : int
+        Of the partition.
+    given : dict
+        Further arguments of `partial_fit`.
+    config : tuple of dict
+        See :func:`configured`.
+    prepare : callable, default=None
+    """
     try:
+        if prepare is not None:
+            chunk = prepare(chunk)
         X, y, sample_weight = _unpacked(chunk)
         check_consistent_length(X, y, sample_weight)
         if _num_samples(X) == 0:
@@ -153,15 +173,32 @@ def configured(config):
         yield
 
 
-def rows_of(chunk, part, n_first, n_last):
+def made(values, part, tasks, others):
+    """A partition, of its own tasks and of the values of others."""
+    from dask.core import get
+
+    values = dict(zip(others, values, strict=True))
+    keys = part if isinstance(part, list) else [part]
+    own = [key for key in keys if key in tasks]
+    values.update(zip(own, get(tasks, own, dict(values)), strict=True))
+    chunk = [values[key] for key in keys]
+    return chunk if isinstance(part, list) else chunk[0]
+
+
+def rows_of(values, making, which, n_first, n_last):
     """The first rows of a chunk, the last that are none of these, or those between."""
-    n = _num_samples(chunk[0])
+    chunk = making(values)
+    if not n_first and not n_last:
+        return chunk
+    X, y, sample_weight = _unpacked(chunk)
+    n = _num_samples(X)
     end = min(n_first, n)
     begin = max(end, n - n_last)
     rows = {"first": slice(end), "middle": slice(end, begin), "last": slice(begin, n)}
-    return tuple(
-        None if each is None else _safe_indexing(each, rows[part]) for each in chunk
-    )
+    return [
+        None if each is None else _safe_indexing(each, rows[which])
+        for each in (X, y, sample_weight)
+    ]
 
 
 def check_mergeable(model):

@@ -1,7 +1,9 @@
 """Collections of Dask as chunks of rows, which are computed one by one."""
 
-from collections import ChainMap
+import sys
+from collections import ChainMap, Counter
 from collections.abc import Iterator
+from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -127,6 +129,31 @@ class Chunks(NamedTuple):
         parts = zip(*map(_keys, collections), strict=True)
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
+    def recipes(self):
+        """How to make each partition, apart from all others.
+
+        Returns
+        -------
+        recipes : list of (object, dict, list)
+            The part; the tasks that make it and are for no other; and the keys that
+            these need besides, of what is in memory of a cluster, for instance.
+        """
+        from dask.optimization import cull
+
+        keys = [part if isinstance(part, list) else [part] for part in self.parts]
+        graphs = [cull(self.graph, each) for each in keys]
+        n_users = Counter(chain.from_iterable(graph for graph, _ in graphs))
+        recipes = []
+        for part, own, (graph, needs) in zip(self.parts, keys, graphs, strict=True):
+            tasks = {
+                key: task
+                for key, task in graph.items()
+                if n_users[key] == 1 and not _is_future(task)
+            }
+            needed = {*own}.union(*(needs[key] for key in tasks))
+            recipes.append((part, tasks, [*(needed - tasks.keys())]))
+        return recipes
+
     def delayed(self, key, tasks):
         """The outcome of one of further tasks, yet to be computed."""
         from dask.delayed import Delayed
@@ -155,6 +182,11 @@ def _graph(collections):
         # Without what is in memory of a cluster already.
         graph.update(arrays[0].__dask_optimize__(together, keys))
     return graph
+
+
+def _is_future(task):
+    distributed = sys.modules.get("distributed")
+    return distributed is not None and isinstance(task, distributed.Future)
 
 
 def _keys(collection):
