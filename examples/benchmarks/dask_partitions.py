@@ -1,0 +1,186 @@
+"""
+Partitions on two workers
+=========================
+
+Times :func:`~sklearn_scinol.dask.fit_dask` on two processes of one thread each, and
+`partial_fit` on the same partitions in this process, in turn, and prints medians of the
+rows per second and of the ratios::
+
+    python examples/benchmarks/dask_partitions.py
+    python examples/benchmarks/dask_partitions.py --partitions 4 --repeats 3
+
+Partitions are dense, of 100,000 rows and 54 features, and in the memory of the workers,
+so that no time is spent on reading. "overhead" is how much longer one model takes that
+goes from partition to partition than `partial_fit` does. "merged" is with a shard for
+each worker, "speed-up" how many times the rows per second of the one model it learns.
+The ratios are what to quote: all are timed at the same moment on the same machine,
+which needs two cores that nothing else uses.
+
+The second table has what a model costs that leaves a worker: its size as a pickle, and
+the milliseconds to copy it, to pickle it and make it again, and to merge it with
+another. "task" is what a task costs that does nothing, in ms: messages between
+scheduler and workers wait up to 5 ms for others. A partition should take many times
+that to learn.
+"""
+
+import argparse
+import pickle
+import sys
+from copy import deepcopy
+from pathlib import Path
+from time import perf_counter
+
+import dask
+import dask.array as da
+import numpy as np
+from dask import delayed
+from distributed import Client, LocalCluster, wait
+from scipy import sparse
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    merge_models,
+)
+from sklearn_scinol.dask import fit_dask
+
+sys.path.append(str(Path(__file__).parents[1]))  # the other examples
+from interface import positive
+
+N_FEATURES = 54
+CLASSES = [0, 1]
+ESTIMATORS = {
+    "ScInOL": ScInOLClassifier,
+    "OnlineNewton": OnlineNewtonClassifier,
+    "Hedge": HedgeClassifier,
+}
+WIDE = 2**20  # features of hashed rows
+
+
+def generate(n_partitions, n_rows):
+    """Partitions of rows at random, and their labels."""
+    random = da.random.default_rng(0)
+    shape, chunks = (n_partitions * n_rows, N_FEATURES), (n_rows, N_FEATURES)
+    X = random.normal(size=shape, chunks=chunks)
+    noise = random.logistic(size=len(X), chunks=n_rows)
+    return X, (X[:, :8].sum(axis=1) + noise > 0).astype(int)
+
+
+def seconds(function, *arguments, **options):
+    start = perf_counter()
+    answer = function(*arguments, **options)
+    return perf_counter() - start, answer
+
+
+def median_ms(function, *arguments, repeats):
+    return 1e3 * np.median([seconds(function, *arguments)[0] for _ in range(repeats)])
+
+
+# Rows per second.
+
+
+def learn(estimator, parts):
+    """Learn partitions that are here."""
+    model = deepcopy(estimator)
+    for X, y in parts:
+        model.partial_fit(X, y)
+    return model
+
+
+def compare(estimator, X, y, parts, repeats):
+    """Seconds of partial_fit, of one model on the workers, and of merged ones."""
+    estimator.partial_fit(*(each[:1000] for each in parts[0]), classes=CLASSES)
+    for strategy in "sequential", "merge":  # all workers compile
+        fit_dask(estimator, X, y, strategy=strategy)
+    times = []
+    for _ in range(repeats):
+        here, expected = seconds(learn, estimator, parts)
+        there, model = seconds(fit_dask, estimator, X, y)
+        said, same_said = (
+            each.decision_function(parts[0][0]) for each in (expected, model)
+        )
+        assert (said == same_said).all()
+        merged, model = seconds(fit_dask, estimator, X, y, strategy="merge")
+        assert model.n_samples_seen_ == expected.n_samples_seen_
+        times.append((here, there, merged))
+    return np.transpose(times)
+
+
+def rates(name, X, y, parts, repeats):
+    """A line of the first table."""
+    here, there, merged = compare(ESTIMATORS[name](), X, y, parts, repeats)
+    of_each = [len(X) / np.median(each) for each in (here, there, merged)]
+    return (
+        f"{name:14}{of_each[0]:12,.0f}{of_each[1]:12,.0f}"
+        f"{np.median(there / here) - 1:10.1%}{of_each[2]:12,.0f}"
+        f"{np.median(there / merged):10.2f}"
+    )
+
+
+# What a model costs that goes from one worker to another.
+
+
+def same(model):
+    return pickle.loads(pickle.dumps(model))
+
+
+def costs(name, model, rows, labels, repeats):
+    """A line of the second table."""
+    model.partial_fit(rows, labels, classes=CLASSES)
+    models = [model, same(model)]
+    return (
+        f"{name:24}{len(pickle.dumps(model)):14,}"
+        f"{median_ms(deepcopy, model, repeats=repeats):9.2f}"
+        f"{median_ms(same, model, repeats=repeats):9.2f}"
+        f"{median_ms(merge_models, models, repeats=repeats):9.2f}"
+    )
+
+
+def pass_on(model, rows):
+    return model
+
+
+def chain(X):
+    """Tasks that do nothing, one after the other, each where a partition is."""
+    model = 0
+    for rows in X.to_delayed().ravel():
+        model = delayed(pass_on, pure=False)(model, rows)
+    return model.compute()
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+    add = parser.add_argument
+    add("--partitions", type=positive, default=10, help="default: %(default)s")
+    add("--rows", type=positive, default=100_000, help="of each, default: %(default)s")
+    add("--repeats", type=positive, default=7, help="default: %(default)s")
+    add("--only", default="", help="estimators with this in their names")
+    arguments = parser.parse_args(arguments)
+    n, repeats = arguments.partitions, arguments.repeats
+    names = [name for name in ESTIMATORS if arguments.only.lower() in name.lower()]
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    with cluster, Client(cluster) as client:
+        X, y = client.persist(generate(n, arguments.rows))
+        wait([X, y])
+        parts = [dask.compute(X.blocks[i], y.blocks[i]) for i in range(n)]
+        print(
+            f"{'rows/s':14}{'partial_fit':>12}{'sequential':>12}{'overhead':>10}"
+            f"{'merged':>12}{'speed-up':>10}"
+        )
+        for name in names:
+            print(rates(name, X, y, parts, repeats), flush=True)
+        task = median_ms(chain, X, repeats=repeats) / n
+    print(f"\n{'cost of a model':24}{'bytes':>14}{'copy':>9}{'pickle':>9}{'merge':>9}")
+    for name in names:
+        model = ESTIMATORS[name]()
+        print(costs(f"{name}, {N_FEATURES}", model, *parts[0], repeats), flush=True)
+        if name == "ScInOL":
+            wide = sparse.random_array((1000, WIDE), density=1e-4, rng=0, format="csr")
+            labels = np.arange(1000) % 2
+            print(costs(f"{name}, {WIDE:,}", ESTIMATORS[name](), wide, labels, repeats))
+    print(f"\ntask {task:.2f}")
+
+
+if __name__ == "__main__":
+    main()
