@@ -26,7 +26,7 @@ def test_tables(script, capsys):
     script.main([*sum(options.items(), ()), "--only", "scinol"])
     out, err = capsys.readouterr()
     assert err == ""
-    rates, costs, task = (part.splitlines() for part in out.split("\n\n"))
+    rates, costs, task, outlook = (part.splitlines() for part in out.split("\n\n"))
     assert len(rates) == 2
     here, there, overhead, merged, ratio = numbers(rates[1].removeprefix("ScInOL"))
     # Of one repetition all are from the same seconds.
@@ -37,3 +37,6 @@ def test_tables(script, capsys):
     assert 1000 < found["ScInOL, 54"][0] < found["ScInOL, 1,000"][0]
     assert all(value >= 0 for row in found.values() for value in row)
     assert float(task[0].removeprefix("task ")) > 0
+    in_order, shards, _ = numbers(outlook[1].removeprefix("ScInOL"))
+    assert in_order == pytest.approx(1e12 / here / 86400, rel=0.1)
+    assert shards == pytest.approx(1e9 / here / 60, rel=0.1)

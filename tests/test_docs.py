@@ -1,7 +1,10 @@
 """What README and guide show runs, and what CONTRIBUTING shows is there."""
 
 import inspect
+import os
 import re
+import subprocess
+import sys
 import textwrap
 from importlib import import_module
 from pathlib import Path
@@ -27,6 +30,45 @@ def test_python_blocks(page, tmp_path, monkeypatch):
         # Blank lines before it, so that a traceback has the line of the page.
         source = "\n" * text.count("\n", 0, block.start(1)) + block[1]
         exec(compile(source, ROOT / page, "exec"), namespace)
+
+
+# Blocks that run alone, in an interpreter of their own, and print what follows them.
+ALONE = re.compile(
+    r"^```python\n(.*?)^```\n+```text\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+CLUSTERS = (ROOT / "doc" / "howto" / "clusters.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("block", ALONE.findall(CLUSTERS))
+def test_recipes_for_clusters(block, tmp_path):
+    source, expected = block
+    for name in "dask.array", "dask.dataframe":
+        if name in source:
+            pytest.importorskip(name, reason=f"{name} is not installed")
+    # In all processes, for compiling takes long.
+    engine = "from sklearn_scinol import set_config; set_config(engine='numpy')"
+    (tmp_path / "sitecustomize.py").write_text(engine)
+    script = tmp_path / "recipe.py"
+    script.write_text(source, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    said = subprocess.run(
+        [sys.executable, script],
+        capture_output=True,
+        check=False,
+        text=True,
+        env=os.environ | {"PYTHONPATH": path},
+    )
+    assert said.stdout == expected, said.stderr
+
+
+def test_all_recipes_are_run_but_those_of_other_engines():
+    not_run = re.findall(
+        r"^```python no-run\n(.*?)^```$", CLUSTERS, re.MULTILINE | re.DOTALL
+    )
+    for block, engine in zip(not_run, ("pyspark", "ray"), strict=True):
+        assert re.search(rf"^(import|from) {engine}\b", block, re.MULTILINE)
+        compile(block, "clusters.md", "exec")
+    assert CLUSTERS.count("```python\n") == len(ALONE.findall(CLUSTERS)) == 4
 
 
 def test_source_in_contributing():

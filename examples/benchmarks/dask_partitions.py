@@ -21,9 +21,14 @@ the milliseconds to copy it, to pickle it and make it again, and to merge it wit
 another. "task" is what a task costs that does nothing, in ms: messages between
 scheduler and workers wait up to 5 ms for others. A partition should take many times
 that to learn.
+
+The third table has what the measured rates come to for 10¹² rows that are there when
+they are needed: one model in order, and shards on 1,000 such workers, merged eight at a
+time.
 """
 
 import argparse
+import math
 import pickle
 import sys
 from copy import deepcopy
@@ -44,6 +49,7 @@ from sklearn_scinol import (
     merge_models,
 )
 from sklearn_scinol.dask import fit_dask
+from sklearn_scinol.dask.graphs import SPLIT_EVERY
 
 sys.path.append(str(Path(__file__).parents[1]))  # the other examples
 from interface import positive
@@ -56,6 +62,7 @@ ESTIMATORS = {
     "Hedge": HedgeClassifier,
 }
 WIDE = 2**20  # features of hashed rows
+N_ROWS, N_WORKERS = 10**12, 1000  # of the outlook
 
 
 def generate(n_partitions, n_rows):
@@ -108,14 +115,15 @@ def compare(estimator, X, y, parts, repeats):
 
 
 def rates(name, X, y, parts, repeats):
-    """A line of the first table."""
+    """A line of the first table, and the rows per second of partial_fit."""
     here, there, merged = compare(ESTIMATORS[name](), X, y, parts, repeats)
     of_each = [len(X) / np.median(each) for each in (here, there, merged)]
-    return (
+    line = (
         f"{name:14}{of_each[0]:12,.0f}{of_each[1]:12,.0f}"
         f"{np.median(there / here) - 1:10.1%}{of_each[2]:12,.0f}"
         f"{np.median(there / merged):10.2f}"
     )
+    return line, of_each[0]
 
 
 # What a model costs that goes from one worker to another.
@@ -126,14 +134,27 @@ def same(model):
 
 
 def costs(name, model, rows, labels, repeats):
-    """A line of the second table."""
+    """A line of the second table, and the milliseconds of a merge."""
     model.partial_fit(rows, labels, classes=CLASSES)
     models = [model, same(model)]
-    return (
+    merge_ms = median_ms(merge_models, models, repeats=repeats)
+    line = (
         f"{name:24}{len(pickle.dumps(model)):14,}"
         f"{median_ms(deepcopy, model, repeats=repeats):9.2f}"
         f"{median_ms(same, model, repeats=repeats):9.2f}"
-        f"{median_ms(merge_models, models, repeats=repeats):9.2f}"
+        f"{merge_ms:9.2f}"
+    )
+    return line, merge_ms
+
+
+def outlook(name, rate, merge_ms):
+    """A line of the third table."""
+    rounds = math.ceil(math.log(N_WORKERS, SPLIT_EVERY))
+    merging = rounds * (SPLIT_EVERY - 1) * merge_ms / 1e3
+    in_order = N_ROWS / rate
+    return (
+        f"{name:14}{in_order / 86400:14,.1f}{in_order / N_WORKERS / 60:14,.1f}"
+        f"{merging:14,.1f}"
     )
 
 
@@ -168,18 +189,29 @@ def main(arguments=None):
             f"{'rows/s':14}{'partial_fit':>12}{'sequential':>12}{'overhead':>10}"
             f"{'merged':>12}{'speed-up':>10}"
         )
+        found = {}
         for name in names:
-            print(rates(name, X, y, parts, repeats), flush=True)
+            line, found[name] = rates(name, X, y, parts, repeats)
+            print(line, flush=True)
         task = median_ms(chain, X, repeats=repeats) / n
     print(f"\n{'cost of a model':24}{'bytes':>14}{'copy':>9}{'pickle':>9}{'merge':>9}")
+    merging = {}
     for name in names:
         model = ESTIMATORS[name]()
-        print(costs(f"{name}, {N_FEATURES}", model, *parts[0], repeats), flush=True)
+        title = f"{name}, {N_FEATURES}"
+        line, merging[name] = costs(title, model, *parts[0], repeats)
+        print(line, flush=True)
         if name == "ScInOL":
             wide = sparse.random_array((1000, WIDE), density=1e-4, rng=0, format="csr")
             labels = np.arange(1000) % 2
-            print(costs(f"{name}, {WIDE:,}", ESTIMATORS[name](), wide, labels, repeats))
+            title = f"{name}, {WIDE:,}"
+            print(costs(title, ESTIMATORS[name](), wide, labels, repeats)[0])
     print(f"\ntask {task:.2f}")
+    print(
+        f"\n{'10¹² rows':14}{'in order, days':>14}{'shards, min':>14}{'merging, s':>14}"
+    )
+    for name in names:
+        print(outlook(name, found[name], merging[name]))
 
 
 if __name__ == "__main__":
