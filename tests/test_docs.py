@@ -65,7 +65,7 @@ def test_all_recipes_are_run_but_those_of_other_engines():
     not_run = re.findall(
         r"^```python no-run\n(.*?)^```$", CLUSTERS, re.MULTILINE | re.DOTALL
     )
-    for block, engine in zip(not_run, ("pyspark", "ray"), strict=True):
+    for block, engine in zip(not_run, ("pyspark", "ray", "dask"), strict=True):
         assert re.search(rf"^(import|from) {engine}\b", block, re.MULTILINE)
         compile(block, "clusters.md", "exec")
     assert CLUSTERS.count("```python\n") == len(ALONE.findall(CLUSTERS)) == 4

@@ -167,6 +167,9 @@ def fit_dask(
     *Memory.* With "merge" a task reads the partition that it learns: each thread has
     one in memory. Those with the rows of the start and the end are read again for them.
 
+    *Where partitions are.* Tasks go to partitions that are in the memory of workers.
+    Shards learn at the same time if theirs are on different workers.
+
     *Lost workers.* Dask does again what was lost with a worker, and the outcome is the
     same to the last bit: no task changes what it was given. With "merge" that is all
     that it has learned in this pass.
