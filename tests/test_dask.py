@@ -29,7 +29,7 @@ from sklearn_scinol import (
 from sklearn_scinol.dask import fit_dask, partitions, predict_dask
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.persistence import load
-from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
+from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -450,9 +450,6 @@ def test_frames(table):
     assert_array_equal(labels.compute(), expected.predict(frame[columns]))
 
 
-@pytest.mark.skipif(
-    not hasattr(OnlinePipeline, "_merged"), reason="pipelines cannot be merged yet"
-)
 def test_merged_pipelines(table):
     frame, partitioned = table
     X, y = partitioned[["x", "city"]], partitioned["sold"]
