@@ -620,7 +620,7 @@ def test_default_experts(mixture):
 
 
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize(("n_features", "expected"), [(64, True), (65, False)])
+@pytest.mark.parametrize(("n_features", "expected"), [(128, True), (129, False)])
 def test_second_order_where_features_are_few(n_features, expected, container):
     X = np.random.default_rng(0).normal(size=(20, n_features))
     y = 1 * (X[:, 0] > 0)

@@ -51,10 +51,10 @@ SECOND_ORDER = {
     "newton-forgetting": {"prior_scale": 1.0, "forgetting": 0.01},
 }
 
-# With "auto", there are additive experts and those of second order up to so many
-# features, and those of pairs up to the second number.
-FEW_FEATURES = 64
+# With "auto", up to how many features there are experts of each kind.
+MOST_ADDITIVE = 64
 MOST_PAIRED = 16
+MOST_SECOND_ORDER = 128
 
 
 class _Family(NamedTuple):
@@ -145,11 +145,11 @@ class _Hedge(Additive, _BaseComposition):
         additive, pairs = self.additive, self.interactions
         second_order = self.second_order
         if additive == "auto":
-            additive = d <= FEW_FEATURES and not sparse.issparse(X)
+            additive = d <= MOST_ADDITIVE and not sparse.issparse(X)
         if pairs == "auto":
             pairs = additive and 1 < d <= MOST_PAIRED
         if second_order == "auto":
-            second_order = d <= FEW_FEATURES
+            second_order = d <= MOST_SECOND_ORDER
         return additive, pairs, second_order
 
     def _experts(self, loss, X):
@@ -467,7 +467,7 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         Whether there are two default experts of second order beside the others:
         :class:`OnlineNewtonClassifier`, and the same with ``forgetting=0.01``. Their
         time grows with the square of the number of features. "auto" has them for up to
-        64 features.
+        128 features.
 
     clip_ratio : float, default=None
         For the default experts: if given, a number above 1. Values of a feature are
@@ -810,7 +810,7 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
         Whether there are two default experts of second order beside the others:
         :class:`OnlineNewtonRegressor`, and the same with ``forgetting=0.01``. Their
         time grows with the square of the number of features. "auto" has them for up to
-        64 features.
+        128 features.
 
     clip_ratio : float, default=None
         For the default experts: if given, a number above 1. Values of a feature are
