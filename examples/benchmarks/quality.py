@@ -40,7 +40,6 @@ it has at most 20 different numbers, all whole.
 """
 
 import argparse
-import csv
 import sys
 import tempfile
 from collections.abc import Callable
@@ -51,6 +50,7 @@ from itertools import zip_longest
 from pathlib import Path
 from statistics import median
 
+import guard
 import numpy as np
 from epochs import data_sets as bundled_data_sets
 from joblib import Parallel, delayed
@@ -558,46 +558,42 @@ def summary(results):
     return "\n".join(lines)
 
 
-def write_csv(path, results):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["data set", "method", "loss", "rate"])
-        for name, entries in results.items():
-            for entry in entries:
-                writer.writerow([name, entry.method, entry.loss, entry.rate])
-
-
 # Guard
 # -----
 
 TOLERANCE = 0.005
 
 
+def write_csv(path, results):
+    rows = [
+        [name, entry.method, entry.loss, entry.rate]
+        for name, entries in results.items()
+        for entry in entries
+    ]
+    guard.write(path, ["data set", "method", "loss", "rate"], rows)
+
+
 def read_losses(path):
     """Losses by data set and method, as `write_csv` wrote them."""
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    try:
-        return {(row["data set"], row["method"]): float(row["loss"]) for row in rows}
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"{path} is not a table that --output has written.") from None
+    return guard.read(path, ["data set", "method"], "loss")
 
 
-def compare(results, stored):
-    """Lines that say what has become worse, and how many losses were compared."""
-    worse, n_compared = [], 0
-    for name, entries in results.items():
-        for entry in entries:
-            before = stored.get((name, entry.method))
-            if before is None:
-                continue
-            n_compared += 1
-            if not entry.loss <= (1 + TOLERANCE) * before:
-                worse.append(
-                    f"{entry.method} on {name}: {in_short(entry.loss, 5)} instead of "
-                    f"{in_short(before, 5)}"
-                )
-    return worse, n_compared
+def compare(results, stored, path):
+    """Say what has become worse; the status is then 1."""
+    return guard.report(
+        {
+            (name, entry.method): entry.loss
+            for name, entries in results.items()
+            for entry in entries
+        },
+        stored,
+        TOLERANCE,
+        f"losses with {path}",
+        lambda key, loss, before: (
+            f"{key[1]} on {key[0]}: {in_short(loss, 5)} instead of "
+            f"{in_short(before, 5)}"
+        ),
+    )
 
 
 # Command line
@@ -609,17 +605,9 @@ def parse(argv):
         description="One-pass loss of every learner of the package, and of others."
     )
     add_data_options(parser)
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="CSV file to write the losses to"
-    )
+    guard.add_options(parser, "losses", "; implies --untuned")
     parser.add_argument(
         "--untuned", action="store_true", help="run only what needs no tuning"
-    )
-    parser.add_argument(
-        "--baseline",
-        type=Path,
-        metavar="FILE",
-        help="table of losses: list what is worse; implies --untuned",
     )
     return parser.parse_args(argv)
 
@@ -692,10 +680,9 @@ def main(argv=None):
     arguments = parse(argv)
     results = {}
     chosen = chosen_readers(arguments)
-    if arguments.output:
-        arguments.output.parent.mkdir(parents=True, exist_ok=True)
-    stored = None if arguments.baseline is None else read_losses(arguments.baseline)
-    guards = arguments.untuned or stored is not None
+    guard.make_folder(arguments.output)
+    stored = read_losses(arguments.baseline)
+    guards = arguments.untuned or arguments.baseline is not None
     found = untuned_methods() if guards else methods()
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
         for data_set in read_data_sets(chosen, arguments.max_rows, arguments.in_order):
@@ -704,14 +691,9 @@ def main(argv=None):
             print(table(data_set, entries), flush=True)
     if arguments.output:
         write_csv(arguments.output, results)
-    if stored is not None:
-        worse, n_compared = compare(results, stored)
-        print(f"Compared {n_compared} losses with {arguments.baseline}.")
-        if worse:
-            print(f"Worse by more than {TOLERANCE:.1%}:", *worse, sep="\n")
-            return 1
-        print(f"None is worse by more than {TOLERANCE:.1%}.")
-    elif not guards:
+    if arguments.baseline:
+        return compare(results, stored, arguments.baseline)
+    if not guards:
         print(summary(results))
     return 0
 

@@ -1,0 +1,81 @@
+"""Tables of measurements, and what has become worse since one was written."""
+
+import csv
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from interface import InputError
+
+
+def add_options(parser, what, implies=""):
+    """Options for a table to write, and one to compare with."""
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help=f"CSV file to write the {what} to"
+    )
+    parser.add_argument(
+        "--baseline",
+        type=Path,
+        metavar="FILE",
+        help=f"table of {what}: list what is worse{implies}",
+    )
+
+
+def make_folder(path):
+    """Before anything is measured, so that it cannot fail afterwards."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def write(path, columns, rows):
+    """Write a table."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def read(path, keys, value):
+    """Numbers of one column, by what is in others; none if there is no table."""
+    if path is None:
+        return {}
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    try:
+        return {tuple(row[key] for key in keys): float(row[value]) for row in rows}
+    except (KeyError, TypeError, ValueError):
+        raise InputError(f"{path} is not a table that --output has written.") from None
+
+
+def is_worse(number, before, tolerance):
+    """Whether a number is larger, or none, if there was one before."""
+    return before is not None and not number <= (1 + tolerance) * before
+
+
+def report(measured, stored, tolerance, what, sentence):
+    """Print what has become worse; the status is then 1.
+
+    Parameters
+    ----------
+    measured, stored : dict
+        Numbers by what was measured, the smaller the better.
+    tolerance : float
+        By how much of the number before it may be larger.
+    what : str
+        What was compared with what, such as "losses with quality.csv".
+    sentence : callable
+        Says what has become worse, of its key and the two numbers.
+    """
+    both = [key for key in measured if key in stored]
+    worse = [
+        sentence(key, measured[key], stored[key])
+        for key in both
+        if is_worse(measured[key], stored[key], tolerance)
+    ]
+    print(f"Compared {len(both)} {what}.")
+    if worse:
+        print(f"Worse by more than {tolerance:.1%}:", *worse, sep="\n")
+        return 1
+    print(f"None is worse by more than {tolerance:.1%}.")
+    return 0

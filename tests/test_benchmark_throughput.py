@@ -1,0 +1,97 @@
+"""Times beside SGD's: the table, and what it is compared with."""
+
+import csv
+from importlib import import_module
+
+import numpy as np
+import pytest
+from scripts import EXAMPLES
+
+from sklearn_scinol import ScInOLClassifier
+
+NAMES = ["one", "two"]
+
+
+@pytest.fixture
+def throughput(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
+    return import_module("throughput")
+
+
+@pytest.fixture
+def example(throughput, monkeypatch):
+    """The script, with two learners and a few rows."""
+    module = throughput
+    rows = [("few rows", ("numpy",), lambda rng, k: module.dense(rng, 20, 3))]
+    monkeypatch.setattr(module, "CASES", rows)
+    learner = ScInOLClassifier(center=False)
+    learners = [(name, learner, module.sgd("log_loss")) for name in NAMES]
+    monkeypatch.setattr(module, "LEARNERS", learners)
+    return module
+
+
+@pytest.fixture
+def run(example, capsys):
+    """Call it with some options; its status, stdout and stderr."""
+
+    def run(*options):
+        status = example.main(["--engine", "numpy", "--repeats", "1", *options])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_table(run, tmp_path):
+    file = tmp_path / "new" / "table.csv"
+    status, out, err = run("--output", str(file))
+    assert (status, err) == (0, "")
+    with file.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    shown = [line.rsplit(maxsplit=5) for line in out.splitlines()[1:]]
+    assert [row["learner"] for row in rows] == NAMES
+    for row, (_, *numbers) in zip(rows, shown, strict=True):
+        assert (row["rows"], row["engine"]) == ("few rows", "numpy")
+        written = [float(row[name]) for name in ("µs", "/ SGD", "/ fastest")]
+        ours, sgd, fastest, *ratios = map(float, numbers)
+        np.testing.assert_allclose(written, [ours, *ratios], rtol=0.01, atol=0.01)
+        expected = [ours / sgd, ours / fastest]
+        np.testing.assert_allclose(ratios, expected, rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "worse"),
+    [
+        # Of the first learner, and of the second; the stored ones are 2.
+        ([2.29, 1.0], []),
+        ([2.31, 2.29, 1.0], []),
+        ([2.31, 2.5, 1.0], ["one on few rows, numpy: 2.31 of SGD's time, not 2.00"]),
+        ([2.0, 9.0, 8.0], ["two on few rows, numpy: 8.00 of SGD's time, not 2.00"]),
+    ],
+)
+def test_guard(example, run, tmp_path, monkeypatch, ratios, worse):
+    """What seems worse is timed again, and listed if it is so once more."""
+    table = tmp_path / "table.csv"
+    lines = ["rows,learner,engine,/ SGD"]
+    lines += [f"{rows},{k},numpy,2" for rows in ("few rows", "others") for k in NAMES]
+    table.write_text("\n".join(lines))
+    left = iter(ratios)
+    monkeypatch.setattr(
+        example, "measure", lambda *_: example.Measured(1, 1, 1, next(left), 1)
+    )
+    status, out, err = run("--baseline", str(table))
+    assert (status, err, list(left)) == (int(bool(worse)), "", [])
+    _, _, said = out.partition(f"Compared 2 ratios with {table}.\n")
+    none = ["None is worse by more than 15.0%."]
+    assert said.splitlines() == (
+        ["Worse by more than 15.0%:", *worse] if worse else none
+    )
+
+
+def test_table_that_is_none(run, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n1,2\n")
+    assert run("--baseline", str(table)) == (
+        2,
+        "",
+        f"{table} is not a table that --output has written.\n",
+    )
