@@ -7,6 +7,7 @@ ARGS ?=
 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -40,9 +41,16 @@ long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four
 	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py \
 	    tests/test_online_newton.py $(ARGS)
 
-lint: $(VENV)/dev.stamp ## check style and formatting
+lint: $(VENV)/dev.stamp ## check style and formatting, workflows and forms
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+	@$(BIN)/zizmor --offline --no-progress --quiet .github
+	@$(SCHEMA).github-workflows .github/workflows/*.yml
+	@$(SCHEMA).dependabot .github/dependabot.yml
+	@$(SCHEMA).github-issue-forms .github/ISSUE_TEMPLATE/*_*.yml
+	@$(SCHEMA).github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@$(SCHEMA).github-discussion .github/DISCUSSION_TEMPLATE/*.yml
+	@$(SCHEMA).citation-file-format CITATION.cff
 
 types: $(VENV)/dev.stamp ## check types of what users call
 	@$(BIN)/mypy $(ARGS)
