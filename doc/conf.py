@@ -18,7 +18,7 @@ templates_path = ["_templates"]  # pages of classes with all methods, inherited 
 autosummary_generate = True
 numpydoc_show_class_members = False
 autodoc_typehints = "none"  # docstrings say what arguments are
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "paper.md"]  # a manuscript
 # Docstrings inherited from scikit-learn refer to its own guide and glossary.
 suppress_warnings = ["ref.ref", "ref.term"]
 html_theme = "pydata_sphinx_theme"
