@@ -1,6 +1,6 @@
 """Online learning that needs no tuning, as scikit-learn estimators."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 import sys
 from importlib import import_module
