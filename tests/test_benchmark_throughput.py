@@ -61,30 +61,36 @@ def test_table(run, tmp_path):
 @pytest.mark.parametrize(
     ("ratios", "worse"),
     [
-        # Of the first learner, and of the second; the stored ones are 2.
-        ([2.29, 1.0], []),
-        ([2.31, 2.29, 1.0], []),
-        ([2.31, 2.5, 1.0], ["one on few rows, numpy: 2.31 of SGD's time, not 2.00"]),
-        ([2.0, 9.0, 8.0], ["two on few rows, numpy: 8.00 of SGD's time, not 2.00"]),
+        # Those of the first learner, and of the second; the stored ones are 2 and 4.
+        ([(2.29, 9), (1, 1)], []),
+        ([(9, 4.59), (1, 9)], []),
+        ([(2.31, 4.61), (2.31, 4.59), (1, 1)], []),
+        ([(2.31, 4.61), (2.5, 4.7), (1, 1)], ["one", "2.50", "4.70"]),
+        ([(2, 4), (9, 9), (8, 7)], ["two", "8.00", "7.00"]),
     ],
 )
 def test_guard(example, run, tmp_path, monkeypatch, ratios, worse):
-    """What seems worse is timed again, and listed if it is so once more."""
+    """What seems slower is timed again, and listed if it is so once more."""
     table = tmp_path / "table.csv"
-    lines = ["rows,learner,engine,/ SGD"]
-    lines += [f"{rows},{k},numpy,2" for rows in ("few rows", "others") for k in NAMES]
+    lines = ["rows,learner,engine,/ SGD,/ fastest"]
+    lines += [f"{rows},{k},numpy,2,4" for rows in ("few rows", "others") for k in NAMES]
     table.write_text("\n".join(lines))
     left = iter(ratios)
     monkeypatch.setattr(
-        example, "measure", lambda *_: example.Measured(1, 1, 1, next(left), 1)
+        example, "measure", lambda *_: example.Measured(1, 1, 1, *next(left))
     )
     status, out, err = run("--baseline", str(table))
     assert (status, err, list(left)) == (int(bool(worse)), "", [])
-    _, _, said = out.partition(f"Compared 2 ratios with {table}.\n")
-    none = ["None is worse by more than 15.0%."]
-    assert said.splitlines() == (
-        ["Worse by more than 15.0%:", *worse] if worse else none
-    )
+    _, _, said = out.partition(f"Compared 2 learners with {table}.\n")
+    if worse:
+        learner, ratio, to_fastest = worse
+        assert said == (
+            "Worse by more than 15.0%:\n"
+            f"{learner} on few rows, numpy: {ratio} of SGD's time and {to_fastest} "
+            "of its least, instead of 2.00 and 4.00\n"
+        )
+    else:
+        assert said == "None is worse by more than 15.0%.\n"
 
 
 def test_table_that_is_none(run, tmp_path):

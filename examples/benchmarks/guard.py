@@ -53,27 +53,19 @@ def is_worse(number, before, tolerance):
     return before is not None and not number <= (1 + tolerance) * before
 
 
-def report(measured, stored, tolerance, what, sentence):
+def report(n_compared, what, worse, tolerance):
     """Print what has become worse; the status is then 1.
 
     Parameters
     ----------
-    measured, stored : dict
-        Numbers by what was measured, the smaller the better.
-    tolerance : float
-        By how much of the number before it may be larger.
+    n_compared : int
     what : str
         What was compared with what, such as "losses with quality.csv".
-    sentence : callable
-        Says what has become worse, of its key and the two numbers.
+    worse : list of str
+        A sentence for each of those that have become worse by more than `tolerance`.
+    tolerance : float
     """
-    both = [key for key in measured if key in stored]
-    worse = [
-        sentence(key, measured[key], stored[key])
-        for key in both
-        if is_worse(measured[key], stored[key], tolerance)
-    ]
-    print(f"Compared {len(both)} {what}.")
+    print(f"Compared {n_compared} {what}.")
     if worse:
         print(f"Worse by more than {tolerance:.1%}:", *worse, sep="\n")
         return 1

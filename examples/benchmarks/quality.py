@@ -580,20 +580,19 @@ def read_losses(path):
 
 def compare(results, stored, path):
     """Say what has become worse; the status is then 1."""
-    return guard.report(
-        {
-            (name, entry.method): entry.loss
-            for name, entries in results.items()
-            for entry in entries
-        },
-        stored,
-        TOLERANCE,
-        f"losses with {path}",
-        lambda key, loss, before: (
-            f"{key[1]} on {key[0]}: {in_short(loss, 5)} instead of "
-            f"{in_short(before, 5)}"
-        ),
-    )
+    losses = {
+        (name, entry.method): entry.loss
+        for name, entries in results.items()
+        for entry in entries
+    }
+    worse = [
+        f"{method} on {name}: {in_short(loss, 5)} instead of "
+        f"{in_short(stored[name, method], 5)}"
+        for (name, method), loss in losses.items()
+        if guard.is_worse(loss, stored.get((name, method)), TOLERANCE)
+    ]
+    n_compared = len(losses.keys() & stored.keys())
+    return guard.report(n_compared, f"losses with {path}", worse, TOLERANCE)
 
 
 # Command line
