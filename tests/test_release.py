@@ -111,10 +111,10 @@ def test_recipe():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text("utf-8"))
     requirements = recipe["requirements"]
-    conda_names = {"matplotlib": "matplotlib-base"}
+    conda_names = {"matplotlib": "matplotlib-base", "dask": "dask-core"}
 
     def as_conda(dependency):
-        name, least = dependency.split(">=")
+        name, least = re.sub(r"\[.*\]", "", dependency).split(">=")
         return f"{conda_names.get(name, name)} >={least}"
 
     python, *run = requirements["run"]
