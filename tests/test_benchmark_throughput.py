@@ -2,6 +2,7 @@
 
 import csv
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -101,3 +102,17 @@ def test_table_that_is_none(run, tmp_path):
         "",
         f"{table} is not a table that --output has written.\n",
     )
+
+
+def test_stored_table(throughput):
+    """It has all learners that are compared with SGD, compiled, and all rows."""
+    stored = throughput.read(Path(throughput.__file__).with_name("throughput.csv"))
+    with_sgd = {
+        label
+        for label, _, competitors in throughput.LEARNERS
+        if competitors is not throughput.ONE_JOB
+    }
+    assert {key[0] for key in stored} == {label for label, *_ in throughput.CASES}
+    assert {key[1] for key in stored} == with_sgd
+    assert {key[2] for key in stored} == {"numba"}
+    assert all(ratio > 0 for ratios in stored.values() for ratio in ratios)
