@@ -61,6 +61,11 @@ class _Baseline(Additive, KernelMethods):
             return False
         return traits(BASELINES[self.algorithm]).bounds_regret
 
+    @property
+    def _takes_joint_losses(self):
+        """Whether it learns from derivatives: implicit steps are of one output each."""
+        return not traits(BASELINES[self.algorithm]).implicit
+
     def _make_learner(self, lipschitz):
         name, learner = self.algorithm, BASELINES[self.algorithm]
         has = traits(learner)
