@@ -18,6 +18,9 @@ J. de Vilmarest, O. Wintenberger: Stochastic Online Optimization using Kalman Re
 JMLR 22, 2021, with implicit steps; V. Vovk: Competitive On-line Statistics, 2001. Here
 the inverse of the covariance is kept, and solved for.
 
+K. Chen, J. Langford, F. Orabona: Better Parameter-Free Stochastic Optimization with ODE
+Updates for Coin-Betting, AAAI 2022: CODE. Here the time is what is solved for.
+
 W. M. Koolen: AdaFTRL, 2016; F. Orabona, D. Pál: Scale-Free Online Learning, 2016.
 
 The papers' competitors are in `naive_competitors`.
@@ -592,6 +595,75 @@ class AdaOGD(GradientDescent):
         return self.beta / self.squares[k].sqrt() if self.squares[k] else None
 
 
+class CODE(MirrorDescent):
+    """Coin betting by an equation that is followed until a model of the loss is 0.
+
+    That model is linear, and truncated at 0. Each output is by itself, in decimals. A
+    row of weight c is a row under the loss c * l.
+    """
+
+    def __init__(self, n_coordinates, n_outputs, loss):
+        super().__init__(n_coordinates, n_outputs, loss)
+        self.theta = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        self.H = [Decimal(1)] * n_outputs
+        self.log_wealth = [Decimal(0)] * n_outputs
+
+    def update(self, x, y, p, c):
+        for k, p_k in enumerate(p):
+            loss, y_k = self.loss.loss, Decimal(y[k])
+            gradient = [c * loss.gradient(y_k, p_k) * x_i for x_i in x]
+            value = c * loss.value(y_k, p_k)
+            if any(gradient):
+                self.follow(k, gradient, value)
+
+    def follow(self, k, gradient, value):
+        before = inner(gradient, self.after(k, gradient, Decimal(0))[-1])
+
+        def model(h):
+            return value + inner(gradient, self.after(k, gradient, h)[-1]) - before
+
+        h = Decimal(1)
+        if model(h) < 0:
+            h = root(model, Decimal(0), h)
+        state = self.after(k, gradient, h)
+        self.theta[k], self.H[k], self.log_wealth[k], self.w[k] = state
+
+    def after(self, k, gradient, h):
+        """Sum of gradients, H, logarithm of the wealth and weights at the time h."""
+        theta, H = self.theta[k], self.H[k]
+        square, along = inner(gradient, gradient), inner(gradient, theta)
+        new_H = H + h * square
+        gain = h - (along + H) / square * (new_H / H).ln()
+        log_wealth = self.log_wealth[k] + gain
+        theta = [a - h * g for a, g in zip(theta, gradient, strict=True)]
+        factor = log_wealth.exp() / new_H
+        return theta, new_H, log_wealth, [factor * theta_i for theta_i in theta]
+
+
+def root(f, low, high):
+    """Of a function that falls from not below 0 to below it, by regula falsi.
+
+    Illinois: the value at an end that stays is halved.
+    """
+    f_low, f_high, last = f(low), f(high), 0
+    while high - low > Decimal("1e-30") * high and f_low != 0:
+        middle = (low * f_high - high * f_low) / (f_high - f_low)
+        if not low < middle < high:
+            middle = (low + high) / 2
+        f_middle = f(middle)
+        if abs(f_middle) < Decimal("1e-35") * abs(f_low - f_high):
+            return middle
+        if f_middle > 0:
+            low, f_low = middle, f_middle
+            f_high = f_high / 2 if last == 1 else f_high
+            last = 1
+        else:
+            high, f_high = middle, f_middle
+            f_low = f_low / 2 if last == -1 else f_low
+            last = -1
+    return low if f_low == 0 else high
+
+
 class GradientSum:
     """Weights that are a multiple of theta, minus the sum of the gradients.
 
@@ -1036,6 +1108,7 @@ def solved(A, b):
 
 
 ALGORITHMS = {
+    "code": CODE,
     "online_newton": OnlineNewton,
     "scinol1": ScInOL1,
     "scinol2": ScInOL2,

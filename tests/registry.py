@@ -94,6 +94,7 @@ PARAMETERS = {
     "k17": {},
     "freegrad": {},
     "coin": {},
+    "code": {},
     "online_newton": {"prior_scale": 0.7, "forgetting": 0.02},
 }
 
@@ -243,8 +244,10 @@ class Case(NamedTuple):
     @property
     def is_joint(self):
         """Whether the loss couples the outputs."""
-        joint = self.loss == "log_loss" and self.estimator._takes_joint_losses
-        return joint and self.n_outputs > 1
+        if self.loss != "log_loss" or self.n_outputs == 1:
+            return False
+        chosen = choice(self.estimator, self.algorithm)
+        return self.estimator(**chosen)._takes_joint_losses
 
     def reference_loss(self):
         """The plain loss, which takes lists."""

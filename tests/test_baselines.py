@@ -19,7 +19,7 @@ from sklearn_scinol import config_context
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.evaluation import progressive_validation
 
-WITHOUT_RATE = {"cocob", "k17", "freegrad", "coin"}
+WITHOUT_RATE = {"cocob", "k17", "freegrad", "coin", "code"}
 BOUNDED = ["coin", "freegrad", "k17"]
 ADAPTIVE = ["adagrad", "adam", "cocob", "nag", "sfmd", *BOUNDED]
 

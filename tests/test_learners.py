@@ -20,7 +20,7 @@ from sklearn_scinol.models.linear import LinearModel
 FACTS = {
     "scale_invariant": "scinol1 scinol2 nag sfmd k17 freegrad coin",
     "bounded_gradients": "scinol1 scinol2 k17 freegrad coin",
-    "implicit": "adaimplicit constant iomd online_newton",
+    "implicit": "adaimplicit constant iomd online_newton code",
     "in_ball": "adaimplicit constant iomd ogd adaogd koolen orabona_pal",
     "bounds_regret": (
         "scinol1 scinol2 adaimplicit constant iomd sgd ogd adaogd kernel_gd dfeg "
@@ -30,7 +30,7 @@ FACTS = {
     "touches_all": "adam online_newton",
     "by_row": (
         "adaimplicit constant iomd sgd ogd adaogd kernel_gd nag k17 dfeg koolen "
-        "orabona_pal"
+        "orabona_pal code"
     ),
     "by_vector": "online_newton",
 }

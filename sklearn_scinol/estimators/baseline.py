@@ -31,6 +31,7 @@ Algorithm: TypeAlias = Literal[
     "adam",
     "adaogd",
     "cocob",
+    "code",
     "coin",
     "freegrad",
     "k17",
@@ -102,9 +103,9 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     Parameters
     ----------
     algorithm : str, default="ogd"
-        "cocob", "k17", "freegrad" and "coin" have no learning rate. The predictions of
-        "nag", "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a
-        feature.
+        "cocob", "k17", "freegrad", "coin" and "code" have no learning rate. The
+        predictions of "nag", "sfmd", "k17", "freegrad" and "coin" do not change with
+        the unit of a feature.
 
         - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
         - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
@@ -124,7 +125,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
           t)` [9]_; learns with kernels as well;
         - "freegrad": FreeGrad for linear models [10]_;
         - "coin": coin betting on features divided by their largest value, as in
-          Vowpal Wabbit.
+          Vowpal Wabbit;
+        - "code": coin betting by infinitely many small steps on a row, which never
+          overshoot the minimum of the loss's truncated tangent [12]_. It expects
+          features of alike scales: pass ``center=True, scale=True`` where they are not.
+          More than two classes are learned one versus rest.
 
         "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
@@ -352,6 +357,9 @@ class BaselineClassifier(_Baseline, LinearClassifier):
        online learning." COLT 2020. https://arxiv.org/abs/2002.12242
     .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [12] K. Chen, J. Langford, F. Orabona. "Better parameter-free stochastic
+       optimization with ODE updates for coin-betting." AAAI 2022.
+       https://arxiv.org/abs/2006.07507
 
     Examples
     --------
@@ -446,9 +454,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     Parameters
     ----------
     algorithm : str, default="ogd"
-        "cocob", "k17", "freegrad" and "coin" have no learning rate. The predictions of
-        "nag", "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a
-        feature.
+        "cocob", "k17", "freegrad", "coin" and "code" have no learning rate. The
+        predictions of "nag", "sfmd", "k17", "freegrad" and "coin" do not change with
+        the unit of a feature.
 
         - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
         - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
@@ -468,7 +476,10 @@ class BaselineRegressor(_Baseline, LinearRegressor):
           t)` [9]_; learns with kernels as well;
         - "freegrad": FreeGrad for linear models [10]_;
         - "coin": coin betting on features divided by their largest value, as in
-          Vowpal Wabbit.
+          Vowpal Wabbit;
+        - "code": coin betting by infinitely many small steps on a row, which never
+          overshoot the minimum of the loss's truncated tangent [12]_. It expects
+          features of alike scales: pass ``center=True, scale=True`` where they are not.
 
         "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
@@ -697,6 +708,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
        online learning." COLT 2020. https://arxiv.org/abs/2002.12242
     .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
        learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [12] K. Chen, J. Langford, F. Orabona. "Better parameter-free stochastic
+       optimization with ODE updates for coin-betting." AAAI 2022.
+       https://arxiv.org/abs/2006.07507
 
     Examples
     --------

@@ -12,6 +12,7 @@ in common is in `bases/`.
 from .adaftrl import AdaFTRL
 from .adaptive import AdaGrad, Adam
 from .cocob import CoCoB
+from .code import CODE
 from .coin import Coin
 from .dfeg import DFEG
 from .freegrad import FreeGrad
@@ -28,6 +29,7 @@ from .sfmd import SFMD
 __all__ = [
     "ALGORITHMS",
     "BASELINES",
+    "CODE",
     "DFEG",
     "IOMD",
     "K17",
@@ -65,6 +67,7 @@ BASELINES = {
     "kernel_gd": KernelGD,
     "freegrad": FreeGrad,
     "coin": Coin,
+    "code": CODE,
 }
 
 #: All algorithms that estimators have a choice of.
