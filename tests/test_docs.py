@@ -36,11 +36,16 @@ def test_python_blocks(page, tmp_path, monkeypatch):
 ALONE = re.compile(
     r"^```python\n(.*?)^```\n+```text\n(.*?)^```$", re.MULTILINE | re.DOTALL
 )
-CLUSTERS = (ROOT / "doc" / "howto" / "clusters.md").read_text(encoding="utf-8")
+PAGES = {
+    name: (ROOT / "doc" / f"{name}.md").read_text(encoding="utf-8")
+    for name in ("howto/clusters", "how_it_works", "extending")
+}
 
 
-@pytest.mark.parametrize("block", ALONE.findall(CLUSTERS))
-def test_recipes_for_clusters(block, tmp_path):
+@pytest.mark.parametrize(
+    "block", [block for page in PAGES.values() for block in ALONE.findall(page)]
+)
+def test_blocks_that_run_alone(block, tmp_path):
     source, expected = block
     for name in "dask.array", "dask.dataframe":
         if name in source:
@@ -61,14 +66,22 @@ def test_recipes_for_clusters(block, tmp_path):
     assert said.stdout == expected, said.stderr
 
 
+def test_drawing_of_a_row(monkeypatch):
+    """It is what its script draws."""
+    monkeypatch.syspath_prepend(ROOT / "doc")
+    drawn = (ROOT / "doc" / "images" / "row.svg").read_text(encoding="utf-8")
+    assert drawn == import_module("diagram").drawing()
+
+
 def test_all_recipes_are_run_but_those_of_other_engines():
+    clusters = PAGES["howto/clusters"]
     not_run = re.findall(
-        r"^```python no-run\n(.*?)^```$", CLUSTERS, re.MULTILINE | re.DOTALL
+        r"^```python no-run\n(.*?)^```$", clusters, re.MULTILINE | re.DOTALL
     )
     for block, engine in zip(not_run, ("pyspark", "ray", "dask"), strict=True):
         assert re.search(rf"^(import|from) {engine}\b", block, re.MULTILINE)
         compile(block, "clusters.md", "exec")
-    assert CLUSTERS.count("```python\n") == len(ALONE.findall(CLUSTERS)) == 4
+    assert clusters.count("```python\n") == len(ALONE.findall(clusters)) == 4
 
 
 def test_source_in_contributing():

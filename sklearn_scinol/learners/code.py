@@ -52,7 +52,7 @@ class CODE(NamedTuple):
         \ln W + h - \frac{\langle g, \theta \rangle + H}{\|g\|^2}
         \ln\left(1 + \frac{h \|g\|^2}{H}\right).
 
-    It is never below :math:`\|\theta\|^2 / (2 H)`.
+    After any row, :math:`\ln W \ge \|\theta\|^2 / (2 H)`.
 
     Parameters
     ----------
