@@ -63,7 +63,7 @@ class _Baseline(Additive, KernelMethods):
         return traits(BASELINES[self.algorithm]).bounds_regret
 
     @property
-    def _takes_joint_losses(self):
+    def _takes_joint_losses(self) -> bool:
         """Whether it learns from derivatives: implicit steps are of one output each."""
         return not traits(BASELINES[self.algorithm]).implicit
 

@@ -53,9 +53,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         "new_classes": [StrOptions({"error", "add"})],
     }
     _target_checks: dict = {}
-    # Whether the learner takes a loss that couples the classes.
-    _takes_joint_losses = True
     _METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
+
+    @property
+    def _takes_joint_losses(self) -> bool:
+        """Whether the learner takes a loss that couples the classes."""
+        return True
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(

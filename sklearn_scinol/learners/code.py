@@ -46,7 +46,7 @@ class CODE(NamedTuple):
         \frac{d \ln W}{dh} = -\frac{\langle g, \theta \rangle}{H},
 
     from :math:`\theta = 0` and :math:`H = W = 1` on. With :math:`\theta` and :math:`H`
-    those before the row, the wealth after it is
+    those before the row, the logarithm of the wealth after it is
 
     .. math::
         \ln W + h - \frac{\langle g, \theta \rangle + H}{\|g\|^2}
