@@ -77,6 +77,11 @@ def config_context(*, engine: Engine | None = None) -> Iterator[None]:
     engine : {"auto", "numba", "numpy"}, default=None
         See :func:`set_config`.
 
+    Yields
+    ------
+    None
+        Nothing; the configuration before is there again after the block.
+
     Examples
     --------
     >>> import sklearn_scinol

@@ -90,6 +90,7 @@ class ExpertWeightsDisplay:
         Returns
         -------
         display : ExpertWeightsDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -126,6 +127,7 @@ class ExpertWeightsDisplay:
         Returns
         -------
         display : ExpertWeightsDisplay
+            The display, drawn.
 
         Raises
         ------

@@ -114,6 +114,7 @@ class TermsDisplay:
         Returns
         -------
         display : TermsDisplay
+            The display, drawn.
 
         Raises
         ------
@@ -180,6 +181,7 @@ class TermsDisplay:
         Returns
         -------
         display : TermsDisplay
+            The display, drawn.
 
         Raises
         ------

@@ -196,6 +196,7 @@ def load(
     Returns
     -------
     model : object
+        The model.
 
     Raises
     ------

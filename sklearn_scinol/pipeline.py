@@ -617,6 +617,7 @@ def make_online_pipeline(
     Returns
     -------
     pipeline : OnlinePipeline
+        The pipeline of these steps.
 
     See Also
     --------

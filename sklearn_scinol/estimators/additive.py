@@ -70,6 +70,7 @@ class Additive:
         Returns
         -------
         display : sklearn_scinol.inspection.TermsDisplay
+            The display, drawn.
 
         Raises
         ------

@@ -181,6 +181,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Returns
         -------
         labels : ndarray of shape (n_samples,)
+            The class of highest score or probability.
         """
         return self._respond(self._decision(X), "predict")
 

@@ -198,7 +198,7 @@ class _Hedge(Additive, _BaseComposition):
     # Parameters of the experts are parameters, too.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters of the estimator, and of the experts that were given.
+        """Get parameters of the estimator, and of the experts that were given.
 
         Parameters
         ----------
@@ -208,6 +208,7 @@ class _Hedge(Additive, _BaseComposition):
         Returns
         -------
         params : dict
+            Parameters by name.
         """
         return self._get_params("estimators", deep=deep)
 
@@ -223,6 +224,7 @@ class _Hedge(Additive, _BaseComposition):
         Returns
         -------
         self : object
+            The estimator itself.
         """
         self._set_params("estimators", **params)
         return self
@@ -392,6 +394,7 @@ class _Hedge(Additive, _BaseComposition):
         Returns
         -------
         display : sklearn_scinol.experts.ExpertWeightsDisplay
+            The display, drawn.
 
         Raises
         ------

@@ -113,6 +113,7 @@ class KernelMethods:
 
     @property
     def coef_(self) -> NDArray[np.float64]:
+        """Coefficients of the features, without a kernel."""
         if self._has_kernel:
             raise AttributeError("coef_ is only available when using a linear kernel")
         return super().coef_

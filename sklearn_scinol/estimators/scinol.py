@@ -356,6 +356,16 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         the same then counts as constant once its deviation is below 1e-8 times its
         mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
 
+    additive : {False, True, "pairs"}, default=False
+        Whether the model is additive: a function of each feature instead of a multiple
+        of it. Beside the value there is then a one-hot code of the bin that the value
+        falls into, with edges from the first 100 rows (see
+        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
+        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
+        was learned. A row costs what a sparse one with twice as many values does; with
+        "pairs" the cost grows with the square of the number of features. Sparse rows
+        are made dense, some at a time.
+
     standardize_target : {"auto", True, False}, default="auto"
         Whether a prediction is the running mean of the target plus its running standard
         deviation (of the rows before) times what the algorithm says. `initial_wealth`
@@ -369,16 +379,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
 
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
-    additive : {False, True, "pairs"}, default=False
-        Whether the model is additive: a function of each feature instead of a multiple
-        of it. Beside the value there is then a one-hot code of the bin that the value
-        falls into, with edges from the first 100 rows (see
-        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
-        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
-        was learned. A row costs what a sparse one with twice as many values does; with
-        "pairs" the cost grows with the square of the number of features. Sparse rows
-        are made dense, some at a time.
 
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.

@@ -31,7 +31,7 @@ __all__ = ["Comparator", "best_comparator", "best_on_targets", "row_losses"]
 class Comparator:
     """What :func:`best_comparator` returns.
 
-    Attributes
+    Parameters
     ----------
     coef : ndarray of shape (n_outputs, n_features)
         Weights in the units of the features; two classes have one output.

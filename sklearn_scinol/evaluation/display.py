@@ -169,10 +169,29 @@ class ProgressiveValidationDisplay:
 
         Parameters
         ----------
-        estimator, stream, metrics, classes, target, window, progress
-            As in :func:`progressive_validation`.
-        name, negate_score, ax, **kwargs
-            As in :meth:`from_result`.
+        estimator : object
+            Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
+        stream : iterable
+            Chunks of rows, as :func:`progressive_validation` takes them.
+        metrics : str, list of str or dict, default=None
+            What to score; None stands for the defaults of
+            :func:`progressive_validation`.
+        classes : array-like, default=None
+            All classes, for a classifier that has not learned any row.
+        target : str, default=None
+            Name of the column to predict, where chunks are tables.
+        window : int, default=None
+            Number of latest rows to score as well.
+        progress : bool, default=True
+            Whether to show a progress bar, if tqdm is installed.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+        negate_score : bool, default=False
+            Whether to draw the score with the opposite sign: a loss as a loss.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot`.
 
         Returns
         -------
@@ -363,10 +382,24 @@ class RegretCurveDisplay:
 
         Parameters
         ----------
-        estimator, stream, comparator, classes, target, progress
-            As in :func:`regret_curve`.
-        name, ax, **kwargs
-            As in :meth:`from_result`.
+        estimator : object
+            Estimator with a `regret_bound`; a clone of it learns the stream.
+        stream : iterable
+            Chunks of rows, as :func:`regret_curve` takes them.
+        comparator : Comparator or tuple of (coef, intercept), default=None
+            The model to compare with. None stands for the best one in hindsight.
+        classes : array-like, default=None
+            All classes, for a classifier.
+        target : str, default=None
+            Name of the column to predict, where chunks are tables.
+        progress : bool, default=True
+            Whether to show a progress bar, if tqdm is installed.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+        ax : matplotlib Axes, default=None
+            Axes to draw on. None stands for a new figure.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.plot`.
 
         Returns
         -------

@@ -25,7 +25,7 @@ __all__ = ["ProgressiveValidationResult", "progressive_validation"]
 class ProgressiveValidationResult:
     """What :func:`progressive_validation` returns.
 
-    Attributes
+    Parameters
     ----------
     estimator : object
         The estimator that was given, which has learned the stream.
@@ -119,8 +119,8 @@ def progressive_validation(
         those of the first chunk, and raises an error at the first label that is none of
         them; one with ``new_classes="add"`` takes classes as they come. Predictions
         from before a class came up give it the probability 0, and the decision value
-        -inf. (A label that has the probability 0 costs about 36 in
-        :func:`~sklearn.metrics.log_loss`, which clips it.)
+        -inf; a label that has the probability 0 costs about 36 in
+        :func:`~sklearn.metrics.log_loss`, which clips it.
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
     window : int, default=None

@@ -23,7 +23,7 @@ __all__ = ["RegretCurveResult", "regret_curve"]
 class RegretCurveResult:
     """What :func:`regret_curve` returns.
 
-    Attributes
+    Parameters
     ----------
     estimator : object
         The clone that has learned the stream.

@@ -156,7 +156,16 @@ class AdaHedge(ExpertWeights):
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
 
     def invariants(self) -> Iterator[tuple[str, Any]]:
-        """What holds between two calls."""
+        """State what holds between two calls.
+
+        Yields
+        ------
+        statement : str
+            What is stated.
+
+        holds : bool or ndarray of bool
+            Whether it does.
+        """
         state, shape = self._state, (self.n_experts,)
         yield "n_rounds_ >= 0", self.n_rounds_ >= 0
         for name, value in zip(state._fields, state, strict=True):

@@ -133,9 +133,22 @@ class ExpertWeights(ABC):
     def learn_rounds(
         self, losses: NDArray[np.float64], c: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """What :meth:`update` does with what needs no check any more.
+        """Learn rounds as :meth:`update` does, without checking them.
 
         Rounds of weight 0 are not learned: they count for nothing.
+
+        Parameters
+        ----------
+        losses : ndarray of shape (n_rounds, n_experts)
+            Losses of the experts, finite.
+
+        c : ndarray of shape (n_rounds,)
+            What the losses of each round are multiplied by.
+
+        Returns
+        -------
+        weights : ndarray of shape (n_rounds, n_experts)
+            The weights that each round was charged with.
         """
         if np.count_nonzero(c) < c.size:
             learned = c > 0.0

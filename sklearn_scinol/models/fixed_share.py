@@ -234,7 +234,16 @@ class FixedShare(ExpertWeights):
         return state.gap + state.scale * (math.log(state.shares.size) + smallest)
 
     def invariants(self) -> Iterator[tuple[str, Any]]:
-        """What holds between two calls."""
+        """State what holds between two calls.
+
+        Yields
+        ------
+        statement : str
+            What is stated.
+
+        holds : bool or ndarray of bool
+            Whether it does.
+        """
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
         shapes = {"shares": (A,), "of_shares": (A,), "of_experts": (A, K)}
         shapes |= {"weights": (K,), "totals": (K,)}

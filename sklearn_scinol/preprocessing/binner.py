@@ -127,7 +127,7 @@ class OnlineBinner(FeatureTransformer):
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[np.object_]:
-        """Names of the columns: those of features, and numbers of bins.
+        """Get names of the columns: those of features, and numbers of bins.
 
         Parameters
         ----------

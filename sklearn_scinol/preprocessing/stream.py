@@ -154,6 +154,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         Returns
         -------
         Z : array or CSR array of shape (n_samples, n_features_out)
+            The transformed rows.
 
         Raises
         ------

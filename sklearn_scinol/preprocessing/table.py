@@ -179,7 +179,7 @@ class TableEncoder(StreamTransformer):
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
-        """Names of the columns of transformed rows, as far as they are known by now.
+        """Get names of the columns of transformed rows, as known by now.
 
         Parameters
         ----------

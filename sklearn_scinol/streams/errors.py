@@ -13,11 +13,13 @@ LONGEST_QUOTE = 200
 class ReadError(ValueError):
     """Raised when a file cannot be read as a table, or a row of it is bad.
 
-    Attributes
+    Parameters
     ----------
-    path : str
+    message : str
+        What is wrong.
+    path : str or path-like
         The file.
-    row : int or None
+    row : int, default=None
         Number of the row, if there is one to blame: of the rows of data in the file,
         counted from 1. The header and empty lines are not counted.
     """

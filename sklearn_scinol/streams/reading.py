@@ -196,6 +196,17 @@ class TableStream:
 
     It can be iterated over any number of times, and reads the files again each time.
 
+    Parameters
+    ----------
+    reader : object
+        Reads parts of the files.
+    chunk_rows : int
+        Number of rows in a chunk.
+    on_bad_row : {"error", "skip"}
+        What to do with a row that does not fit.
+    read_ahead : int
+        Number of chunks that threads read ahead.
+
     Attributes
     ----------
     files : list of str

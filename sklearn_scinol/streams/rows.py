@@ -27,7 +27,7 @@ __all__ = [
 class BadRow:
     """A row that was left out.
 
-    Attributes
+    Parameters
     ----------
     path : str
         The file.
