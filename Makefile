@@ -60,7 +60,7 @@ format: $(VENV)/dev.stamp ## put style and formatting right
 	@$(BIN)/ruff format .
 
 doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings being errors
-	@rm -rf doc/generated doc/_build
+	@rm -rf doc/generated doc/auto_examples doc/_build
 	@$(BIN)/sphinx-build -W --keep-going -q $(ARGS) doc doc/_build
 
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
@@ -70,7 +70,7 @@ models: $(VENV)/dev.stamp ## save models of this version, which later ones must 
 	@$(BIN)/python tests/save_models.py
 
 clean: ## remove the environment and all that tests and builds leave behind
-	rm -rf $(VENV) build dist doc/generated doc/_build
+	rm -rf $(VENV) build dist doc/generated doc/auto_examples doc/_build
 	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find sklearn_scinol tests examples -name __pycache__ -prune -exec rm -rf {} +
 

@@ -1,9 +1,18 @@
 """Configuration of the documentation: `sphinx-build -W doc doc/_build`."""
 
+import os
+import sys
+from pathlib import Path
+
 import sklearn_scinol
 
+HERE = Path(__file__).parent
+# gallery.py, and what examples read data with: their own paths last for one example.
+sys.path += [str(HERE), str(HERE.parent / "examples" / "benchmarks")]
+os.environ["TQDM_DISABLE"] = "1"  # pages of examples show what is printed
+
 project = "sklearn-scinol"
-author = "sklearn-scinol developers"
+author = copyright = "sklearn-scinol developers"
 version = release = sklearn_scinol.__version__
 
 extensions = [
@@ -12,13 +21,79 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-myst_enable_extensions = ["dollarmath"]
-templates_path = ["_templates"]  # pages of classes with all methods, inherited ones too
-autosummary_generate = True
-numpydoc_show_class_members = False
-autodoc_typehints = "none"  # docstrings say what arguments are
 exclude_patterns = ["_build", "_templates", "paper.md"]  # a manuscript
-# Docstrings inherited from scikit-learn refer to its own guide and glossary.
-suppress_warnings = ["ref.ref", "ref.term"]
+templates_path = ["_templates"]  # pages of classes with all methods, inherited ones too
+
+myst_enable_extensions = ["colon_fence", "dollarmath"]
+myst_heading_anchors = 3
+
+# API
+autosummary_generate = True
+autodoc_typehints = "none"  # docstrings say what arguments are
+numpydoc_show_class_members = False
+numpydoc_validation_checks = {
+    "all",  # except
+    "ES01",  # an extended summary,
+    "EX01",  # examples and
+    "SA01",  # "See Also" everywhere,
+    "SA04",  # with a description each,
+    "GL01",  # a summary on the line after the quotes,
+    "GL02",  # quotes right after the last line,
+    "GL03",  # one blank line between entries: parameters may have it or not;
+    "RT02",  # and names of what is returned, which scikit-learn gives
+}
+
+# Names that are not found are errors. Those of other packages are not looked up, since
+# the build needs no network.
+nitpicky = True
+OTHERS = "dask|joblib|matplotlib|numpy|pandas|pyarrow|scipy|skops|sklearn(?!_scinol)"
+nitpick_ignore_regex = [(r"py:.*", rf"({OTHERS})\b.*")]
+suppress_warnings = [
+    # Docstrings inherited from scikit-learn refer to its own guide and glossary.
+    "ref.ref",
+    "ref.term",
+]
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"(^|/)(?!plot_)\w+\.py$",
+    "reset_argv": "gallery.options",
+    "backreferences_dir": None,
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "min_reported_time": 10_000,  # s: times are those of the machine of the build
+}
+
 html_theme = "pydata_sphinx_theme"
+html_title = "sklearn-scinol"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+}
+html_sidebars = {"index": []}
+
+# Where several versions are published beside each other, .github/workflows/doc.yml says
+# under which name this one is, and where the list of all is.
+if "DOC_VERSION" in os.environ:
+    html_theme_options |= {
+        "switcher": {
+            "json_url": os.environ["DOC_VERSIONS_URL"],
+            "version_match": os.environ["DOC_VERSION"],
+        },
+        "check_switcher": False,
+        "navbar_start": ["navbar-logo", "version-switcher"],
+    }

@@ -5,6 +5,9 @@ import sys
 from functools import wraps
 from pathlib import Path
 
+# Examples read data as benchmarks do.
+sys.path.append(str(Path(__file__).parent / "benchmarks"))
+
 
 class InputError(Exception):
     """What is wrong with the user's data, in one sentence."""

@@ -1,7 +1,7 @@
 r"""
-==============================
+===============================
 The best of many, not known yet
-==============================
+===============================
 
 Whoever has several online learners, or one with a parameter to set, can run them all
 and let :class:`~sklearn_scinol.experts.AdaHedge` find out which to trust. It gives each
@@ -404,5 +404,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

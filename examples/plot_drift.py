@@ -31,28 +31,24 @@ Where river is installed, ``--river`` adds some of its learners, which take minu
 import argparse
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from interface import InputError, add_output_dir, gives_status, panels, show_progress
 from joblib import Parallel, delayed
 from plot_hedge import COLOURS
+from quality import add_data_options, chosen_readers, read_data_sets
 from scipy import special
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 
-sys.path.append(str(Path(__file__).parent / "benchmarks"))
-
-from quality import add_data_options, chosen_readers, read_data_sets
-
 # %%
 # Streams
 # -------
 
-N_ROWS = 10_000
+N_ROWS = 10_000  # of each, unless --max-rows says otherwise
 
 
 class Stream(NamedTuple):
@@ -63,33 +59,34 @@ class Stream(NamedTuple):
     y: np.ndarray
 
 
-def swapped_labels():
+def swapped_labels(n_rows):
     """A linear rule whose labels are swapped after each third of the rows."""
     random = np.random.default_rng(0)
-    X = random.normal(size=(N_ROWS, 5))
-    y = X @ random.normal(size=5) + 0.5 * random.normal(size=N_ROWS) > 0
-    third = np.arange(N_ROWS) * 3 // N_ROWS
+    X = random.normal(size=(n_rows, 5))
+    y = X @ random.normal(size=5) + 0.5 * random.normal(size=n_rows) > 0
+    third = np.arange(n_rows) * 3 // n_rows
     return Stream("swapped labels", X, np.where(third == 1, ~y, y).astype(int))
 
 
-def sea():
+def sea(n_rows):
     """Two of three features decide, by thresholds of their sum."""
     random = np.random.default_rng(1)
-    X = random.uniform(0, 10, size=(N_ROWS, 3))
-    threshold = np.repeat([8.0, 9.0, 7.0, 9.5], N_ROWS // 4)
+    X = random.uniform(0, 10, size=(n_rows, 3))
+    quarter = np.arange(n_rows) * 4 // n_rows
+    threshold = np.array([8.0, 9.0, 7.0, 9.5])[quarter]
     y = X[:, 0] + X[:, 1] <= threshold
-    wrong = random.random(N_ROWS) < 0.1
+    wrong = random.random(n_rows) < 0.1
     return Stream("SEA", X, (y ^ wrong).astype(int))
 
 
-def turning_hyperplane():
+def turning_hyperplane(n_rows):
     """A linear rule of ten features, whose weights go round in a circle once."""
     random = np.random.default_rng(2)
-    X = random.uniform(-1, 1, size=(N_ROWS, 10))
-    angles = np.linspace(0, 2 * np.pi, N_ROWS)[:, np.newaxis]
+    X = random.uniform(-1, 1, size=(n_rows, 10))
+    angles = np.linspace(0, 2 * np.pi, n_rows)[:, np.newaxis]
     start, side = np.linalg.qr(random.normal(size=(10, 2)))[0].T
     weights = np.cos(angles) * start + np.sin(angles) * side
-    y = (X * weights).sum(axis=1) + 0.1 * random.normal(size=N_ROWS) > 0
+    y = (X * weights).sum(axis=1) + 0.1 * random.normal(size=n_rows) > 0
     return Stream("turning hyperplane", X, y.astype(int))
 
 
@@ -288,7 +285,8 @@ def main(argv=None):
     if arguments.river and find_spec("river") is None:
         raise InputError("river is not installed: `pip install river` does it.")
     if arguments.data_dir is None:
-        streams = [swapped_labels(), sea(), turning_hyperplane()]
+        n_rows = arguments.max_rows or N_ROWS
+        streams = [make(n_rows) for make in (swapped_labels, sea, turning_hyperplane)]
     else:
         streams = streams_of_folder(arguments)
     learners = [*LEARNERS, *(map(of_river, OF_RIVER) if arguments.river else ())]
@@ -302,5 +300,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

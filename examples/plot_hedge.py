@@ -25,18 +25,12 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from interface import add_output_dir, gives_status, panels, positive, show_progress
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
 from plot_no_tuning import engine_for
-
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
-
-sys.path.append(str(Path(__file__).parent / "benchmarks"))
-
 from quality import (
     add_data_options,
     chosen_readers,
@@ -45,6 +39,8 @@ from quality import (
     standardised,
     tuned,
 )
+
+from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
 
 # The curves have about so many points.
 N_POINTS = 150
@@ -275,5 +271,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

@@ -538,5 +538,5 @@ def main(argv=None):
         print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

@@ -22,8 +22,6 @@ the file::
 
 import argparse
 import sys
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -31,6 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 from interface import InputError, add_output_dir, gives_status, panels, show_progress
+from joblib.externals.loky import ProcessPoolExecutor
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
@@ -144,7 +143,7 @@ def peak_memory():
 def run(path, names):
     passes = {}
     for name in names:
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with ProcessPoolExecutor(1) as pool:
             passes[name] = pool.submit(learn, name, path).result()
     return passes
 
@@ -202,5 +201,5 @@ def main(argv=None):
     print(f"\nWrote {figure}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

@@ -22,6 +22,9 @@ The tables are downloaded, or read from a folder with ``adult_raw.csv`` and
 
     python plot_raw_table.py --data-dir FOLDER
 
+With ``--generated`` it learns two tables like these that are made up, with no download.
+The figure and the table on this page are of such.
+
 .. [1] B. Becker, R. Kohavi (1996). "Adult." UCI Machine Learning Repository.
 .. [2] T. Almeida, J. Hidalgo, A. Yamakami (2011). "Contributions to the study of SMS
    spam filtering: new collection and results." DocEng.
@@ -88,9 +91,51 @@ def read(folder, name, positive):
     return frame.drop(columns="target"), frame["target"] == positive
 
 
-def find_tables(folder):
-    """Both tables, from a folder or from where they are published."""
-    if folder is None:
+N_GENERATED = 5_000
+
+
+def generated_people():
+    """Numbers, categories and gaps; the label depends on some of each."""
+    import pandas as pd
+
+    random = np.random.default_rng(0)
+    age = random.integers(17, 80, N_GENERATED)
+    hours = random.choice([20, 35, 40, 40, 40, 60], N_GENERATED)
+    job = random.choice(["clerk", "cook", "doctor", "driver", "farmer"], N_GENERATED)
+    gain = np.where(
+        random.random(N_GENERATED) < 0.1, random.lognormal(8, 1, N_GENERATED), 0.0
+    )
+    score = -(((age - 48) / 12) ** 2) + (hours - 40) / 15 + (gain > 3_000)
+    score += 2.0 * (job == "doctor") - (job == "cook") + random.logistic(size=len(age))
+    frame = pd.DataFrame({"age": age, "hours": hours, "job": job, "gain": gain})
+    frame.loc[random.random(N_GENERATED) < 0.1, "job"] = None
+    frame["hours"] = frame["hours"].mask(random.random(N_GENERATED) < 0.05)
+    return frame, score > -0.5
+
+
+def generated_messages():
+    """Words of two topics and of neither, in messages of some length."""
+    import pandas as pd
+
+    random = np.random.default_rng(1)
+    words = np.array([f"word{k}" for k in range(300)])
+    spam = random.random(N_GENERATED) < 0.15
+    common = 1 / np.arange(1, 301)
+    ham_words = common / common.sum()
+    often = np.where(np.arange(300) % 10 == 0, 4.0, 1.0) * ham_words
+    spam_words = often / often.sum()
+    texts = [
+        " ".join(random.choice(words, 12, p=spam_words if is_spam else ham_words))
+        for is_spam in spam
+    ]
+    return pd.DataFrame({"text": texts}), spam
+
+
+def find_tables(folder, generated=False):
+    """Both tables, from a folder or from where they are published, or made up."""
+    if generated:
+        found = {"people": generated_people(), "messages": generated_messages()}
+    elif folder is None:
         try:
             found = {"Adult": fetch_adult(), "SMS": fetch_sms()}
         except OSError as error:
@@ -181,7 +226,7 @@ def draw(tables, of_tables):
 # Command line
 # ------------
 
-COLUMNS = "{:<8}{:<34}{:>10}{:>10}".format
+COLUMNS = "{:<10}{:<34}{:>10}{:>10}".format
 HEADER = COLUMNS("table", "learner", "log loss", "accuracy")
 
 
@@ -193,6 +238,9 @@ def parse(argv):
         "--data-dir", type=Path, metavar="FOLDER", help="where the tables are"
     )
     parser.add_argument(
+        "--generated", action="store_true", help="learn tables that are made up"
+    )
+    parser.add_argument(
         "--alone", action="store_true", help="leave out learners of other packages"
     )
     add_output_dir(parser, "figure")
@@ -202,7 +250,7 @@ def parse(argv):
 @gives_status
 def main(argv=None):
     arguments = parse(argv)
-    tables = find_tables(arguments.data_dir)
+    tables = find_tables(arguments.data_dir, arguments.generated)
     print("\n".join([HEADER, "-" * len(HEADER)]))
     of_tables = []
     for table in tables:
@@ -219,5 +267,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

@@ -23,17 +23,13 @@ It does the same for all files of a folder::
 import argparse
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from interface import add_output_dir, gives_status, panels, show_progress
+from quality import add_data_options, chosen_readers, read_data_sets
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
 from sklearn_scinol.evaluation import RegretCurveDisplay, best_comparator, regret_curve
-
-sys.path.append(str(Path(__file__).parent / "benchmarks"))
-
-from quality import add_data_options, chosen_readers, read_data_sets
 
 # Norms of the weights, in units of 1 over the standard deviations of the features; in
 # regression times the mean absolute target.
@@ -206,5 +202,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

@@ -35,22 +35,18 @@ import logging
 import sys
 from contextlib import contextmanager
 from importlib.util import find_spec
-from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 from interface import InputError, add_output_dir, gives_status, panels, show_progress
 from joblib import cpu_count
+from quality import add_data_options, chosen_readers, read_data_sets
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
-
-sys.path.append(str(Path(__file__).parent / "benchmarks"))
-
-from quality import add_data_options, chosen_readers, read_data_sets
 
 # %%
 # Data
@@ -255,5 +251,5 @@ def main(argv=None):
     print(f"Wrote {path}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

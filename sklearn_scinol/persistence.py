@@ -106,8 +106,9 @@ _PARTS = [
 # Where classes were when files of earlier versions were written.
 _FORMER_NAMES = ["sklearn_scinol.preprocessing.OnlineBinner"]
 
-#: Names of the types of this package that models consist of. Making one runs no code
-#: but this package's, whatever a file says.
+#: Names of the types of this package that models consist of.
+#:
+#: Making one runs no code but this package's, whatever a file says.
 TRUSTED_TYPES = tuple(
     sorted(
         [

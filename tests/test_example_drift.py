@@ -14,7 +14,6 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 @pytest.fixture
 def example(load, monkeypatch):
     module = load("plot_drift")
-    monkeypatch.setattr(module, "N_ROWS", 300)
     monkeypatch.setattr(module, "WINDOW", 50)
     return module
 
@@ -46,7 +45,7 @@ def lines(out):
 
 
 def test_own_streams(run, tmp_path):
-    status, out, err = run()
+    status, out, err = run("--max-rows", "300")
     assert (status, err) == (0, "")
     found = lines(out)
     assert len(found) == 9
@@ -78,7 +77,7 @@ def test_folder_is_learned_in_its_order(run, folder, example):
 
 
 def test_gradient_descent_is_that_of_the_best_rate(example):
-    stream = example.swapped_labels()
+    stream = example.swapped_labels(300)
     course = example.gradient_descent(stream.X, stream.y)
     Z = (stream.X - stream.X.mean(axis=0)) / stream.X.std(axis=0)
     Z = np.column_stack([Z, np.ones(len(Z))])
@@ -97,7 +96,7 @@ def test_gradient_descent_is_that_of_the_best_rate(example):
 
 def test_learners_of_river(example):
     pytest.importorskip("river", reason="river is not installed")
-    stream = example.sea()
+    stream = example.sea(300)
     for name in example.OF_RIVER:
         course = example.of_river(name)(stream.X, stream.y)
         assert 0.5 < ((course.p > 0.5) == stream.y).mean() < 1

@@ -1,0 +1,25 @@
+"""What the examples are asked for when the documentation is built: small data."""
+
+from pathlib import Path
+
+# Beside what takes a few seconds as it is.
+OPTIONS = {
+    "plot_comparison_with_sgd.py": ["--rates", "0.01", "0.1", "1"],
+    "plot_dfeg.py": ["--only", "diabetes"],
+    "plot_drift.py": ["--max-rows", "3000"],
+    "plot_hedge.py": ["--max-rows", "600"],
+    "plot_implicit_updates.py": [
+        *("--shuffles", "1"),
+        *("--only", "breast cancer", "iris", "wine", "diabetes"),
+    ],
+    "plot_no_tuning.py": ["--rates", "1e-4", "1e-3", "1e-2", "1e-1", "1", "10"],
+    "plot_out_of_core.py": ["--gigabytes", "0.005"],
+    "plot_raw_table.py": ["--generated", "--alone"],
+    "plot_scale_out.py": ["--n-jobs", "2"],
+}
+
+
+def options(gallery_conf, script_vars):
+    """Those of one example, for `reset_argv` of Sphinx-Gallery."""
+    name = Path(script_vars["src_file"]).name
+    return [*OPTIONS.get(name, ()), "--output-dir", "../doc/_build/figures"]
