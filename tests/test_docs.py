@@ -1,83 +1,96 @@
-"""What README and the documentation show runs, and files that they name are there."""
+"""What README and the pages show is so, and what they name is there."""
 
-import os
 import re
-import subprocess
-import sys
 from importlib import import_module
-from pathlib import Path
 
 import pytest
+import snippets
+from snippets import PAGES, ROOT
 
-ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+# Beside those of the site.
+TEXTS = [*PAGES, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING"))]
 
 
-@pytest.mark.parametrize("page", ["README.md", "doc/guide.md"])
-def test_python_blocks(page, tmp_path, monkeypatch):
-    """They run one after the other: a later one may use an earlier one."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    text = (ROOT / page).read_text(encoding="utf-8")
-    blocks = list(BLOCK.finditer(text))
-    assert blocks
-    namespace = {}
-    for block in blocks:
-        # Blank lines before it, so that a traceback has the line of the page.
-        source = "\n" * text.count("\n", 0, block.start(1)) + block[1]
-        exec(compile(source, ROOT / page, "exec"), namespace)
+def test_snippets():
+    """Each runs alone and prints what is shown; `tests/snippets.py --write` helps."""
+    said = snippets.run()
+    found = [snippet for page in PAGES for snippet in snippets.snippets(page)]
+    assert {s.name for s in found} - {s.name for s in found if s.missing()} == {*said}
+    assert len(said) > 40 or any(s.missing() for s in found)
+    wrong = {
+        s.name: said[s.name] for s in found if said.get(s.name, s.shown) != s.shown
+    }
+    assert not wrong, "\n".join(f"{name} prints\n{wrong[name]}" for name in wrong)
 
 
-# Blocks that run alone, in an interpreter of their own, and print what follows them.
-ALONE = re.compile(
-    r"^```python\n(.*?)^```\n+```text\n(.*?)^```$", re.MULTILINE | re.DOTALL
-)
-PAGES = {
-    name: (ROOT / "doc" / f"{name}.md").read_text(encoding="utf-8")
-    for name in ("howto/clusters", "how_it_works", "extending")
-}
-
-
-@pytest.mark.parametrize(
-    "block", [block for page in PAGES.values() for block in ALONE.findall(page)]
-)
-def test_blocks_that_run_alone(block, tmp_path):
-    source, expected = block
-    for name in "dask.array", "dask.dataframe":
-        if name in source:
-            pytest.importorskip(name, reason=f"{name} is not installed")
-    # In all processes, for compiling takes long.
-    engine = "from sklearn_scinol import set_config; set_config(engine='numpy')"
-    (tmp_path / "sitecustomize.py").write_text(engine)
-    script = tmp_path / "recipe.py"
-    script.write_text(source, encoding="utf-8")
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    said = subprocess.run(
-        [sys.executable, script],
-        capture_output=True,
-        check=False,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
+def test_snippets_that_are_wrong_are_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```python\nprint(1)\n```\n\n```text\n2\n```\n\n"
+        "```python\nimport os\nprint(__name__, os.listdir())\nx = 1\n```\n\n"
+        "```python\nprint(x)\n```\n\n"
+        "```python no-run\nprint(y)\n```\n"
     )
-    assert said.stdout == expected, said.stderr
+    first, second, third = snippets.snippets(page)
+    assert (first.shown, second.shown, third.line) == ("2\n", "", 16)
+    said = snippets.run([page])
+    assert said.pop(first.name) == "1\n"
+    assert said.pop(second.name) == "__main__ []\n"
+    assert 'page.md:16", line 16' in said[third.name]
+    assert "NameError: name 'x' is not defined" in said.pop(third.name)
+    assert not said
+    snippets.write(page, {first.name: "1\n", second.name: "", third.name: "3\n"})
+    assert [s.shown for s in snippets.snippets(page)] == ["1\n", "", "3\n"]
 
 
-def test_drawing_of_a_row(monkeypatch):
-    """It is what its script draws."""
-    monkeypatch.syspath_prepend(ROOT / "doc")
-    drawn = (ROOT / "doc" / "images" / "row.svg").read_text(encoding="utf-8")
-    assert drawn == import_module("diagram").drawing()
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_blocks_are_of_known_kinds(page):
+    """What is not run says so, and is Python all the same."""
+    text = page.read_text(encoding="utf-8")
+    for kind, source in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.M | re.S):
+        assert kind in ("python", "python no-run", "text", "shell", "bibtex") or (
+            kind.startswith("{")
+        )
+        if kind == "python no-run":
+            compile(source, page, "exec")
 
 
-def test_all_recipes_are_run_but_those_of_other_engines():
-    clusters = PAGES["howto/clusters"]
-    not_run = re.findall(
-        r"^```python no-run\n(.*?)^```$", clusters, re.MULTILINE | re.DOTALL
-    )
-    for block, engine in zip(not_run, ("pyspark", "ray", "dask"), strict=True):
-        assert re.search(rf"^(import|from) {engine}\b", block, re.MULTILINE)
-        compile(block, "clusters.md", "exec")
-    assert clusters.count("```python\n") == len(ALONE.findall(clusters)) == 4
+def slug(heading):
+    """The anchor of a heading."""
+    kept = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+    return kept.replace(" ", "-")
+
+
+def anchors(page):
+    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {*map(slug, headings), *re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page):
+    """To files and headings; pages of examples are made from scripts."""
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if re.match(r"\w+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if target.parent.name == "auto_examples":
+            assert target.suffix == ".rst"
+            target = ROOT / "examples" / f"{target.stem}.py"
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_figures_have_a_description(page):
+    for description, image in re.findall(
+        r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8"), re.DOTALL
+    ):
+        assert len(description) >= 20, image
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
@@ -90,9 +103,16 @@ def test_files_that_are_named(page):
         assert list(ROOT.glob(name)), name
 
 
+def test_drawing_of_a_row(monkeypatch):
+    """It is what its script draws."""
+    monkeypatch.syspath_prepend(ROOT / "doc")
+    drawn = (ROOT / "doc" / "images" / "row.svg").read_text(encoding="utf-8")
+    assert drawn == import_module("diagram").drawing()
+
+
 def test_public_names_are_in_the_api():
     text = (ROOT / "doc" / "api.rst").read_text(encoding="utf-8")
     for part in text.split(".. currentmodule:: ")[1:]:
-        module, *names = part.split()
-        listed = {name for name in names if name.isidentifier()}
-        assert {*import_module(module).__all__} <= listed
+        module = part.split()[0]
+        listed = re.findall(r"^   (\w+)$", part, re.MULTILINE)
+        assert sorted(listed) == sorted(import_module(module).__all__)

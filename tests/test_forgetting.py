@@ -241,7 +241,7 @@ def test_stuck_feature(center, engine):
 
 
 def test_units_of_a_stuck_feature(engine):
-    """On the way to counting as constant it loses digits, as the guide says."""
+    """On the way to counting as constant it loses digits, as the user guide says."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 3))
     X[100:, 1] = 0.3

@@ -242,7 +242,7 @@ def test_bound_of_implicit_updates_in_a_ball():
 )
 @pytest.mark.filterwarnings("ignore")
 def test_check_estimator(estimator, theirs):
-    """As it goes with scikit-learn's own, and as the guide says to call it."""
+    """As it goes with scikit-learn's own, and as the user guide says to call it."""
     expected_failed_checks = {
         f"check_sample_weight_equivalence_on_{kind}_data": "One step, not several."
         for kind in ("dense", "sparse")
