@@ -10,7 +10,7 @@ OPTIONS = {
     "plot_hedge.py": ["--max-rows", "600"],
     "plot_implicit_updates.py": [
         *("--shuffles", "1"),
-        *("--only", "breast cancer", "iris", "wine", "diabetes"),
+        *("--only", "breast cancer", "--only", "wine", "--only", "diabetes"),
     ],
     "plot_no_tuning.py": ["--rates", "1e-4", "1e-3", "1e-2", "1e-1", "1", "10"],
     "plot_out_of_core.py": ["--gigabytes", "0.005"],

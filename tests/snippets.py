@@ -31,6 +31,15 @@ BLOCK = re.compile(
 SECONDS = 120
 # What blocks may need, and the tests may not have.
 OPTIONAL = "dask", "matplotlib", "pandas", "polars", "pyarrow", "skops"
+# What nearly all import, or what takes long.
+COMMON = (
+    "sklearn.datasets",
+    "sklearn_scinol.evaluation",
+    "sklearn_scinol.streams",
+    "matplotlib.pyplot",
+    "pandas",
+    "skops.io",
+)
 
 
 class Snippet(NamedTuple):
@@ -158,9 +167,9 @@ def run(pages=PAGES):
 
 
 def answer(pages):
-    """The same, in that process: it imports once what nearly all blocks import."""
-    for name in ("sklearn.datasets", "sklearn_scinol.evaluation", *OPTIONAL):
-        if name != "dask" and importlib.util.find_spec(name.partition(".")[0]):
+    """The same, in that process, which imports once what is common."""
+    for name in COMMON:
+        if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
     found = [snippet for page in pages for snippet in snippets(page)]
     return {s.name: printed(s) for s in found if s.missing() is None}

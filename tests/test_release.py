@@ -1,5 +1,6 @@
 """What a release is made of fits together."""
 
+import json
 import re
 import subprocess
 import sys
@@ -139,3 +140,36 @@ def test_paper():
     bibliography = (ROOT / "doc" / "paper.bib").read_text(encoding="utf-8")
     cited = {*re.findall(r"@([a-z]+\d{4}\w*)", text)}
     assert cited == {*re.findall(r"^@\w+\{(.*),$", bibliography, re.MULTILINE)}
+
+
+def put(site, version, built):
+    """Status and stderr of the script that publishes documentation."""
+    script = ROOT / ".ci" / "site.py"
+    process = subprocess.run(
+        [sys.executable, script, site, version, built, "/sklearn-scinol"],
+        capture_output=True,
+        text=True,
+    )
+    return process.returncode, process.stderr
+
+
+def test_versions_of_the_documentation(tmp_path):
+    """They lie side by side, and the last release is the stable one."""
+    site, built = tmp_path / "site", tmp_path / "built"
+    (built / ".doctrees").mkdir(parents=True)
+    for version in ("dev", "0.9", "0.10", "0.9", "dev"):
+        (built / "index.html").write_text(version)
+        assert put(site, version, built) == (0, "")
+        if version == "dev" and not (site / "stable").exists():
+            assert "url=./dev/" in (site / "index.html").read_text()
+    found = json.loads((site / "versions.json").read_text())
+    assert [entry["version"] for entry in found] == ["dev", "0.10", "0.9"]
+    assert [entry.get("preferred", False) for entry in found] == [False, True, False]
+    assert found[1]["url"] == "/sklearn-scinol/0.10/"
+    assert (site / "stable" / "index.html").read_text() == "0.10"
+    assert "url=./stable/" in (site / "index.html").read_text()
+    assert (site / ".nojekyll").exists()
+    assert not (site / "dev" / ".doctrees").exists()
+    status, said = put(site, "v0.2.0", built)
+    assert status == 1
+    assert "neither dev nor a version" in said
