@@ -11,13 +11,16 @@ SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test thorough certify lint types format doc benchmark models mutants fuzz long clean
+.PHONY: help demo figures test thorough certify lint types format doc benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, in a minute
 	@$(BIN)/python examples/plot_no_tuning.py $(ARGS)
+
+figures: $(VENV)/demo.stamp ## numbers and figures of the pages, of scripts under ten minutes
+	@$(BIN)/python examples/measure.py $(ARGS)
 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
