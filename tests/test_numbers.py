@@ -159,7 +159,10 @@ def from_adahedge():
 def from_dfeg():
     """How many times the loss of always predicting 0 the worst rate has."""
     for data in "cal_housing", "cpusmall":
-        yield column("plot_dfeg", data, 6)[0] / column("plot_dfeg", data, 1)[0]
+        yield (
+            column("plot_dfeg", f"{data} ", 5)[0]
+            / column("plot_dfeg", f"{data} ", 1)[0]
+        )
 
 
 def from_drift():
