@@ -16,6 +16,7 @@ from copies import COPIES
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from registry import thoroughly
 from scipy import sparse
 from scripts import EXAMPLES
 from sklearn import clone
@@ -212,6 +213,13 @@ def chunks(rows, size):
     return (rows[start : start + size] for start in range(0, len(rows), size))
 
 
+def assert_same_entries(Z, X):
+    """Of sparse rows, which are too wide to be made dense."""
+    assert Z.shape == X.shape
+    for name in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(Z, name), getattr(X, name))
+
+
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_entries_of_each_row(engine, size):
     rows = table()
@@ -240,9 +248,7 @@ def test_chunks_do_not_matter(engine, size):
     X = whole.partial_fit_transform(rows)
     parts = TableEncoder(**SETTINGS, kinds=KINDS)
     Z = [parts.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
-    Z = sparse.vstack(Z).tocsr()
-    for name in ("data", "indices", "indptr"):
-        assert_array_equal(getattr(Z, name), getattr(X, name))
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
     assert_array_equal(parts.get_feature_names_out(), whole.get_feature_names_out())
     assert_array_equal(parts.transform(rows[:9]).data, whole.transform(rows[:9]).data)
 
@@ -379,13 +385,11 @@ def test_frames_of_all_libraries(as_frame, without, monkeypatch):
     encoder = TableEncoder(**SETTINGS)
     Z = encoder.partial_fit_transform(frame)
     assert encoder.kinds_ == expected.kinds_ == KINDS
-    assert_array_equal(Z.toarray(), X.toarray())
+    assert_same_entries(Z, X)
     assert_array_equal(encoder.feature_names_in_, [*KINDS])
     names = [*KINDS][::-1]
     turned = frame.select(names) if hasattr(frame, "select") else frame[names]
-    assert_array_equal(
-        encoder.transform(turned).toarray(), expected.transform(rows).toarray()
-    )
+    assert_same_entries(encoder.transform(turned), expected.transform(rows))
 
 
 def test_arrays():
@@ -576,10 +580,9 @@ def test_units_do_not_matter(engine, factor):
         for encoder, each in zip(encoders, (rows, other), strict=True)
     )
     if math.frexp(factor)[0] == 0.5:
-        assert_array_equal(Z.data, X.data)
-        assert_array_equal(Z.indices, X.indices)
+        assert_same_entries(Z, X)
     else:
-        assert_allclose(Z.toarray(), X.toarray(), atol=1e-9)
+        assert (abs(Z - X) - 1e-7 * abs(X)).max() <= 1e-9
 
 
 def test_the_scaler_is_that_of_scikit_learn(engine):
@@ -822,7 +825,7 @@ FOLDER = EXAMPLES.parents[1] / "shared" / "data"
 
 @pytest.mark.parametrize(
     ("name", "positive", "largest"),
-    [("adult_raw", ">50K", 0.291), ("sms_spam", "spam", 0.062)],
+    [("sms_spam", "spam", 0.062), *thoroughly(("adult_raw", ">50K", 0.291))],
 )
 def test_losses_on_real_tables(name, positive, largest):
     pytest.importorskip("numba", reason="without Numba this takes minutes")
