@@ -12,7 +12,7 @@ import sklearn
 from copies import COPIES
 from hypothesis import given
 from hypothesis import strategies as st
-from registry import ENGINES, compiled, paired
+from registry import ENGINES, compiled, paired, thoroughly
 from sklearn import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import HashingVectorizer
@@ -71,11 +71,23 @@ def attributes(step):
     return found
 
 
-def assert_learns_alike(model, rows, y, c=None, method="predict", **classes):
-    """By rows and by `partial_fit`; return the first of the two."""
+def assert_learns_alike(
+    model, rows, y, c=None, method="predict", chunk=None, **classes
+):
+    """By rows and by `partial_fit`; return the first of the two.
+
+    Both learn the rows of `chunk`, if there is one, at once.
+    """
     by_rows, by_calls = deepcopy(model), deepcopy(model)
     one = by_rows.row_by_row(**classes)
     for i, row in enumerate(rows):
+        if chunk is not None and i in chunk:
+            if i == chunk.start:
+                part = slice(chunk.start, chunk.stop)
+                weights = {} if c is None else {"sample_weight": c[part]}
+                for each in by_rows, by_calls:
+                    each.partial_fit(rows[part], y[part], **weights, **classes)
+            continue
         weight = None if c is None else c[i]
         said = one.predict_learn_one(row, y[i], weight, method=method)
         weights = {} if c is None else {"sample_weight": c[i : i + 1]}
@@ -114,22 +126,25 @@ def is_regressor(learner):
 def test_tables(learner, n_outputs, engine):
     """With new keys, missing ones, and rows of weight 0."""
     rows, c = table(130), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 130)
+    chunk = range(25, 90)  # the hundredth row is where edges of bins are fixed
     for row in rows[1::7]:
         del row["city"]
     model = make_online_pipeline(clone(ENCODER), clone(learner))
     if is_regressor(learner):
         y = np.random.default_rng(2).normal(size=(130, n_outputs))
         y = y[:, 0] if n_outputs == 1 else y
-        assert_learns_alike(model, rows, y, c)
+        assert_learns_alike(model, rows, y, c, chunk=chunk)
     else:
         y = np.array(["no", "yes", "perhaps"])[labels(130, max(n_outputs, 2))]
         given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
         method = "predict" if given == {} else "decision_function"
-        assert_learns_alike(model, rows, y, c, method, **given)
+        assert_learns_alike(model, rows, y, c, method, chunk, **given)
 
 
 @compiled
-@pytest.mark.parametrize("learner", ["ScInOL", "scales", "squares", "mixture"])
+@pytest.mark.parametrize(
+    "learner", ["ScInOL", "mixture", *thoroughly("scales", "squares")]
+)
 def test_compiled_rows(learner, engine, monkeypatch):
     """In the end all rows take the short way, and no other loop runs in it."""
     counts = {kind: count() for kind in (TableEncoder, PreparedModel)}
@@ -373,7 +388,8 @@ BAD_ROWS = {
     ("n_before", "engine"), paired([0, 25], ENGINES), indirect=["engine"]
 )
 def test_bad_rows(learner, row, y, c, words, n_before, engine):
-    rows, codes = table(40), labels(40)
+    n = n_before + 8
+    rows, codes = table(n), labels(n)
     encoder = clone(ENCODER).set_params(kinds=KINDS)
     model = make_online_pipeline(encoder, clone(learner))
     one = model.row_by_row(classes=[0, 1])
@@ -385,7 +401,7 @@ def test_bad_rows(learner, row, y, c, words, n_before, engine):
     with pytest.raises((ValueError, TypeError), match=words):
         one.learn_one(row, y, c)
     assert_same_steps(model, before)
-    for i in range(n_before, 40):
+    for i in range(n_before, n):
         one.learn_one(rows[i], codes[i])
         before.partial_fit(rows[i : i + 1], codes[i : i + 1], classes=[0, 1])
     assert_same_steps(model, before)

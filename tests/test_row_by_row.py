@@ -68,11 +68,23 @@ def classes_of(estimator, n_outputs=1):
     return {"classes": np.arange(max(n_outputs, 2))}
 
 
-def assert_learns_alike(estimator, X, y, c=None, method="predict", **classes):
-    """By rows and by `partial_fit`; return the first of the two."""
+def assert_learns_alike(
+    estimator, X, y, c=None, method="predict", chunk=None, **classes
+):
+    """By rows and by `partial_fit`; return the first of the two.
+
+    Both learn the rows of `chunk`, if there is one, at once.
+    """
     by_rows, by_calls = copy.deepcopy(estimator), copy.deepcopy(estimator)
     rows = by_rows.row_by_row(**classes)
     for i in range(len(y)):
+        if chunk is not None and i in chunk:
+            if i == chunk.start:
+                part = slice(chunk.start, chunk.stop)
+                weights = {} if c is None else {"sample_weight": c[part]}
+                for each in by_rows, by_calls:
+                    each.partial_fit(X[part], y[part], **weights, **classes)
+            continue
         weight = None if c is None else c[i]
         said = rows.predict_learn_one(X[i], y[i], weight, method=method)
         weights = {} if c is None else {"sample_weight": c[i : i + 1]}
@@ -147,6 +159,8 @@ MIXED = {
 }
 models = pytest.mark.parametrize("estimator", MODELS.values(), ids=[*MODELS])
 mixtures = pytest.mark.parametrize("estimator", MIXED.values(), ids=[*MIXED])
+#: Between the first rows and the hundredth, after which edges of bins are fixed.
+ROWS_AT_ONCE = range(20, 92)
 outputs_and_engines = pytest.mark.parametrize(
     ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
 )
@@ -159,7 +173,8 @@ def test_every_kind_of_model(estimator, n_outputs, engine):
     if is_classifier(estimator) and estimator.class_weight:
         n_outputs = 1
     X, y = stream(130, 4, n_outputs, is_classifier(estimator))
-    assert_learns_alike(estimator, X, y, **classes_of(estimator, n_outputs))
+    classes = classes_of(estimator, n_outputs)
+    assert_learns_alike(estimator, X, y, chunk=ROWS_AT_ONCE, **classes)
 
 
 @mixtures
@@ -171,7 +186,8 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
         c += 0.5  # it refuses weights that are all zero,
         n_outputs = n_outputs if is_classifier(estimator) else 1  # and several targets
         X, y = stream(115, 3, n_outputs, is_classifier(estimator))
-    assert_learns_alike(estimator, X, y, c, **classes_of(estimator, n_outputs))
+    classes = classes_of(estimator, n_outputs)
+    assert_learns_alike(estimator, X, y, c, chunk=ROWS_AT_ONCE, **classes)
 
 
 @compiled
@@ -243,13 +259,13 @@ USES = {
     ids=["ScInOL", "scaled", "bins", "mixture"],
 )
 def test_other_uses_in_between(estimator, use, engine):
-    X, y = stream(150, 4)
+    X, y = stream(130, 4)
     by_rows = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
     by_rows.set_params(random_state=0, tol=None)
     by_calls = copy.deepcopy(by_rows)
     rows = by_rows.row_by_row()
-    for start in range(110, 150, 10):
-        for i in range(start, start + 10):
+    for start in range(110, 130, 5):
+        for i in range(start, start + 5):
             rows.learn_one(X[i], y[i])
             by_calls.partial_fit(X[i : i + 1], y[i : i + 1])
         for model in by_rows, by_calls:
