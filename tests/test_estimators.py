@@ -68,8 +68,8 @@ EXPECTED_FAILED_CHECKS = {
 # With the defaults they take long on some data of the checks.
 SLOW_TO_CONVERGE = {
     AdaImplicitRegressor: AdaImplicitRegressor(tol=0.05),
-    HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=0.05),
-    HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=0.05),
+    HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=10.0),
+    HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=10.0),
     OnlineNewtonClassifier: OnlineNewtonClassifier(max_iter=1000, tol=0.05),
     AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
     BaselineClassifier: BaselineClassifier(tol=0.05),
@@ -103,10 +103,10 @@ def with_checks(*estimators, expected_failed=EXPECTED_FAILED_CHECKS):
 
 @with_checks(
     *(SLOW_TO_CONVERGE.get(estimator, estimator()) for estimator in PUBLIC_ESTIMATORS),
-    DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
-    DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
-    ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
     *thoroughly(
+        DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
+        DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
+        ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
         AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
         AdaFTRLRegressor(loss="squared_error", radius=100.0, center=False),
         ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
@@ -615,7 +615,7 @@ def test_many_classes(classifier):
     """More than a byte counts."""
     X = rows(280)
     y = np.arange(280)
-    streamed = classifier().partial_fit(X, y, classes=y)
+    streamed = classifier().partial_fit(X[-20:], y[-20:], classes=y)
     fitted = classifier(max_iter=1, tol=None, shuffle=False).fit(X, y)
     for estimator in (streamed, fitted):
         assert estimator.coef_.shape == (280, 4)
