@@ -283,6 +283,7 @@ def as_linear(estimator):
     return {"moderate": False} if has(estimator, "moderate") else {}
 
 
+@cache
 def has(estimator, parameter):
     """Whether an estimator has a parameter."""
     return parameter in signature(estimator).parameters
@@ -513,6 +514,15 @@ class Run(NamedTuple):
         return [*alone, *product([self.is_sparse], self.levels)]
 
     @property
+    def first_pairs(self):
+        """What some kernel has to put together in each run: of baselines, each kind."""
+        kind, *levels = self.levels
+        alone = [kind, self.losses, self.layout.name]
+        if family(self.case.estimator) != "Baseline":
+            alone.append(self.case.algorithm)
+        return [*alone, *product([self.is_sparse], levels)]
+
+    @property
     def other_pairs(self):
         """What it is good to have together. More are too many to compile."""
         return [
@@ -541,9 +551,16 @@ def possible_runs():
 
 @cache
 def compiled_runs():
-    """Each algorithm, loss and layout, and more that kernels put together."""
+    """Each algorithm, loss and layout, and more that kernels put together.
+
+    Of those some, with each algorithm of ours, unless `make thorough` compiles more.
+    """
 
     def pairs_of(run):
         return run.pairs + (run.other_pairs if THOROUGH else [])
 
-    return covering([*possible_runs()], pairs_of, lambda run: run.other_pairs)
+    def others_of(run):
+        return run.other_pairs
+
+    runs = covering([*possible_runs()], pairs_of, others_of)
+    return runs if THOROUGH else covering(runs, lambda run: run.first_pairs, others_of)

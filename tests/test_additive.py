@@ -7,7 +7,7 @@ import naive
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import REPRESENTATIVES, Case, compiled, thinned
+from registry import REPRESENTATIVES, Case, compiled, thinned, thoroughly
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -151,7 +151,7 @@ def test_input_formats(container, dtype, additive, engine):
     ("case", "additive"),
     [
         (Case(ScInOLRegressor, "absolute_error", "scinol2", 3), "pairs"),
-        (Case(BaselineClassifier, "log_loss", "adaogd", average=15), True),
+        *thoroughly((Case(BaselineClassifier, "log_loss", "adaogd", average=15), True)),
     ],
     ids=str,
 )
