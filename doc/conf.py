@@ -50,7 +50,10 @@ numpydoc_validation_checks = {
 # Names that are not found are errors. Those of other packages are not looked up, since
 # the build needs no network.
 nitpicky = True
-OTHERS = "dask|distributed|joblib|matplotlib|numpy|pandas|pyarrow|scipy|skops|sklearn(?!_scinol)"
+OTHERS = (
+    "dask|distributed|joblib|matplotlib|numpy|pandas|pyarrow|scipy|skops|"
+    "sklearn(?!_scinol)"
+)
 nitpick_ignore_regex = [(r"py:.*", rf"({OTHERS})\b.*")]
 suppress_warnings = [
     # Docstrings inherited from scikit-learn refer to its own guide and glossary.
