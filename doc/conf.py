@@ -20,7 +20,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas, too, need no network
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
@@ -59,7 +59,6 @@ suppress_warnings = [
     # Docstrings inherited from scikit-learn refer to its own guide and glossary.
     "ref.ref",
     "ref.term",
-    "toc.empty_glob",  # pages that are not there yet
 ]
 
 sphinx_gallery_conf = {
