@@ -323,6 +323,7 @@ def untuned_baseline_methods():
         ("K17", "k17"),
         ("FreeGrad", "freegrad"),
         ("Coin", "coin"),
+        ("CODE", "code"),
     ):
         options = {"algorithm": algorithm, "center": False}
         yield Method(name, partial(untuned, *baselines, options))
