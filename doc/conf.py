@@ -34,6 +34,7 @@ myst_heading_anchors = 3
 # API
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say what arguments are
+python_maximum_signature_line_length = 60  # longer ones have a line for each parameter
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {
     "all",  # except
@@ -67,6 +68,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)\w+\.py$",
     "reset_argv": "gallery.options",
+    "within_subsection_order": "gallery.place",
     "backreferences_dir": None,
     "download_all_examples": False,
     "show_memory": False,

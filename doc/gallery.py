@@ -1,6 +1,16 @@
-"""What the examples are asked for when the documentation is built: small data."""
+"""How examples are shown: in which order, and on which small data each runs."""
 
 from pathlib import Path
+
+ORDER = (
+    "no_tuning",
+    "comparison_with_sgd",
+    "hedge",
+    "drift",
+    "raw_table",
+    "out_of_core",
+    "scale_out",
+)
 
 # Beside what takes a few seconds as it is.
 OPTIONS = {
@@ -23,3 +33,9 @@ def options(gallery_conf, script_vars):
     """Those of one example, for `reset_argv` of Sphinx-Gallery."""
     name = Path(script_vars["src_file"]).name
     return [*OPTIONS.get(name, ()), "--output-dir", "../doc/_build/figures"]
+
+
+def place(file):
+    """Of an example among all: first those of `ORDER`, then others by name."""
+    name = Path(file).stem.removeprefix("plot_")
+    return ORDER.index(name) if name in ORDER else len(ORDER), name
