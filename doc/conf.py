@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)\w+\.py$",
+    "image_scrapers": "gallery.described_figures",
     "reset_argv": "gallery.options",
     "within_subsection_order": "gallery.place",
     "backreferences_dir": None,

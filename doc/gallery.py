@@ -1,7 +1,12 @@
-"""How examples are shown: in which order, and on which small data each runs."""
+"""How examples are shown: in which order, on which small data, with which alt texts."""
 
+import re
+import tomllib
 from pathlib import Path
 
+from sphinx_gallery.scrapers import matplotlib_scraper
+
+ALT_TEXTS = Path(__file__).parent / "alt_texts.toml"
 ORDER = (
     "no_tuning",
     "comparison_with_sgd",
@@ -27,6 +32,16 @@ OPTIONS = {
     "plot_raw_table.py": ["--generated", "--alone"],
     "plot_scale_out.py": ["--n-jobs", "2"],
 }
+
+
+def described_figures(block, block_vars, gallery_conf):
+    """Those of Matplotlib, for `image_scrapers` of Sphinx-Gallery."""
+    texts = tomllib.loads(ALT_TEXTS.read_text(encoding="utf-8"))
+    return re.sub(
+        r"(sphx_glr_(\w+)_(\d{3})\.png\n +:alt:).*",
+        lambda found: f"{found[1]} {texts[found[2]][int(found[3]) - 1]}",
+        matplotlib_scraper(block, block_vars, gallery_conf),
+    )
 
 
 def options(gallery_conf, script_vars):
