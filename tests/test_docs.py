@@ -46,14 +46,24 @@ def test_snippets_that_are_wrong_are_noticed(tmp_path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_blocks_are_of_known_kinds(page):
-    """What is not run says so, and is Python all the same."""
+    """What is not run says so, and is Python all the same; output follows its code."""
     text = page.read_text(encoding="utf-8")
-    for kind, source in re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.M | re.S):
+    kind, end = "", 0
+    for block in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.M | re.S):
+        before, between, (kind, source) = (
+            kind,
+            text[end : block.start()],
+            block.groups(),
+        )
         assert kind in ("python", "python no-run", "text", "shell", "bibtex") or (
             kind.startswith("{")
         )
         if kind == "python no-run":
             compile(source, page, "exec")
+        if kind == "text":
+            assert before.startswith(("python", "shell")), source
+            assert not between.strip(), source
+        end = block.end()
 
 
 def slug(heading):
@@ -91,6 +101,7 @@ def test_figures_have_a_description(page):
         r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8"), re.DOTALL
     ):
         assert len(description) >= 20, image
+        assert "\n" not in description, "Sphinx would join the words at its ends."
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
