@@ -66,7 +66,7 @@ def batches(random):
 
 
 def generate(path, n_bytes):
-    """Write a file of about so many bytes."""
+    """Write a file of about so many bytes; return the number of its rows."""
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -76,8 +76,10 @@ def generate(path, n_bytes):
     kind = pyarrow.csv.CSVWriter if is_csv else pyarrow.parquet.ParquetWriter
     with kind(path, first.schema) as writer:
         writer.write_table(first)
-        for _ in show_progress(range(n_batches(path, n_bytes)), "writing"):
+        others = range(n_batches(path, n_bytes))
+        for _ in show_progress(others, "writing"):
             writer.write_table(next(made))
+    return (1 + len(others)) * BATCH_ROWS
 
 
 def n_batches(path, n_bytes):
@@ -185,8 +187,9 @@ def main(argv=None):
         raise InputError("--gigabytes must be a number above 0.")
     with TemporaryDirectory(dir=arguments.folder) as folder:
         path = Path(folder) / f"rows.{arguments.format}"
-        generate(path, 2**30 * arguments.gigabytes)
-        print(f"A file of {path.stat().st_size / 2**30:.2f} GB\n")
+        n_rows = generate(path, 2**30 * arguments.gigabytes)
+        size = f"{path.stat().st_size / 2**30:.2f} GB"
+        print(f"A file of {size}: {n_rows:,} rows of {N_NUMBERS} numbers and a city\n")
         passes = run(path, arguments.only)
     print("\n".join([HEADER, "-" * len(HEADER)]))
     for name, one in passes.items():

@@ -26,7 +26,9 @@ def test_tables(script, capsys):
     script.main([*sum(options.items(), ()), "--only", "scinol"])
     out, err = capsys.readouterr()
     assert err == ""
-    rates, costs, task, outlook = (part.splitlines() for part in out.split("\n\n"))
+    _, rates, costs, task, _, outlook = (
+        part.splitlines() for part in out.split("\n\n")
+    )
     assert len(rates) == 2
     here, there, overhead, merged, ratio = numbers(rates[1].removeprefix("ScInOL"))
     # Of one repetition all are from the same seconds.

@@ -29,6 +29,7 @@ NUMBER = re.compile(
     r"(?<![\w.,^])(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?![\w^]|[.,]\d)( %)?"
 )
 SHOWN = ("|", "![")
+MADE = re.compile(r"^<!-- doc/tables.py.*\n\n(?:\|.*\n)*", re.MULTILINE)
 NOT_QUOTED = re.compile(
     r"^```.*?^```|\$\$.*?\$\$|\$[^$\n]+\$|`[^`]*`|(?:!\[[^]]*)?\]\([^)]*\)|\]\[[^]]*\]"
     r"|\b(?:19|20)\d\d\b|(?:Section|Figure)s? \d+|^---$.*?^---$|\{\w+\}`[^`]*`",
@@ -252,7 +253,7 @@ def quoted(page):
     """Numbers that a page quotes from scripts, what they may be, and the scripts."""
     text = (ROOT / page).read_text(encoding="utf-8")
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
-    for part, scripts in blocks(text):
+    for part, scripts in blocks(MADE.sub("", text)):
         label = ""
         for line in part.splitlines()[2:] if part.startswith("|") else [part]:
             of_line = named(line) or scripts
@@ -321,6 +322,16 @@ def test_list_of_runs():
         measured = json.loads(path.read_text(encoding="utf-8"))
         assert measured["command"] == f"python examples/{RUNS[path.stem]['command']}"
         assert not re.search(r"(?<![\w.])/\w+/", "".join(measured["printed"])), path
+
+
+def test_tables_are_made_from_what_is_stored(monkeypatch):
+    """`doc/tables.py` writes them."""
+    monkeypatch.syspath_prepend(ROOT / "doc")
+    tables = import_module("tables")
+    for page, n_tables in zip(tables.PAGES, (4, 3), strict=True):
+        text = page.read_text(encoding="utf-8")
+        assert tables.renewed(text) == text
+        assert len(tables.TABLE.findall(text)) == n_tables
 
 
 def test_versions_on_the_page():

@@ -199,6 +199,7 @@ def main(arguments=None):
         X, y = client.persist(generate(n, arguments.rows))
         wait([X, y])
         parts = [dask.compute(X.blocks[i], y.blocks[i]) for i in range(n)]
+        print(f"{n} partitions of {arguments.rows:,} rows, {N_FEATURES} features\n")
         print(
             f"{'rows/s':14}{'partial_fit':>12}{'sequential':>12}{'overhead':>10}"
             f"{'merged':>12}{'speed-up':>10}"
@@ -221,9 +222,8 @@ def main(arguments=None):
             title = f"{name}, {WIDE:,}"
             print(costs(title, ESTIMATORS[name](), wide, labels, repeats)[0])
     print(f"\ntask {task:.2f}")
-    print(
-        f"\n{'10¹² rows':14}{'in order, days':>14}{'shards, min':>14}{'merging, s':>14}"
-    )
+    print(f"\n10¹² rows, {N_WORKERS:,} workers\n")
+    print(f"{'':14}{'in order, days':>14}{'shards, min':>14}{'merging, s':>14}")
     for name in names:
         print(outlook(name, found[name], merging[name]))
 
