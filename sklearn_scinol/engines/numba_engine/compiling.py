@@ -49,9 +49,6 @@ INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 INLINE = {**OPTIONS, **INNER, "forceinline": True}
 INLINE_STRICTLY = {**STRICT, **INNER, "forceinline": True}
 
-# In series a product and a sum may be one operation, which is only more exact.
-INLINE_SERIES = {**INLINE_STRICTLY, "fastmath": {"contract"}}
-
 
 @overload(_portable.larger, jit_options=INLINE)
 def _larger(a, b):
@@ -68,17 +65,17 @@ def _chosen(condition, a, b):
     return lambda condition, a, b: a if condition else b
 
 
-@overload(_portable.exp, jit_options=INLINE_SERIES)
+@overload(_portable.exp, jit_options=INLINE_STRICTLY)
 def _exp(x):
     return exponentials.exp
 
 
-@overload(_portable.expm1, jit_options=INLINE_SERIES)
+@overload(_portable.expm1, jit_options=INLINE_STRICTLY)
 def _expm1(x):
     return exponentials.expm1
 
 
-@overload(_portable.log1p, jit_options=INLINE_SERIES)
+@overload(_portable.log1p, jit_options=INLINE_STRICTLY)
 def _log1p(x):
     return exponentials.log1p
 
@@ -128,15 +125,15 @@ for function in _portable.PORTABLE:
     inlined(function)
 for function in _portable.EXACT:
     exact(function)
-register_jitable(**INLINE_SERIES)(exponentials.parts_of_exp)
+exact(exponentials.parts_of_exp)
 
 
 def _method(name):
     return overload_method(BaseNamedTuple, name, jit_options=INLINE, strict=False)
 
 
-def _function(function):
-    return overload(function, jit_options=INLINE, strict=False)
+def _function(function, options=INLINE):
+    return overload(function, jit_options=options, strict=False)
 
 
 # The methods of learners that compiled code calls. What a learner need not have is
@@ -200,7 +197,11 @@ _method("take_scale")(lambda self, shared, k: _own(self, "take_scale"))
 _method("fold")(lambda self, s, i, scale: _own(self, "fold", _no_fold))
 
 # Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
-_function(methods.value)(lambda loss, y, p: loss.instance_class.value)
+# Losses of many rows are taken several at once, but for the last: each as it stands, so
+# that it does not matter where chunks end.
+_function(methods.value, INLINE_STRICTLY)(
+    lambda loss, y, p: loss.instance_class.value
+)
 _function(methods.row_value)(lambda loss, y, p: loss.instance_class.row_value)
 _function(methods.row_gradient)(lambda loss, y, p, g: loss.instance_class.row_gradient)
 _function(methods.gradient)(lambda loss, y, p: loss.instance_class.gradient)

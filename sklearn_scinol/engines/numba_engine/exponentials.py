@@ -47,31 +47,48 @@ def power_of_two(typing_context, k):
     return types.float64(types.float64), codegen
 
 
+@intrinsic
+def muladd(typing_context, a, b, c):
+    """``a * b + c``, in one operation where the processor has it.
+
+    Which products of a formula become part of a sum is written down like this, and not
+    left to the compiler: it may choose differently for the last numbers of a loop,
+    which are not taken several at once, and a loss would depend on where chunks end.
+    """
+
+    def codegen(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType()] * 3)
+        function = builder.module.declare_intrinsic("llvm.fmuladd", kind.args[:1], kind)
+        return builder.call(function, arguments)
+
+    return types.float64(types.float64, types.float64, types.float64), codegen
+
+
 def parts_of_exp(x):
     """`s` and `e` with ``exp(x) = s * (1 + e)``: a power of two, and a small number."""
     x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
     x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
     k = np.rint(x * INVERSE_LN2)
-    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    r = muladd(k, -LN2_LOW, muladd(k, -LN2_HIGH, x))
     # By Estrin's scheme, whose sums do not wait for each other.
     r2 = r * r
     r4 = r2 * r2
-    q = (C2 + r * C3) + r2 * (C4 + r * C5)
-    q += r4 * ((C6 + r * C7) + r2 * (C8 + r * C9))
-    q += r4 * r4 * ((C10 + r * C11) + r2 * (C12 + r * C13))
-    return power_of_two(k), r + r2 * q
+    q = muladd(r2, muladd(r, C5, C4), muladd(r, C3, C2))
+    q = muladd(r4, muladd(r2, muladd(r, C9, C8), muladd(r, C7, C6)), q)
+    q = muladd(r4 * r4, muladd(r2, muladd(r, C13, C12), muladd(r, C11, C10)), q)
+    return power_of_two(k), muladd(r2, q, r)
 
 
 def exp(x):
     """Exponential, for the function of this name in :mod:`sklearn_scinol._portable`."""
     s, e = parts_of_exp(x)
-    return s + s * e
+    return muladd(s, e, s)
 
 
 def expm1(x):
     """Exponential minus 1, for the function of this name there."""
     s, e = parts_of_exp(x)
-    return s * e + (s - 1.0)
+    return muladd(s, e, s - 1.0)
 
 
 def log1p(x):
@@ -79,7 +96,9 @@ def log1p(x):
     # Twice the inverse hyperbolic tangent of s, which is at most 1/3.
     s = x / (2.0 + x)
     s2 = s * s
-    q = A25 + s2 * (A27 + s2 * (A29 + s2 * (A31 + s2 * A33)))
-    q = A15 + s2 * (A17 + s2 * (A19 + s2 * (A21 + s2 * (A23 + s2 * q))))
-    q = A3 + s2 * (A5 + s2 * (A7 + s2 * (A9 + s2 * (A11 + s2 * (A13 + s2 * q)))))
-    return 2.0 * s + s * (s2 * q)
+    q = muladd(s2, muladd(s2, muladd(s2, A33, A31), A29), A27)
+    q = muladd(s2, muladd(s2, muladd(s2, q, A25), A23), A21)
+    q = muladd(s2, muladd(s2, muladd(s2, q, A19), A17), A15)
+    q = muladd(s2, muladd(s2, muladd(s2, q, A13), A11), A9)
+    q = muladd(s2, muladd(s2, muladd(s2, q, A7), A5), A3)
+    return muladd(s, s2 * q, 2.0 * s)
