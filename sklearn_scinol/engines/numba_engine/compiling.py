@@ -199,9 +199,7 @@ _method("fold")(lambda self, s, i, scale: _own(self, "fold", _no_fold))
 # Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
 # Losses of many rows are taken several at once, but for the last: each as it stands, so
 # that it does not matter where chunks end.
-_function(methods.value, INLINE_STRICTLY)(
-    lambda loss, y, p: loss.instance_class.value
-)
+_function(methods.value, INLINE_STRICTLY)(lambda loss, y, p: loss.instance_class.value)
 _function(methods.row_value)(lambda loss, y, p: loss.instance_class.row_value)
 _function(methods.row_gradient)(lambda loss, y, p, g: loss.instance_class.row_gradient)
 _function(methods.gradient)(lambda loss, y, p: loss.instance_class.gradient)
