@@ -22,6 +22,7 @@ __all__ = [
     "TINY",
     "chosen",
     "clip_into",
+    "copy_into",
     "exact",
     "exp",
     "expm1",
@@ -130,6 +131,15 @@ def log_sum_exp(p):
 def inner(a, b):
     """Inner product."""
     return np.add.reduce(a * b)
+
+
+def copy_into(a, out):
+    """Let `out` begin with the entries of `a`.
+
+    Compiled, that is a loop. For ``out[:] = a`` Numba compiles the making of the text
+    that says which shapes do not fit, which takes longer than all of a simple learner.
+    """
+    out[: a.size] = a
 
 
 def clip_into(a, largest, out):

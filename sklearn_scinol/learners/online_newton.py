@@ -7,6 +7,7 @@ import numpy as np
 
 from .._portable import (
     clip_into,
+    copy_into,
     exp,
     inner,
     inverse,
@@ -238,26 +239,25 @@ class OnlineNewton(NamedTuple):
         What the rows say of the weights is the inverse of their covariance, less that
         of the prior, and its product with the weights; both are linear in the rows.
         """
-        d, left = change.slope.size, s.prior_left
-        n = d + self.fit_intercept
+        n, left = change.slope.size + self.fit_intercept, s.prior_left
         prior = self.prior(n)
         # What was a row z is slope z + shift times the intercept's 1, which is last.
-        slope, shift, said = np.ones(n), np.zeros(n), np.empty(n)
-        slope[:d] = change.slope
+        slope, shift = np.ones(n), np.zeros(n)
+        copy_into(change.slope, slope)
         if self.fit_intercept:
-            shift[:d] = change.shift
+            copy_into(change.shift, shift)
         for k in range(s.w.shape[0]):
             of_target, weight = change.target_slope[k], 1.0
             if change.unit_free:
                 weight = 1.0 / of_target if of_target > 0.0 else 0.0
-            A = inverse(square(s.P[k], n))
+            A, said = inverse(square(s.P[k], n)), np.empty(n)
             for i in range(n):
                 said[i] = inner(A[i], s.w[k, :n])
                 A[i, i] -= left[k] / prior[i]
-            said[:] = weight * of_target * (slope * said + shift * said[-1])
+            said = weight * of_target * (slope * said + shift * said[-1])
             for i in range(n):
                 row = weight * slope[i] * A[i] + weight * shift[i] * A[-1]
-                A[i] = row * slope + row[-1] * shift
+                copy_into(row * slope + row[-1] * shift, A[i])
             if self.fit_intercept:
                 said += change.target_shift[k] * A[:, -1]
             for i in range(n):
@@ -269,8 +269,9 @@ class OnlineNewton(NamedTuple):
                 w[i] = inner(P[i], said)
             if not (np.isfinite(w).all() and np.isfinite(P).all()):
                 # Of values that far apart rounding has left nothing: begin again.
-                w[:], P[:] = 0.0, np.diag(prior)
-                left[k] = 1.0
+                w[:], P[:], left[k] = 0.0, 0.0, 1.0
+                for i in range(n):
+                    P[i, i] = prior[i]
             store_square(P, s.P[k])
             s.distance[k] *= of_target
             s.curvature[k] *= weight
@@ -405,7 +406,7 @@ def matched(loss, y, c, p, way, q, variance):
 def keep(learner, s, k, g, h):
     """Keep for the next row what to do: see :class:`State`, with the root of `h`."""
     u, v = s.u[k], s.v[k]
-    v[:] = u
+    copy_into(u, v)
     s.g[k], s.root[k] = g, np.sqrt(h)
     if learner.forgetting > 0.0:
         left = trace(s.P[k], u.size) - h * inner(v, v)

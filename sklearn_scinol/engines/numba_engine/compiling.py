@@ -111,9 +111,9 @@ def _log_sum_exp(p):
     return log_sum_exp
 
 
-overload_vectors(INLINE, OPTIONS)
+overload_vectors(INLINE, {**OPTIONS, **INNER})
 
-jitable = register_jitable(**OPTIONS)
+jitable = register_jitable(**OPTIONS, **INNER)
 inlined = register_jitable(**INLINE)
 exact = register_jitable(**INLINE_STRICTLY)
 

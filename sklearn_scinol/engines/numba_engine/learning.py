@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 
+from ..._portable import copy_into
 from ...learners.bases import averaging
 from ...learners.interface import traits
 from ...transforms.moments import enter, standardised
@@ -451,7 +452,7 @@ def _loop(
             losses_of(loss, y, predictions, answers.losses)
             state.numbers[1] = running_total(answers.losses, given, state.numbers[1])
         state.numbers[0] = t
-        state.weight_scale[:] = block.weights.after
+        copy_into(block.weights.after, state.weight_scale)
         return True
 
     return compiled(learn_rows, classes=(learner, loss))

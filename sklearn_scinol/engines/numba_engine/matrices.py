@@ -40,6 +40,14 @@ def overload_vectors(options, outer):
 
         return inner
 
+    @overload(_portable.copy_into, jit_options=options)
+    def _copy_into(a, out):
+        def copy_into(a, out):
+            for i in range(a.size):
+                out[i] = a[i]
+
+        return copy_into
+
     @overload(_portable.clip_into, jit_options=options)
     def _clip_into(a, largest, out):
         def clip_into(a, largest, out):
