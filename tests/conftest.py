@@ -3,6 +3,7 @@
 import gc
 import importlib.util
 import shutil
+from collections import defaultdict
 from functools import wraps
 from itertools import count
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
-from registry import ENGINES
+from registry import ENGINES, THOROUGH
 from scripts import EXAMPLES
 from threadpoolctl import threadpool_limits
 
@@ -77,6 +78,30 @@ def pytest_configure(config):
     config.pluginmanager.register(NumPyEngine())
     # Tests run side by side: threads of linear algebra would wait for each other.
     threadpool_limits(1)
+
+
+@pytest.hookimpl(trylast=True)  # after cases were selected by name
+def pytest_collection_modifyitems(config, items):
+    """Of cases that differ in the engine alone, run one: now the one, now the other.
+
+    A test with a single case runs it on both; `make thorough` runs all.
+    """
+    if THOROUGH:
+        return
+    tests = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")
+        if engine in ENGINES:
+            test = item.module, item.cls, item.originalname
+            tests[test][item.name.replace(engine, "", 1)].append(item)
+    left_out = {
+        cases[1 - number % 2]
+        for of_test in tests.values()
+        for number, cases in enumerate(of_test.values())
+        if len(of_test) > 1 and len(cases) == len(ENGINES)
+    }
+    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_collection_finish():

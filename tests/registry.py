@@ -11,7 +11,8 @@ learners have, such as invariance to scale, is read off them; whether they have 
 tested in `test_learners.py`.
 
 Most tests run on the engines `ENGINES`, of which the second is the compiled one with
-its loops left uncompiled. `compiled_runs` selects what really is compiled.
+its loops left uncompiled: each case on one of them, see `conftest.py`, unless all are
+run. `compiled_runs` selects what really is compiled.
 """
 
 import os
