@@ -80,28 +80,44 @@ def pytest_configure(config):
     threadpool_limits(1)
 
 
+def pytest_addoption(parser):
+    text = "run at most N cases of each test, spread evenly"
+    parser.addoption("--each", type=int, metavar="N", help=text)
+
+
 @pytest.hookimpl(trylast=True)  # after cases were selected by name
 def pytest_collection_modifyitems(config, items):
-    """Of cases that differ in the engine alone, run one: now the one, now the other.
-
-    A test with a single case runs it on both; `make thorough` runs all.
-    """
-    if THOROUGH:
-        return
-    tests = defaultdict(lambda: defaultdict(list))
+    """Leave out cases, by `one_engine_each` and as the option `each` says."""
+    tests = defaultdict(list)
     for item in items:
-        engine = getattr(item, "callspec", None) and item.callspec.params.get("engine")
-        if engine in ENGINES:
-            test = item.module, item.cls, item.originalname
-            tests[test][item.name.replace(engine, "", 1)].append(item)
-    left_out = {
-        cases[1 - number % 2]
-        for of_test in tests.values()
-        for number, cases in enumerate(of_test.values())
-        if len(of_test) > 1 and len(cases) == len(ENGINES)
-    }
-    config.hook.pytest_deselected(items=[item for item in items if item in left_out])
-    items[:] = [item for item in items if item not in left_out]
+        tests[item.nodeid.partition("[")[0]].append(item)
+    kept = set()
+    for cases in tests.values():
+        some = cases if THOROUGH else one_engine_each(cases)
+        most = min(config.getoption("each") or len(some), len(some))
+        kept |= {some[k * len(some) // most] for k in range(most)}
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def one_engine_each(cases):
+    """Of cases that differ in the engine alone, one: now the one, now the other.
+
+    If there are only these two, both.
+    """
+    groups = defaultdict(list)
+    for item in cases:
+        parameters = item.callspec.params if hasattr(item, "callspec") else {}
+        engine = parameters.get("engine")
+        name = item.name.replace(engine, "", 1) if engine in ENGINES else item.name
+        groups[name].append(item)
+    if len(groups) == 1:
+        return cases
+    return [
+        item
+        for number, group in enumerate(groups.values())
+        for item in (group if len(group) == 1 else [group[number % len(group)]])
+    ]
 
 
 def pytest_collection_finish():
