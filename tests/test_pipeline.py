@@ -8,6 +8,7 @@ import pytest
 import sklearn
 from copies import COPIES
 from numpy.testing import assert_allclose, assert_array_equal
+from registry import thoroughly
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
@@ -877,7 +878,7 @@ def test_frames_of_sparse_rows_are_refused():
     assert_identical(states(model), before)
 
 
-@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("n_jobs", [None, *thoroughly(2)])
 def test_search(n_jobs):
     X, y = data()
     last = ScInOLClassifier(random_state=0, max_iter=2, tol=None)
