@@ -136,7 +136,7 @@ class OnlinePipeline(Pipeline):
     >>> model = OnlinePipeline(steps)
     >>> for start in range(0, len(y), 50):
     ...     rows = slice(start, start + 50)
-    ...     said = model.partial_fit_predict(X[rows], y[rows], classes=[0, 1])
+    ...     predicted = model.partial_fit_predict(X[rows], y[rows], classes=[0, 1])
     >>> model.n_samples_seen_
     569
     >>> round(model.cumulative_loss_ / model.n_samples_seen_, 2)

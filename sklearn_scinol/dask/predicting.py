@@ -63,10 +63,11 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     >>> from sklearn_scinol.dask import predict_dask
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
-    >>> said = predict_dask(model, da.from_array(X, chunks=(200, 30)), "predict_proba")
-    >>> said.chunks
+    >>> rows = da.from_array(X, chunks=(200, 30))
+    >>> probabilities = predict_dask(model, rows, "predict_proba")
+    >>> probabilities.chunks
     ((200, 200, 169), (2,))
-    >>> said[-1].compute().round(2)
+    >>> probabilities[-1].compute().round(2)
     array([0., 1.])
     """
     import_dask("predict_dask")

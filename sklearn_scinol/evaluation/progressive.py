@@ -138,7 +138,7 @@ def progressive_validation(
     Raises
     ------
     ValueError
-        If the stream is empty or consists of something else than said above, if no row
+        If the stream is empty or its chunks are none of these, if no row
         of it could be scored, or if a metric is unknown. What the estimator does not
         accept raises its own errors. An error in the middle of the stream, the stream's
         own as well, has a note that names the chunk, and an attribute `result` with the
