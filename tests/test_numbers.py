@@ -142,10 +142,8 @@ def from_throughput():
 
 
 def from_implicit():
-    """Rows of the target that drifts; and what a folder gave, until that is stored."""
+    """Rows of the target that drifts."""
     yield 2_000
-    if not (MEASURED / "plot_implicit_updates_folder.json").is_file():
-        yield from (24, 12, 88)
 
 
 def from_second_order():
