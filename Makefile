@@ -21,6 +21,7 @@ demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, 
 
 figures: $(VENV)/demo.stamp ## numbers and figures of the pages, of scripts under ten minutes
 	@$(BIN)/python examples/measure.py $(ARGS)
+	@$(BIN)/python doc/tables.py
 
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
