@@ -83,6 +83,8 @@ def pytest_configure(config):
 def pytest_addoption(parser):
     text = "run at most N cases of each test, spread evenly"
     parser.addoption("--each", type=int, metavar="N", help=text)
+    text = "run cases that differ in the engine alone on all engines"
+    parser.addoption("--all-engines", action="store_true", help=text)
 
 
 @pytest.hookimpl(trylast=True)  # after cases were selected by name
@@ -91,9 +93,10 @@ def pytest_collection_modifyitems(config, items):
     tests = defaultdict(list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
+    all_engines = THOROUGH or config.getoption("all_engines")
     kept = set()
     for cases in tests.values():
-        some = cases if THOROUGH else one_engine_each(cases)
+        some = cases if all_engines else one_engine_each(cases)
         most = min(config.getoption("each") or len(some), len(some))
         kept |= {some[k * len(some) // most] for k in range(most)}
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])

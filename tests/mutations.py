@@ -26,7 +26,8 @@ COPIED = ("sklearn_scinol", "tests", "examples", "doc", "pyproject.toml", "READM
 # Slow, or not about formulas, loops and validation.
 LEFT_OUT = ("test_compiled.py", "test_docs.py", "test_engines.py", "test_package.py")
 LEFT_OUT += ("test_sklearn_interop.py", "test_example*.py", "test_benchmark*.py")
-LEFT_OUT += ("test_paper*.py", "test_real_data.py")
+LEFT_OUT += ("test_paper*.py", "test_real_data.py", "test_numbers.py")
+LEFT_OUT += ("test_release.py",)
 
 
 class Mutation(NamedTuple):
@@ -724,7 +725,7 @@ def other_tests(copy):
 def first_failure(copy, files, words="not numba", *options):
     """The first test that fails, or None."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE"]
-    command += ["-p", "no:cacheprovider", "-k", words, *options]
+    command += ["-p", "no:cacheprovider", "--all-engines", "-k", words, *options]
     environment = os.environ | {
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",
