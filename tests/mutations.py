@@ -127,8 +127,8 @@ MUTATIONS = [
     Mutation(
         "targets change their unit, weights do not",
         "learners/online_newton.py",
-        "said[:] = weight * of_target * (slope * said",
-        "said[:] = weight * (slope * said",
+        "said = weight * of_target * (slope * said",
+        "said = weight * (slope * said",
         "online_newton ridge_of",
     ),
     Mutation(
@@ -233,16 +233,16 @@ MUTATIONS = [
     ),
     Mutation(
         "merging forgets the other's variance",
-        "transforms/features.py",
-        "between + share * their_variance",
-        "between",
-        "stages",
+        "transforms/moments.py",
+        "weight_of_part * (variance + between)",
+        "weight_of_part * between",
+        "merging",
     ),
     Mutation(
         "the intercept moves the wrong way",
         "transforms/features.py",
-        "b = b - w @ self.moments[0]",
-        "b = b + w @ self.moments[0]",
+        "b - w @ self.moments[0]",
+        "b + w @ self.moments[0]",
         "stages",
     ),
     Mutation(
@@ -568,8 +568,8 @@ MUTATIONS = [
     Mutation(
         "a word has the key of the column's own name",
         "tables/columns.py",
-        'of_words = engine.mix_keys(key_of_text(engine, f"{name}="), keys)',
-        "of_words = keys",
+        'return engine.mix_keys(key_of_text(engine, f"{name}="), keys)',
+        "return keys",
         "table_encoder same_values",
     ),
     Mutation(
