@@ -537,6 +537,13 @@ MUTATIONS = [
         "row_by_row rows_that_fail",
     ),
     Mutation(
+        "digests leave out what modules import",
+        "engines/numba_engine/compiling.py",
+        "to_follow = [name for name in to_read if not _is_list(name)]",
+        "to_follow = []",
+        "engines digest",
+    ),
+    Mutation(
         "a ball that shrinks is taken back for a few features only",
         "models/linear.py",
         "if not has_few or self._may_pass_over_all:",

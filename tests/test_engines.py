@@ -7,8 +7,10 @@ import importlib.util
 import json
 import os
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +19,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from packages import run
-from registry import thoroughly
+from registry import REPRESENTATIVES, thoroughly
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 
+import sklearn_scinol
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitRegressor,
@@ -34,7 +37,7 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.engines.protocol import Block, RowWeights
-from sklearn_scinol.experts import AdaHedge
+from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.losses import Hinge, Huber, Logistic, Quantile, SquaredHinge
 
 pytestmark = pytest.mark.skipif(
@@ -271,7 +274,7 @@ loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
 #: Takes less time to compile.
 HEDGE = """
 from sklearn_scinol.engines.numba_engine.mixing import _hedge_loop
-from sklearn_scinol.experts import AdaHedge
+from sklearn_scinol.experts import AdaHedge, FixedShare
 hedge = AdaHedge(3)
 hedge.update(np.arange(12.0).reshape(4, 3) ** 2 % 7)
 said, loop = hedge.weights_, _hedge_loop()
@@ -409,28 +412,87 @@ def test_full_disk(cache_folder, monkeypatch):
 
 
 DIGESTS_OF_EDITIONS = """
+import sys
 from pathlib import Path
 from sklearn_scinol.engines.numba_engine import compiling
 from sklearn_scinol.learners import DFEG, ScInOL2
 from sklearn_scinol.losses import Huber
-print(*(compiling.source_digest(learner, Huber) for learner in (ScInOL2, DFEG)))
-for path in map(Path, {}):
-    path.write_text(path.read_text("utf-8") + "#\\n", "utf-8")
-    compiling._shared_sources.cache_clear()
+
+def show():
+    compiling._source.cache_clear()
     print(*(compiling.source_digest(learner, Huber) for learner in (ScInOL2, DFEG)))
+
+show()
+for module in compiling.compiled_modules(ScInOL2, Huber):
+    print(module)
+    path = Path(sys.modules[module].__file__)
+    path.write_text(path.read_text("utf-8") + "#\\n", "utf-8")
+    show()
 """
 
 
-def test_digest_covers_every_formula(package):
-    """A change in any file that formulas are compiled from leads to another digest.
+def test_digest_changes_with_every_module(package):
+    """A learner that changes leaves the digests of others alone."""
+    first, *lines = run(DIGESTS_OF_EDITIONS, package).splitlines()
+    modules, digests = lines[::2], [first, *lines[1::2]]
+    of_scinol, of_dfeg = zip(*map(str.split, digests), strict=True)
+    assert len(set(of_scinol)) == len(digests)
+    changed = {
+        module.removeprefix("sklearn_scinol.")
+        for module, (before, after) in zip(modules, pairwise(of_dfeg), strict=True)
+        if before != after
+    }
+    assert {"learners.hedge", "learners.fixed_share", "losses.regression"} <= changed
+    of_other = {"learners.scinol2", "learners.bases.betting"}
+    assert not changed & of_other
+    assert of_other <= {module.removeprefix("sklearn_scinol.") for module in modules}
 
-    One of a learner leaves those of others alone.
-    """
-    folders = "losses", "transforms", "learners/bases", "engines/numba_engine"
-    formulas = [package / "learners" / "scinol2.py", package / "_portable.py"]
-    formulas += [file for folder in folders for file in (package / folder).glob("*.py")]
-    digests = run(DIGESTS_OF_EDITIONS.format([*map(str, formulas)]), package)
-    of_scinol, of_dfeg = zip(*map(str.split, digests.splitlines()), strict=True)
-    assert len(set(of_scinol)) == len(formulas) + 1
-    assert of_dfeg[1] == of_dfeg[0]
-    assert len(set(of_dfeg)) == len(formulas)
+
+@pytest.fixture
+def files_of_loops(monkeypatch):
+    """Files of the package with a function that a loop has called, uncompiled."""
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    package, found = str(Path(sklearn_scinol.__file__).parent), set()
+    call = compiling.Loop.__call__
+
+    def note(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            found.add(frame.f_code.co_filename)
+
+    def noted(loop, *arguments):
+        profile = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            return call(loop, *arguments)
+        finally:
+            sys.setprofile(profile)
+
+    monkeypatch.setattr(compiling.Loop, "__call__", noted)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+@pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
+def test_digest_covers_what_loops_call(case, engine, files_of_loops):
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    X, y = case.data(n_samples=6)
+    estimator = case.partial_fit(case.make(), X, y)
+    case.partial_fit(estimator, sparse.csr_array(X), y)
+    model = estimator._model
+    modules = compiling.compiled_modules(type(model.learner), type(model.loss))
+    assert files_of_loops
+    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+@pytest.mark.parametrize("switching", [False, True])
+def test_digest_covers_formulas_of_weights(switching, engine, files_of_loops):
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    (FixedShare if switching else AdaHedge)(3).update(np.ones((4, 3)))
+    own = "fixed_share.py" if switching else "hedge.py"
+    assert own in {Path(file).name for file in files_of_loops}
+    modules = compiling.compiled_modules()
+    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}

@@ -1,11 +1,12 @@
 """How formulas of learners and losses are compiled, and with which options."""
 
 import hashlib
+import re
 import sys
 from contextlib import suppress
 from functools import cache, cached_property, partial
 from importlib import import_module
-from importlib.resources import files
+from importlib.util import resolve_name
 from pathlib import Path
 from pkgutil import walk_packages
 
@@ -28,6 +29,7 @@ from .matrices import overload_vectors
 __all__ = [
     "STRICT",
     "compiled",
+    "compiled_modules",
     "exact",
     "inlined",
     "jitable",
@@ -48,6 +50,10 @@ STRICT = {"error_model": "numpy", "fastmath": False}
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 INLINE = {**OPTIONS, **INNER, "forceinline": True}
 INLINE_STRICTLY = {**STRICT, **INNER, "forceinline": True}
+
+RELATIVE_IMPORT = re.compile(
+    r"^from (\.+[\w.]*) import (?:\(([^)]*)\)|(.*))", re.MULTILINE
+)
 
 
 @overload(_portable.larger, jit_options=INLINE)
@@ -290,28 +296,54 @@ def is_ours(cls):
 
 
 def source_digest(*classes):
-    """Of the source that a loop of these learners and losses is compiled from.
+    """Return the digest of the source that a loop of learners and losses compiles.
 
     Numba keeps loops on disk. It sees when the file of a loop has changed, but not
-    when formulas and parts in other files have, so each loop closes over this, too. A
-    learner that changes leaves the loops of others alone.
+    when formulas in other files have, so each loop closes over this, too. A learner
+    that changes leaves the loops of others alone.
     """
-    package = __package__.partition(".")[0]
-    modules = {base.__module__ for cls in classes for base in cls.__mro__}
-    digest = hashlib.sha256(_shared_sources())
-    for module in sorted(name for name in modules if name.startswith(package)):
-        digest.update(Path(sys.modules[module].__file__).read_bytes())
+    digest = hashlib.sha256()
+    for module in compiled_modules(*classes):
+        digest.update(_source(module))
     return digest.hexdigest()
 
 
 @cache
-def _shared_sources():
-    """What formulas of several learners and losses are made of, and the loops."""
-    package = files(__package__.partition(".")[0])
-    sources = [package / "_portable.py", package / "learners" / "hedge.py"]
-    shared = "losses", "transforms", "learners/bases", "engines/numba_engine"
-    for folder in shared:
-        modules = package.joinpath(*folder.split("/")).iterdir()
-        python = (file for file in modules if file.name.endswith(".py"))
-        sources += sorted(python, key=lambda file: file.name)
-    return b"".join(file.read_bytes() for file in sources)
+def compiled_modules(*classes):
+    """Return the names of the modules that a loop of learners and losses may compile.
+
+    They are those of the engine and of the classes, and all that these import. The
+    packages' lists of names are read as well, but what is listed there is not.
+    """
+    engine = walk_packages([str(Path(__file__).parent)], f"{__package__}.")
+    bases = {base for cls in classes for base in cls.__mro__ if is_ours(base)}
+    found = set()
+    to_read = {
+        __package__,
+        *(module.name for module in engine),
+        *(base.__module__ for base in bases),
+    }
+    while to_read:
+        found |= to_read
+        to_follow = [name for name in to_read if not _is_list(name)]
+        to_read = {name for one in to_follow for name in _imported(one)} - found
+    return sorted(found)
+
+
+def _is_list(module):
+    """Whether a module is a package other than the engine's."""
+    return module != __package__ and hasattr(sys.modules[module], "__path__")
+
+
+@cache
+def _source(module):
+    return Path(sys.modules[module].__file__).read_bytes()
+
+
+def _imported(module):
+    """Return the modules of this package that a module imports."""
+    for place, *names in RELATIVE_IMPORT.findall(_source(module).decode()):
+        package = resolve_name(place, sys.modules[module].__package__)
+        for name in re.findall(r"\w+", " ".join(names)):
+            imported = f"{package}.{name}"
+            yield imported if imported in sys.modules else package
