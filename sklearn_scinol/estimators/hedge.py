@@ -605,13 +605,13 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
     FreeGrad, coin betting, CoCoB, and, at several rates, NAG, AdaGrad, AdaOGD, implicit
     updates and Newton steps, some also as additive models, by the losses of one pass
     over 27 real data sets, of at most 20,000 rows each
-    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.008 times that of
-    the best candidate in the geometric mean, and at most 1.064 times; at most 1.05
+    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.006 times that of
+    the best candidate in the geometric mean, and at most 1.062 times; at most 1.05
     times that of the best of its experts; and on 23 of the data sets below that of
     stochastic gradient descent with the best rate in hindsight, on features
     standardised in hindsight.
 
-    These are the data sets that the experts were chosen on. The same script therefore
+    These are the data sets that the experts were chosen on. Therefore ``experts.py``
     also chooses eleven by a rule, on other data sets than those that it measures them
     on. Chosen on all data sets but the one measured, their mixture's loss is 1.040
     times that of the best candidate, and below that of the tuned gradient descent on
@@ -935,13 +935,13 @@ class HedgeRegressor(_Hedge, OnlineRegressor):
     FreeGrad, coin betting, CoCoB, and, at several rates, NAG, AdaGrad, AdaOGD, implicit
     updates and Newton steps, some also as additive models, by the losses of one pass
     over 27 real data sets, of at most 20,000 rows each
-    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.008 times that of
-    the best candidate in the geometric mean, and at most 1.064 times; at most 1.05
+    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.006 times that of
+    the best candidate in the geometric mean, and at most 1.062 times; at most 1.05
     times that of the best of its experts; and on 23 of the data sets below that of
     stochastic gradient descent with the best rate in hindsight, on features
     standardised in hindsight.
 
-    These are the data sets that the experts were chosen on. The same script therefore
+    These are the data sets that the experts were chosen on. Therefore ``experts.py``
     also chooses eleven by a rule, on other data sets than those that it measures them
     on. Chosen on all data sets but the one measured, their mixture's loss is 1.040
     times that of the best candidate, and below that of the tuned gradient descent on
