@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from public_api import LISTED, public_objects
 
 import sklearn_scinol
 
@@ -48,15 +49,8 @@ def loaded(code):
 
 
 def test_import_leaves_optional_dependencies_alone():
-    modules = (
-        "sklearn_scinol",
-        *(
-            f"sklearn_scinol.{name}"
-            for name in ("dask", "evaluation", "persistence", "streams")
-        ),
-    )
     # Those that scikit-learn imports by itself do not count.
-    assert loaded(f"import {', '.join(modules)}") <= loaded("import sklearn.base")
+    assert loaded(f"import {', '.join(LISTED)}") <= loaded("import sklearn.base")
 
 
 def test_first_compiled_fit_imports_numba():
@@ -73,54 +67,15 @@ def test_engine_auto_is_numba_where_it_is_installed():
     assert is_loaded == (find_spec("numba") is not None)
 
 
-@pytest.mark.parametrize(
-    ("module", "names"),
-    [
-        (
-            "sklearn_scinol",
-            {
-                "AdaFTRLClassifier",
-                "AdaFTRLRegressor",
-                "AdaImplicitClassifier",
-                "AdaImplicitRegressor",
-                "DFEGClassifier",
-                "DFEGRegressor",
-                "HedgeClassifier",
-                "HedgeRegressor",
-                "ScInOLClassifier",
-                "ScInOLRegressor",
-                "config_context",
-                "get_config",
-                "set_config",
-            },
-        ),
-        ("sklearn_scinol.baselines", {"BaselineClassifier", "BaselineRegressor"}),
-        ("sklearn_scinol.dask", {"fit_dask", "partitions", "predict_dask"}),
-        ("sklearn_scinol.experts", {"AdaHedge", "ExpertWeightsDisplay", "FixedShare"}),
-        (
-            "sklearn_scinol.evaluation",
-            {"ProgressiveValidationDisplay", "progressive_validation"},
-        ),
-        (
-            "sklearn_scinol.persistence",
-            {"FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"},
-        ),
-        ("sklearn_scinol.pipeline", {"OnlinePipeline", "make_online_pipeline"}),
-        (
-            "sklearn_scinol.preprocessing",
-            {"OnlineBinner", "OnlineScaler", "TableEncoder"},
-        ),
-        (
-            "sklearn_scinol.streams",
-            {"BadRow", "ReadError", "TableStream", "read_table"},
-        ),
-    ],
-)
-def test_public_names(module, names):
-    module = import_module(module)
-    assert names <= set(module.__all__)
-    for name in module.__all__:
-        documentation = getattr(module, name).__doc__
+@pytest.mark.parametrize("module", LISTED)
+def test_public_names(module):
+    """The page of the API lists them all, and nothing else."""
+    assert sorted(LISTED[module]) == sorted(import_module(module).__all__)
+
+
+def test_public_names_have_docstrings():
+    for public in public_objects():
+        documentation = public.__doc__
         assert documentation
         assert not re.search(r"\S -{4,}", documentation)  # a heading in a paragraph
 

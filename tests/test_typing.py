@@ -4,12 +4,12 @@ import inspect
 import re
 import subprocess
 import sys
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
+from public_api import public_objects
 from sklearn.utils._param_validation import StrOptions
 
 import sklearn_scinol
@@ -22,23 +22,7 @@ from sklearn_scinol.streams import read_table, reading
 from sklearn_scinol.tables.kinds import KINDS
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
-MODULES = [
-    "sklearn_scinol",
-    "sklearn_scinol.baselines",
-    "sklearn_scinol.config",
-    "sklearn_scinol.evaluation",
-    "sklearn_scinol.experts",
-    "sklearn_scinol.inspection",
-    "sklearn_scinol.persistence",
-    "sklearn_scinol.pipeline",
-    "sklearn_scinol.preprocessing",
-    "sklearn_scinol.streams",
-]
-PUBLIC = [
-    getattr(module, name)
-    for module in map(import_module, MODULES)
-    for name in module.__all__
-]
+PUBLIC = public_objects()
 CLASSES = [*filter(inspect.isclass, PUBLIC), RowByRow]
 # Those of scikit-learn have no types.
 ESTIMATORS = [
