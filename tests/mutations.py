@@ -622,6 +622,13 @@ MUTATIONS = [
         "table_encoder entries",
     ),
     Mutation(
+        "names that are hashed come column by column",
+        "tables/encoding.py",
+        'order = np.argsort(np.concatenate(rows), kind="stable")',
+        "order = np.arange(sum(map(len, rows)))",
+        "table_encoder names_do_not_depend",
+    ),
+    Mutation(
         "pipelines show encoders a chunk before its first row is predicted",
         "pipeline.py",
         'if hasattr(step, "partial_fit_transform"):',

@@ -490,6 +490,18 @@ def test_words_are_those_of_scikit_learn():
 # What may be hashed to, and what is known of it.
 
 
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_names_do_not_depend_on_chunks(engine, size):
+    """Where keys of several columns come to one, the first rows come first."""
+    rows, settings = table(150), {**SETTINGS, "n_hashed": 40, "n_named": 1}
+    whole, parts = (TableEncoder(**settings, kinds=KINDS) for _ in range(2))
+    whole.partial_fit(rows)
+    for chunk in chunks(rows, size):
+        parts.partial_fit(chunk)
+    assert state_of(parts) == state_of(whole)
+    assert [*parts.hashed_names_.items()] == [*whole.hashed_names_.items()]
+
+
 def test_categories_beyond_the_named_ones_are_hashed(engine):
     rows = [{"city": f"c{k}"} for k in range(500)]
     encoder = TableEncoder(n_named=20, n_hashed=2**12)

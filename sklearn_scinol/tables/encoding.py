@@ -139,18 +139,18 @@ class Encoding:
 
     def _hash(self, engine, hashed, n_rows, learns):
         """Columns of keys: as many for all rows, then those of which rows have some."""
-        of_all, some, rows = [], [], []
+        places, of_all, some, rows = [], [], [], []
         for each in hashed:
-            places = self.hashed.places(each.keys)
+            places.append(self.hashed.places(each.keys))
             if each.is_given is not None:
-                places[~each.is_given] = -1
-            if learns:
-                self.hashed.remember(engine, places, each.keys, each.names_of)
+                places[-1][~each.is_given] = -1
             if each.rows is None:
-                of_all.append(places[:, np.newaxis])
+                of_all.append(places[-1][:, np.newaxis])
             else:
-                some.append(places)
+                some.append(places[-1])
                 rows.append(each.rows)
+        if learns and hashed:
+            self._remember_in_order(engine, hashed, places, n_rows)
         indptr = np.zeros(n_rows + 1, np.int64)
         words = np.empty(0, np.int32)
         if some:
@@ -158,6 +158,28 @@ class Encoding:
             np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
             words = np.concatenate(some)[np.argsort(rows, kind="stable")]
         return _side_by_side(of_all, n_rows, np.int32), words, indptr
+
+    def _remember_in_order(self, engine, hashed, places, n_rows):
+        """Remember keys row by row, so that chunks do not decide which came first."""
+        of_all = np.arange(n_rows)
+        rows = [of_all if each.rows is None else each.rows for each in hashed]
+        order = np.argsort(np.concatenate(rows), kind="stable")
+        sizes = np.array([len(each.keys) for each in hashed])
+        ends = np.cumsum(sizes)
+
+        def names_of(new):
+            numbers = order[new]
+            sources = np.searchsorted(ends, numbers, side="right")
+            by_source = np.argsort(sources, kind="stable")
+            numbers -= (ends - sizes)[sources]
+            names = [
+                hashed[source].names_of(numbers[sources == source])
+                for source in np.unique(sources)
+            ]
+            return Strings.concatenated(names).take(np.argsort(by_source))
+
+        keys = np.concatenate([each.keys for each in hashed])[order]
+        self.hashed.remember(engine, np.concatenate(places)[order], keys, names_of)
 
     def names(self):
         """Names of all columns: an array of strings."""
