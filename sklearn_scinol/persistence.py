@@ -34,7 +34,14 @@ from .models.mixture import MixtureModel
 from .models.newton import NewtonModel
 from .models.target_range import TargetRange
 from .models.weights import WeightScale
-from .tables.columns import Booleans, Categories, Dates, Numbers, Texts
+from .tables.columns import (
+    Booleans,
+    Categories,
+    Dates,
+    Numbers,
+    Texts,
+    Undecided,
+)
 from .tables.encoding import Encoding
 from .tables.hashed import HashedColumns
 from .tables.strings import Strings
@@ -49,7 +56,7 @@ from .transforms.units import FeatureUnits
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
 #: Version of the files that :func:`save` writes. :func:`load` also reads all below.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 # Beside what skops writes.
 HEADER = "sklearn_scinol.json"
@@ -99,6 +106,7 @@ _PARTS = [
     TargetRange,
     TargetTransform,
     Texts,
+    Undecided,
     Vocabulary,
     WeightScale,
 ]

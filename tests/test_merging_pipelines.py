@@ -383,6 +383,77 @@ def test_what_encoders_know():
     merged.partial_fit(rows)
 
 
+UNDECIDED = TableEncoder(n_hashed=64, n_named=9, interactions=[("rooms", "city")])
+
+
+def flats(n, **values):
+    """Rows whose columns may have values that come first in some of the models only."""
+    return [
+        {"city": "ab"[i % 2], "rooms": None} | {k: of(i) for k, of in values.items()}
+        for i in range(n)
+    ]
+
+
+@pytest.mark.parametrize("n_start", [1, 150])
+def test_kinds_that_some_have_found(n_start):
+    start = deepcopy(UNDECIDED).partial_fit(flats(n_start))
+    rooms = flats(80, rooms=lambda i: i % 7)
+    models = [deepcopy(start).partial_fit(part) for part in (flats(5), rooms, flats(9))]
+    for first in models[0], models[1]:
+        members = sorted(models, key=lambda model: model is not first)
+        merged = merge_models(members, start=start)
+        assert merged.kinds_ == {"city": "category", "rooms": "number"}
+        assert merged.n_samples_seen_ == n_start + 94
+        assert merged.categories_["rooms"] == [f"{k}" for k in range(7)]
+        expected = deepcopy(start).partial_fit(rooms)
+        X, Z = (each.transform(rooms) for each in (merged, expected))
+        for name in "indices", "indptr":
+            assert (getattr(X, name) == getattr(Z, name)).all()
+        assert merged.partial_fit(flats(9, rooms=float)).n_samples_seen_ > n_start
+    undecided = merge_models([models[0], models[2]], start=start)
+    assert undecided.kinds_["rooms"] is None
+    assert undecided.partial_fit(flats(1, rooms=bool)).kinds_["rooms"] == "boolean"
+    assert [model.kinds_["rooms"] for model in models] == [None, "number", None]
+
+
+def test_encoders_that_version_0_2_0_has_saved():
+    """They know nothing of columns whose kind is found later."""
+    rows = flats(20, rooms=float)
+    old, new = (deepcopy(UNDECIDED).partial_fit(rows) for _ in range(2))
+    for name in "late", "sizes", "n_values", "room", "missing", "value_columns":
+        delattr(old._encoding, name)
+    for of_both in ([old, new], [new, old], [old, old]):
+        assert merge_models(of_both).n_samples_seen_ == 40
+    assert (old.transform(rows) != new.transform(rows)).nnz == 0
+    assert [*old.get_feature_names_out()] == [*new.get_feature_names_out()]
+
+
+def test_kinds_that_contradict_each_other():
+    start = deepcopy(UNDECIDED).partial_fit(flats(1))
+    models = [
+        deepcopy(start).partial_fit(flats(5, **values))
+        for values in ({}, {"rooms": float}, {"rooms": str})
+    ]
+    refused(ValueError, r"differ in \['rooms'\]: pass `kinds`", *models)
+    refused(ValueError, r"differ in \['rooms'\]: pass `kinds`", *models[1:])
+    early = deepcopy(UNDECIDED).partial_fit(flats(5, rooms=float))
+    refused(ValueError, r"differ in \['rooms'\]: pass `kinds`", models[1], early)
+
+
+@pytest.mark.parametrize("name", ["scinol2", "hedge"])
+def test_learners_of_columns_that_were_missing_at_first(name):
+    rows = flats(120, rooms=lambda i: None if i < 3 else i % 5)
+    y = [int(row["rooms"] in (1, 2)) for row in rows]
+    pipeline = make_online_pipeline(deepcopy(UNDECIDED), LEARNERS[name])
+    start = learned(pipeline, rows[:1], y[:1])
+    models = [
+        learned(start, rows[part], y[part])
+        for part in (slice(1, 3), slice(1, 60), slice(60, None))
+    ]
+    merged = merge_models(models, start=start)
+    assert merged.score(rows, y) > 0.9
+
+
 def test_numbers_that_hardly_come_again_have_no_columns():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=120), rng.integers(30, size=120)])

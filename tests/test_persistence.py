@@ -219,6 +219,7 @@ def test_trusted_types_are_those_of_models():
     models += [estimator() for estimator in PUBLIC_ESTIMATORS]
     models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
     row = {"n": 1.0, "c": "x", "d": np.datetime64("2020-01-01"), "t": "a", "b": True}
+    row["undecided"] = None
     models.append(TableEncoder(kinds={"t": "text"}).fit([row]))
     models.append(OnlineScaler().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")

@@ -20,7 +20,15 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from test_invariances import assert_identical
-from test_table_encoder import KINDS, NAMES, SCALARS, SETTINGS, state_of, table
+from test_table_encoder import (
+    KINDS,
+    NAMES,
+    SCALARS,
+    SETTINGS,
+    late_table,
+    state_of,
+    table,
+)
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -139,6 +147,17 @@ def test_tables(learner, n_outputs, engine):
         given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
         method = "predict" if given == {} else "decision_function"
         assert_learns_alike(model, rows, y, c, method, chunk, **given)
+
+
+@pytest.mark.parametrize("chunk", [None, range(2, 90)])
+def test_tables_whose_first_values_are_missing(chunk, engine):
+    """Kinds are found by single rows, and by chunks, as `partial_fit` finds them."""
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    y, method = labels(130), "decision_function"
+    found = assert_learns_alike(
+        model, late_table(160)[:130], y, None, method, chunk, classes=[0, 1]
+    )
+    assert found[0].kinds_ == KINDS | {"gain": None}
 
 
 @compiled

@@ -328,7 +328,7 @@ def as_pandas_with_extension_types(rows):
 
 
 def as_polars(rows):
-    return pytest.importorskip("polars").DataFrame(rows)
+    return pytest.importorskip("polars").DataFrame(rows, infer_schema_length=None)
 
 
 def as_arrow(rows):
@@ -425,8 +425,8 @@ def test_arrays():
         (["a", 3, 3.0, True], "category", ["x=a", "x=3", "x=3", "x=True"]),
         ([2**70, "a"], "category", [f"x={2**70}", "x=a"]),
         (["", "\0", "\ud800", "é" * 999], "category", ["x=", "x=\0"]),
-        ([None, None], "category", ["x_missing", "x_missing"]),
-        ([float("nan"), None], "category", ["x_missing", "x_missing"]),
+        ([None, None], None, ["x_missing", "x_missing"]),
+        ([float("nan"), None], None, ["x_missing", "x_missing"]),
     ],
 )
 def test_objects_of_python(values, kind, names):
@@ -444,7 +444,7 @@ def test_objects_of_python(values, kind, names):
         (["New York", "Los Angeles"], "category"),
         (["a long way home"] * 5, "category"),
         (["call me now", "where are you?", "free entry to win"], "text"),
-        ([None, None], "category"),
+        ([None, None], None),
         (["12", "13"], "category"),
     ],
 )
@@ -485,6 +485,123 @@ def test_words_are_those_of_scikit_learn():
     for row, found in zip(counter.transform(texts), by_name(encoder, X), strict=True):
         assert {*found} == {f"x={word}" for word in words[row.indices]}
         assert {*found.values()} <= {1.0}
+
+
+# Columns that begin with missing values.
+
+N_MISSING = {"age": 3, "city": 20, "flag": 1, "when": 11, "message": 2, "gain": 130}
+
+
+def late_table(n=260):
+    """Rows whose columns are missing at first, each for another time."""
+    rows = table(n)
+    for name, n_missing in N_MISSING.items():
+        for row in rows[:n_missing]:
+            row[name] = None
+    return rows
+
+
+def as_missing(value):
+    """A row's values where None is missing in other words."""
+    return lambda rows: [
+        {name: value if each is None else each for name, each in row.items()}
+        for row in rows
+    ]
+
+
+def as_objects(rows):
+    return np.array([[*row.values()] for row in rows], dtype=object)
+
+
+LATE = {
+    "None": list,
+    "NaN": as_missing(math.nan),
+    "NaT": as_missing(np.datetime64("NaT")),
+    "pandas": as_pandas,
+    "pandas-NA": lambda rows: as_pandas(rows).convert_dtypes(),
+    "pandas-objects": as_pandas_of_objects,
+    "polars": as_polars,
+    "pyarrow": as_arrow,
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 260])
+@pytest.mark.parametrize("as_frame", LATE.values(), ids=LATE)
+def test_the_first_values_decide(as_frame, size):
+    rows, settings = late_table(), {**SETTINGS, "n_hashed": 50}
+    whole, parts = TableEncoder(**settings), TableEncoder(**settings)
+    with config_context(engine="numpy"):
+        X = whole.partial_fit_transform(rows)
+        Z = [parts.partial_fit_transform(as_frame(c)) for c in chunks(rows, size)]
+    assert parts.kinds_ == whole.kinds_ == KINDS
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
+    assert_array_equal(parts.get_feature_names_out(), whole.get_feature_names_out())
+    assert parts.hashed_names_ == whole.hashed_names_
+    assert parts.categories_ == whole.categories_
+    if as_frame is list:
+        assert state_of(parts) == state_of(whole)
+
+
+@pytest.mark.parametrize("size", [1, 7, 260])
+def test_arrays_of_objects_whose_first_values_are_missing(size):
+    rows = as_objects(late_table())
+    whole, parts = TableEncoder(), TableEncoder()
+    with config_context(engine="numpy"):
+        X = whole.partial_fit_transform(rows)
+        Z = [parts.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
+    assert [*parts.kinds_.values()] == [*KINDS.values()]
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
+
+
+def test_entries_of_columns_that_are_missing_at_first(engine):
+    """What declared kinds give, in other columns."""
+    rows, settings = late_table(), {**SETTINGS, "n_hashed": 2**17}
+    told, finds = TableEncoder(**settings, kinds=KINDS), TableEncoder(**settings)
+    expected = [*by_name(told, told.partial_fit_transform(rows))]
+    found = [*by_name(finds, finds.partial_fit_transform(rows))]
+    for of_row, other in zip(found, expected, strict=True):
+        assert of_row == pytest.approx(other, rel=1e-12)
+    names = finds.get_feature_names_out()
+    assert len({*names}) == len(names)
+    assert finds.categories_ == told.categories_
+
+
+def test_undecided_rows_are_transformed_as_they_would_be_learned(engine):
+    rows = late_table(30)
+    encoder = TableEncoder(**SETTINGS).partial_fit(rows[:1])
+    assert encoder.kinds_ == {
+        name: None if name in N_MISSING else kind for name, kind in KINDS.items()
+    }
+    for row in rows[1:]:
+        before = pickle.dumps(encoder)
+        asked = encoder.transform([row])
+        assert pickle.dumps(encoder) == before
+        learned = encoder.partial_fit_transform([row])
+        assert_array_equal(asked.indices, learned.indices)
+        assert_allclose(asked.data, learned.data, rtol=1e-12, atol=1e-12)
+
+
+def test_a_number_that_is_missing_first_is_none_of_categories(engine):
+    """As a category it would have an accuracy of a half: no value comes again."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, 2000)
+    y = (age > 30) & (age < 60)
+    rows = [{"age": None}, *({"age": each} for each in age[1:].tolist())]
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    model.partial_fit(rows[:1], y[:1], classes=[False, True])
+    said = model.partial_fit_predict(rows[1:], y[1:])
+    assert np.mean(said == y[1:]) > 0.85
+
+
+def test_interactions_with_a_column_that_turns_out_to_be_text():
+    encoder = TableEncoder(interactions=[("a", "b")])
+    encoder.partial_fit([{"a": None, "b": 1.0}])
+    before = state_of(encoder)
+    for method in encoder.partial_fit, encoder.transform:
+        with pytest.raises(ValueError, match="interactions has 'a', which is no col"):
+            method([{"a": "so many words", "b": 1.0}])
+        assert state_of(encoder) == before
+    assert encoder.partial_fit([{"a": 3.0, "b": 1.0}]).kinds_["a"] == "number"
 
 
 # What may be hashed to, and what is known of it.
@@ -724,9 +841,10 @@ class Fails(SGDClassifier):
 
 
 @pytest.mark.parametrize("n_before", [0, 1, 30])
-def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before):
-    rows, y = table(150), np.arange(150) % 2
-    encoder = TableEncoder(**SETTINGS, kinds=KINDS, n_hashed=200)
+@pytest.mark.parametrize("kinds", [KINDS, None], ids=["", "undecided"])
+def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before, kinds):
+    rows, y = table(150) if kinds else late_table(150), np.arange(150) % 2
+    encoder = TableEncoder(**SETTINGS, kinds=kinds, n_hashed=200)
     model = make_online_pipeline(encoder, Fails(shuffle=False))
     other = clone(model)
     for start in range(0, n_before, 10):
@@ -752,12 +870,14 @@ def state_of(encoder):
     return pickle.dumps(deepcopy(attributes))
 
 
+@pytest.mark.parametrize("n_before", [2, 90])
 @pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
-def test_copies_go_on(engine, copy, tmp_path):
-    rows = table(200)
-    encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:90])
+def test_copies_go_on(engine, copy, n_before, tmp_path):
+    rows = late_table(200)
+    encoder = TableEncoder(**SETTINGS).partial_fit(rows[:n_before])
+    assert None in encoder.kinds_.values()
     again = copy(encoder, tmp_path / "encoder")
-    X, Z = (each.partial_fit_transform(rows[90:]) for each in (encoder, again))
+    X, Z = (each.partial_fit_transform(rows[n_before:]) for each in (encoder, again))
     assert_array_equal(X.indices, Z.indices)
     assert_array_equal(X.data, Z.data)
     assert_array_equal(encoder.get_feature_names_out(), again.get_feature_names_out())

@@ -12,7 +12,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in
 
 from ..persistence import replacing
-from ..tables.kinds import KINDS
 from .common import encoder_of, load_model, positive
 
 #: What several columns of a kind are called.
@@ -22,6 +21,7 @@ PLURALS = {
     "boolean": "booleans",
     "date": "dates",
     "text": "texts",
+    None: "undecided",
 }
 
 
@@ -75,10 +75,10 @@ def _facts(model):
     if is_classifier(model):
         yield "classes", ", ".join(map(str, model.classes_))
     if encoder := encoder_of(model):
-        for kind in KINDS:
+        for kind, plural in PLURALS.items():
             names = [name for name, each in encoder.kinds_.items() if each == kind]
             if names:
-                yield PLURALS[kind], ", ".join(names)
+                yield plural, ", ".join(names)
 
 
 def _terms(model):

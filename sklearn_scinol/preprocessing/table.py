@@ -1,6 +1,7 @@
 """Raw tables made into rows that learners take, on a stream."""
 
 from collections.abc import Sequence
+from copy import copy
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -51,10 +52,10 @@ class TableEncoder(StreamTransformer):
     ----------
     kinds : dict, default=None
         Kinds of columns by their names: "number", "category", "boolean", "date",
-        "text", or "drop" for one to be left out. The types of the first chunk decide
-        about all others. Strings are text there if they have three words on average
-        and most are different, and categories otherwise; strings that are numbers or
-        dates have to be declared.
+        "text", or "drop" for one to be left out. About any other the types of its
+        values decide in the first chunk that has some. Strings are text there if they
+        have three words on average and most are different, and categories otherwise;
+        strings that are numbers or dates have to be declared.
 
     interactions : list of tuple of str, default=None
         Names of columns, two or more, whose values are also taken together, by hashing.
@@ -81,7 +82,8 @@ class TableEncoder(StreamTransformer):
     Attributes
     ----------
     kinds_ : dict
-        The kind of each column, without those that are left out.
+        The kind of each column, without those that are left out; None as long as all
+        values of a column were missing.
 
     categories_ : dict
         Values that have columns of their own, by the names of numbers and categories.
@@ -108,9 +110,14 @@ class TableEncoder(StreamTransformer):
     Notes
     -----
     :meth:`partial_fit_transform` goes row by row: what becomes of a row depends on the
-    rows before it and not on the chunk that it is in, but for the first one, which
-    decides about the kinds. :meth:`transform` gives what would become of each row if
-    it came next.
+    rows before it and not on the chunk that it is in, but for the first one with values
+    of a column, which decides about its kind. What comes before is missing, whatever
+    the kind will be. :meth:`transform` gives what would become of each row if it came
+    next.
+
+    A column whose first value is missing has room for any kind. Its columns come after
+    those of the others; names that end in a number are of those that its kind does not
+    need.
 
     Numbers do not depend on units: what comes out is the same if a column is multiplied
     by a power of two, and but for rounding by any number. Times are in UTC.
@@ -224,17 +231,23 @@ class TableEncoder(StreamTransformer):
             )
         if reset:
             kinds = self._find_kinds(frame)
-            self._check_interactions(kinds)
             self._set_names(frame)
             self.kinds_ = kinds
         else:
             self._check_names(frame, is_of_dicts(X))
-        columns, names = {}, {*frame.names}
+        columns, found, names = {}, {}, {*frame.names}
         for name, kind in self.kinds_.items():
             missing = name not in names
             column = all_missing(frame.n_rows) if missing else frame.column(name)
-            columns[name] = as_kind(column, kind, name)
-        return _Rows(columns, frame.n_rows)
+            if kind is None:
+                kind = kind_of(column)
+            if kind is not None:
+                column = as_kind(column, kind, name)
+            if kind != self.kinds_[name]:
+                found[name] = kind
+            columns[name] = column
+        self._check_interactions(self.kinds_ | found)
+        return _Rows(columns, frame.n_rows, found)
 
     def _find_kinds(self, frame):
         declared = self.kinds or {}
@@ -247,7 +260,7 @@ class TableEncoder(StreamTransformer):
                     f"{kind!r}."
                 )
         kinds = {
-            name: declared.get(name) or kind_of(frame.column(name))
+            name: declared.get(name) or _first_kind(frame.column(name))
             for name in frame.names
         }
         kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
@@ -256,6 +269,7 @@ class TableEncoder(StreamTransformer):
         return kinds
 
     def _check_interactions(self, kinds):
+        """Check that columns can be combined whose kinds are known by now."""
         for names in self.interactions or ():
             if not isinstance(names, list | tuple) or len({*names}) < 2:
                 raise ValueError(
@@ -263,7 +277,7 @@ class TableEncoder(StreamTransformer):
                     f"names of columns, got {names!r}."
                 )
             for name in names:
-                if kinds.get(name) not in COMBINED_KINDS:
+                if kinds.get(name, "drop") not in (*COMBINED_KINDS, None):
                     raise ValueError(
                         f"interactions has {name!r}, which is no column of kind "
                         f"{' or '.join(map(repr, COMBINED_KINDS))}."
@@ -310,7 +324,12 @@ class TableEncoder(StreamTransformer):
         )
 
     def _encode(self, engine, rows, learns):
-        return self._encoding.encode(engine, rows.columns, len(rows), learns)
+        encoding = self._encoding
+        if rows.found:
+            encoding = encoding.decided(rows.found, self.n_samples_seen_)
+        if rows.found and learns:
+            self._encoding, self.kinds_ = encoding, self.kinds_ | rows.found
+        return encoding.encode(engine, rows.columns, len(rows), learns)
 
     def _of_row(self, x, learns):
         stacked = self._read_plain(x)
@@ -331,19 +350,36 @@ class TableEncoder(StreamTransformer):
         except (TypeError, ValueError, OverflowError):
             return None
 
+    @property
+    def _first_kinds(self):
+        """Kinds as the first row tells them: None where its value is missing."""
+        return self.kinds_ | dict.fromkeys(self._encoding.late)
+
+    def _fresh(self):
+        unknowing = copy(self)
+        unknowing.kinds_ = self._first_kinds
+        return super(TableEncoder, unknowing)._fresh()
+
     def _take_state(self, engine, shards, everything):
-        of_each = shards.of(lambda each: each._encoding)
-        self._encoding.take(engine, of_each)
-        return [self._encoding.placement(engine, each._encoding) for each in everything]
+        found = {}
+        for each in everything:
+            late = each._encoding.late.items()
+            known = {name: kind for name, kind in late if kind is not None}
+            _check_same_kinds(known, known | found)
+            found |= known
+        self.kinds_ = self.kinds_ | found
+
+        def encoding_of(each):
+            return each._encoding.decided(found, each.n_samples_seen_)
+
+        self._encoding = self._encoding.decided(found, 0)
+        self._encoding.take(engine, shards.of(encoding_of))
+        return [
+            self._encoding.placement(engine, encoding_of(each)) for each in everything
+        ]
 
     def _check_alike(self, other):
-        kinds = self.kinds_.items()
-        if differing := [name for name, kind in kinds if other.kinds_[name] != kind]:
-            raise ValueError(
-                "Only models that have found the same kinds of columns can be merged, "
-                f"and these differ in {differing}: pass `kinds`, or let all begin as "
-                "copies of one that has seen the first rows."
-            )
+        _check_same_kinds(self._first_kinds, other._first_kinds)
 
     def _way_back_of_state(self):
         return self._encoding.way_back()
@@ -360,11 +396,35 @@ class TableEncoder(StreamTransformer):
         return tags
 
 
-class _Rows:
-    """Columns of a table, with values of their kinds."""
+def _first_kind(column):
+    """Kind of a column of the first chunk; None if its first value is missing."""
+    return None if column.is_missing[0] else kind_of(column)
 
-    def __init__(self, columns, n_rows):
-        self.columns, self._n_rows = columns, n_rows
+
+def _check_same_kinds(kinds, others):
+    """Check that models can be merged that have found these kinds of columns."""
+    if differing := [name for name, kind in kinds.items() if others[name] != kind]:
+        raise ValueError(
+            "Only models that have found the same kinds of columns can be merged, "
+            f"and these differ in {differing}: pass `kinds`, or let all begin as "
+            "copies of one that has seen the first rows."
+        )
+
+
+class _Rows:
+    """Columns of a table, with values of their kinds.
+
+    Parameters
+    ----------
+    columns : dict
+        From names to :class:`Column`.
+    n_rows : int
+    found : dict
+        Kinds that nothing but these rows tells.
+    """
+
+    def __init__(self, columns, n_rows, found):
+        self.columns, self._n_rows, self.found = columns, n_rows, found
 
     def __len__(self):
         return self._n_rows

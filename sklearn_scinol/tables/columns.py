@@ -15,7 +15,7 @@ import numpy as np
 from ..models.base import snapshot
 from ..transforms.bins import FeatureBins
 from ..transforms.standard import StandardTransform
-from .frames import Column
+from .frames import Column, is_missing_value
 from .kinds import plain_boolean, plain_date, plain_number, plain_text
 from .strings import Strings
 from .vocabulary import Vocabulary
@@ -30,6 +30,7 @@ __all__ = [
     "Keys",
     "Numbers",
     "Texts",
+    "Undecided",
     "key_of_text",
     "keys_of_values",
 ]
@@ -37,7 +38,7 @@ __all__ = [
 #: Kinds of columns that can be combined with others.
 COMBINED_KINDS = "number", "category", "boolean"
 
-#: Key of a value that is missing, where it is combined with others.
+#: Key of a category that is missing, where it is combined with others.
 MISSING = np.uint64(1)
 
 #: Words, and each mark that is part of none.
@@ -96,27 +97,73 @@ class Columns:
 
     Attributes
     ----------
-    n_values, n_codes : int
-        Numbers of columns for values and for codes.
     start : int
         The first column for codes.
+    places : ndarray of int of shape (n_names,) or None
+        The first column for codes of each, where they do not lie side by side.
     vocabulary : Vocabulary or None
         Of values that have columns of their own.
     """
 
-    n_values = start = 0
-    vocabulary = None
+    start = 0
+    places = vocabulary = None
 
     def __init__(self, names):
         self.names = names
 
     # What subclasses give.
 
+    #: Number of columns for the values of each.
+    n_values_each = 0
+
+    #: Numbers of columns for the codes of each. Those of all come block after block.
+    widths: tuple[int, ...] = ()
+
+    #: Which of the columns for codes says that the value is missing.
+    missing_code = 0
+
     plain: Callable  # makes a value of a row one of the kind, see kinds.py
     stack: Callable = staticmethod(np.column_stack)  # values, as `encode` takes them
     stack_plain: Callable  # the same of plain values of a row
 
     # What they get.
+
+    @property
+    def n_values(self):
+        """Number of columns for values."""
+        return len(self.names) * self.n_values_each
+
+    @property
+    def n_codes(self):
+        """Number of columns for codes."""
+        return len(self.names) * sum(self.widths)
+
+    def starts(self, block=0):
+        """The first column of each in a block of columns for codes."""
+        widths, n = self.widths, len(self.names)
+        before = sum(widths[:block])
+        if self.places is not None:
+            return self.places + before
+        return _evenly_spaced(self.start + n * before, n, widths[block])
+
+    def code_columns(self):
+        """Columns for codes, in the order of their names."""
+        blocks = [
+            (self.starts(block)[:, np.newaxis] + np.arange(width)).ravel()
+            for block, width in enumerate(self.widths)
+        ]
+        return np.concatenate(blocks)
+
+    @property
+    def is_late(self):
+        """Whether the first values were missing, see :class:`Encoding`."""
+        return self.places is not None
+
+    def missing_key(self, j):
+        """Key of a missing value of a column, where it is combined with others."""
+        if self.places is None:
+            return MISSING
+        return np.uint64(self.places[j] + self.missing_code)
 
     def stacked(self, columns):
         """Columns of a table, as `encode` takes them: a :class:`Column` of all."""
@@ -151,10 +198,19 @@ class Columns:
         """How to undo what will be learned."""
         return lambda: None
 
-    # Merging.
-
-    #: Attributes that rows change, each of a class with `merged`.
+    #: Attributes that rows change, each of a class with `put` and `merged`.
     learned: tuple[str, ...] = ()
+
+    def skip(self, n_rows):
+        """Count so many rows, in which all values were missing, before the first."""
+
+    def put(self, group):
+        """Have what a group of some of these columns has learned, before the first."""
+        for name in self.learned:
+            places = [self.names.index(of_column) for of_column in group.names]
+            getattr(self, name).put(getattr(group, name), places)
+
+    # Merging.
 
     def take(self, shards):
         """Learn what several have."""
@@ -190,6 +246,12 @@ class Columns:
         return ()
 
 
+@lru_cache(maxsize=1024)
+def _evenly_spaced(start, n, step):
+    """So many numbers, an array that is not to be changed."""
+    return start + step * np.arange(n)
+
+
 class Numbers(Columns):
     """Numbers: their standardised value, their bin, and the value as one of a few.
 
@@ -204,14 +266,19 @@ class Numbers(Columns):
 
     def __init__(self, names, n_samples, n_quantiles, n_named):
         super().__init__(names)
-        self.n_values = len(names)
         self.standard = StandardTransform(len(names))
         self.bins = FeatureBins(len(names), n_samples, n_quantiles)
         self.vocabulary = Vocabulary(len(names), n_named, 2 * n_named)
 
+    n_values_each = 1
+
     @property
-    def n_codes(self):
-        return len(self.names) * (self.bins.n_columns + self.vocabulary.n_slots)
+    def widths(self):
+        return self.bins.n_columns, self.vocabulary.n_slots
+
+    @property
+    def missing_code(self):
+        return self.bins.n_columns - 1
 
     def stacked(self, columns):
         """See :class:`Columns`."""
@@ -225,6 +292,11 @@ class Numbers(Columns):
         """See :class:`Columns`."""
         return np.array([values], np.float64)
 
+    def skip(self, n_rows):
+        """See :class:`Columns`."""
+        n_counted = min(n_rows, self.bins.n_samples)
+        self.bins.learn(np.full((n_counted, len(self.names)), np.nan))
+
     def encode(self, engine, columns, learns):
         """What columns have become."""
         X, is_missing = columns
@@ -235,12 +307,12 @@ class Numbers(Columns):
             Z = self.standard.transform(X)
             last = self.bins.of_rows(engine, X)
         codes = np.full(X.shape, -1, np.int32)
-        starts = self.start + self.bins.n_columns * np.arange(len(self.names))
+        starts = self.starts()
         np.add(last, starts, out=codes[len(X) - len(last) :], casting="unsafe")
         if not self.bins.has_edges.all():
             codes[:, ~self.bins.has_edges] = -1
         if is_missing.any():
-            missing = (starts + self.bins.n_columns - 1).astype(np.int32)
+            missing = (starts + self.missing_code).astype(np.int32)
             np.copyto(codes, missing, where=is_missing)
         if self.vocabulary.some_open:
             codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
@@ -252,8 +324,7 @@ class Numbers(Columns):
         found = self.vocabulary.find(
             engine, bits, ~is_missing, lambda row, j: f"{X[row, j]:.12g}", learns
         )
-        starts = self.vocabulary.n_slots * np.arange(len(self.names), dtype=np.int32)
-        starts += self.start + len(self.names) * self.bins.n_columns
+        starts = self.starts(1).astype(np.int32)
         return np.where(found >= 0, found + starts, -1)
 
     def _keys(self, j, X, codes):
@@ -261,7 +332,7 @@ class Numbers(Columns):
         bins, slots = codes[:, j], codes[:, len(self.names) :]
         own = slots[:, j] if slots.size else -1
         together = np.where(bins < 0, own, bins)
-        first = self.start + j * self.bins.n_columns
+        first = self.starts()[j]
 
         def name_of(row):
             if together[row] < 0:
@@ -296,10 +367,8 @@ class Numbers(Columns):
         return [*names, f"{name}_missing"]
 
     def given_up(self):
-        n_slots = self.vocabulary.n_slots
-        start = self.start + len(self.names) * self.bins.n_columns
-        closed = np.flatnonzero(~self.vocabulary.slots.is_open)
-        return (start + n_slots * closed[:, np.newaxis] + np.arange(n_slots)).ravel()
+        starts = self.starts(1)[~self.vocabulary.slots.is_open]
+        return (starts[:, np.newaxis] + np.arange(self.vocabulary.n_slots)).ravel()
 
     def way_back(self):
         ways = self.standard.way_back(), snapshot(self.bins), self.vocabulary.way_back()
@@ -309,11 +378,8 @@ class Numbers(Columns):
 
     def move(self, other, moves, columns_of):
         """See :class:`Columns`."""
-        n_bins, n_slots = self.bins.n_columns, self.vocabulary.n_slots
-        numbers = np.arange(len(self.names))
-        self.bins.move(other.bins, self.start + n_bins * numbers, moves)
-        first = self.start + n_bins * len(self.names)
-        self.vocabulary.move(other.vocabulary, first + n_slots * numbers, moves)
+        self.bins.move(other.bins, self.starts(), moves)
+        self.vocabulary.move(other.vocabulary, self.starts(1), moves)
 
     def says_the_same(self, other, name):
         """See :class:`Columns`.
@@ -329,12 +395,11 @@ class Numbers(Columns):
 class Dates(Columns):
     """Dates: the time itself, standardised, the season, month, weekday and hour."""
 
-    n_codes_each = 1 + len(MONTHS) + len(WEEKDAYS) + len(HOURS)
+    n_values_each = 3
+    widths = (1 + len(MONTHS) + len(WEEKDAYS) + len(HOURS),)
 
     def __init__(self, names):
         super().__init__(names)
-        self.n_values = 3 * len(names)
-        self.n_codes = self.n_codes_each * len(names)
         self.standard = StandardTransform(len(names))
 
     plain = staticmethod(plain_date)
@@ -368,7 +433,7 @@ class Dates(Columns):
             is_missing[..., np.newaxis], -1, np.stack(parts, axis=-1) + first
         )
         codes[is_missing, 0] = 0
-        starts = self.start + self.n_codes_each * np.arange(len(self.names))
+        starts = self.starts()
         codes = np.where(codes >= 0, codes + starts[:, np.newaxis], -1)
         return Encoded(codes.reshape(len(dates), -1), values.reshape(len(dates), -1))
 
@@ -389,9 +454,7 @@ class Dates(Columns):
 class Booleans(Columns):
     """Booleans: whether they are true, and whether they are missing."""
 
-    @property
-    def n_codes(self):
-        return 2 * len(self.names)
+    widths, missing_code = (2,), 1
 
     plain = staticmethod(plain_boolean)
 
@@ -403,15 +466,18 @@ class Booleans(Columns):
     def encode(self, engine, columns, learns):
         """What columns have become."""
         is_true, is_missing = columns
-        starts = self.start + 2 * np.arange(len(self.names))
+        starts = self.starts()
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
         return Encoded(codes, keys_of=lambda j: self._keys(j, codes[:, j]))
 
     def _keys(self, j, codes):
         names = f"{self.names[j]}=False", self.names[j], f"{self.names[j]}_missing"
-        numbers = np.where(codes < 0, 0, codes - self.start - 2 * j + 1)
+        numbers = np.where(codes < 0, 0, codes - self.starts()[j] + 1)
+        keys = numbers.astype(np.uint64)
+        if self.is_late:
+            keys[numbers == 2] = self.missing_key(j)
         return Keys(
-            numbers.astype(np.uint64),
+            keys,
             lambda rows: Strings.of(names[number] for number in numbers[rows]),
         )
 
@@ -427,8 +493,8 @@ class Categories(Columns):
         self.vocabulary = Vocabulary(len(names), n_named, 0)
 
     @property
-    def n_codes(self):
-        return len(self.names) * (1 + self.vocabulary.n_slots)
+    def widths(self):
+        return (1 + self.vocabulary.n_slots,)
 
     plain = staticmethod(plain_text)
     stack: Callable = staticmethod(Strings.concatenated)
@@ -447,8 +513,7 @@ class Categories(Columns):
         slots = self.vocabulary.find(
             engine, keys, ~is_missing, lambda row, j: texts[j * n + row], learns
         )
-        n_each = 1 + self.vocabulary.n_slots
-        starts = self.start + n_each * np.arange(len(self.names))
+        starts = self.starts()
         codes = np.where(
             is_missing, starts, np.where(slots >= 0, starts + 1 + slots, -1)
         )
@@ -464,7 +529,7 @@ class Categories(Columns):
                     return f"{self.names[j]}_missing"
                 return f"{self.names[j]}={texts[j * n + row]}"
 
-            together = np.where(is_missing[:, j], MISSING, keys[:, j])
+            together = np.where(is_missing[:, j], self.missing_key(j), keys[:, j])
             return Keys(together, lambda rows: Strings.of(map(name_of, rows)))
 
         return Encoded(codes, hashed=tuple(hashed), keys_of=keys_of)
@@ -484,7 +549,7 @@ class Categories(Columns):
     def move(self, other, moves, columns_of):
         """See :class:`Columns`; values without a place of their own are hashed."""
         mine, theirs = self.vocabulary, other.vocabulary
-        starts = self.start + 1 + (1 + mine.n_slots) * np.arange(len(self.names))
+        starts = self.starts() + 1
         mine.move(theirs, starts, moves)
         for j, (name, start) in enumerate(zip(self.names, starts, strict=True)):
             if theirs.is_full[j]:
@@ -527,14 +592,12 @@ class Texts(Columns):
         """See :class:`Columns`."""
         return [Strings.of([text or ""]) for text in values]
 
-    @property
-    def n_codes(self):
-        return len(self.names)
+    widths = (1,)
 
     def encode(self, engine, columns, learns):
         """What columns have become."""
         texts, is_missing = columns
-        codes = np.where(is_missing, self.start + np.arange(len(self.names)), -1)
+        codes = np.where(is_missing, self.starts(), -1)
         hashed = [
             _hashed_words(engine, name, Column(*of_column))
             for name, *of_column in zip(self.names, texts, is_missing.T, strict=True)
@@ -572,6 +635,40 @@ def _hashed_words(engine, name, column):
         None,
         lambda numbers: Strings.of(names_of(numbers)),
     )
+
+
+class Undecided(Columns):
+    """Columns of which all values were missing so far, so that any kind may follow."""
+
+    widths = (1,)
+
+    @staticmethod
+    def plain(value):
+        """See :class:`Columns`."""
+        if not is_missing_value(value):
+            raise ValueError(value)
+
+    @staticmethod
+    def stack(values):
+        """See :class:`Columns`; there is nothing to look at."""
+
+    stack_plain = stack
+
+    def encode(self, engine, columns, learns):
+        """What columns have become."""
+        n = len(columns.is_missing)
+        keys = [self.missing_key(j) for j in range(len(self.names))]
+        codes = np.tile(self.starts(), (n, 1))
+        names = self.code_names()
+        return Encoded(
+            codes,
+            keys_of=lambda j: Keys(
+                np.full(n, keys[j]), lambda rows: Strings.of([names[j]] * len(rows))
+            ),
+        )
+
+    def code_names(self):
+        return [f"{name}_missing" for name in self.names]
 
 
 @lru_cache(maxsize=1024)

@@ -1,5 +1,7 @@
 """How a table becomes rows of numbers: which columns there are, and what fills them."""
 
+from copy import copy
+
 import numpy as np
 from scipy import sparse
 
@@ -12,49 +14,127 @@ from .columns import (
     Hashed,
     Numbers,
     Texts,
+    Undecided,
     key_of_text,
     keys_of_values,
 )
 from .hashed import HashedColumns
+from .kinds import KINDS
 from .strings import Strings
 
 __all__ = ["Encoding"]
+
+# Columns for the values of a column, of whichever kind: those of dates.
+MOST_VALUES = Dates.n_values_each
 
 
 class Encoding:
     """What the columns of a table become, one beside the other.
 
-    First come values, then codes, and last the columns that keys go to by hashing.
+    First come values, then codes, and last the columns that keys go to by hashing. What
+    a column becomes whose first value is missing must not depend on how soon its kind
+    is known: among values and codes these columns come last, and have as much room each
+    as any kind needs.
 
     Parameters
     ----------
     kinds : dict
-        From names of columns to their kinds.
+        From names of columns to their kinds; None for those whose first value is
+        missing.
     interactions : list of tuple of str
         Columns whose values are hashed together.
     n_hashed, n_named, n_samples, n_quantiles : int
         See :class:`HashedColumns`, :class:`Vocabulary` and :class:`FeatureBins`.
+
+    Attributes
+    ----------
+    late : dict
+        Kinds of the columns whose first value is missing; None where none is known.
+    n_values : int
+        Number of columns for values.
+    room : int
+        Number of columns for codes that each of the late ones has.
+    missing : ndarray of int of shape (n_late,)
+        The columns that say of each of these that its value is missing.
+    value_columns : ndarray of int
+        The columns of the values of all groups, one after the other.
     """
+
+    late: dict = {}  # of models that version 0.2.0 has saved
 
     def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
         self.interactions = interactions
+        self.sizes = n_named, n_samples, n_quantiles
+        self.late = {name: None for name, kind in kinds.items() if kind is None}
+        known = {name: kind for name, kind in kinds.items() if kind is not None}
+        self.groups = self._groups_of(known)
+        self.n_values = sum(group.n_values for group in self.groups)
+        self.n_values += MOST_VALUES * len(self.late)
+        start = self.n_values
+        for group in self.groups:
+            group.start = start
+            start += group.n_codes
+        of_each_kind = self._groups_of({kind: kind for kind in KINDS})
+        before = max(group.missing_code for group in of_each_kind)
+        self.room = max(
+            before - group.missing_code + group.n_codes for group in of_each_kind
+        )
+        self.missing = start + before + self.room * np.arange(len(self.late))
+        self.n_named_columns = start + self.room * len(self.late)
+        self.hashed = HashedColumns(n_hashed)
+        self._group_late(0)
+
+    def _groups_of(self, kinds):
+        """Make a group of the columns of each kind that there is."""
+        n_named, n_samples, n_quantiles = self.sizes
         makers = {
             "number": lambda names: Numbers(names, n_samples, n_quantiles, n_named),
             "date": Dates,
             "boolean": Booleans,
             "category": lambda names: Categories(names, n_named),
             "text": Texts,
+            None: Undecided,
         }
-        self.groups = []
+        groups = []
         for kind, make in makers.items():
             if names := [name for name, each in kinds.items() if each == kind]:
-                self.groups.append(make(names))
-        start = sum(group.n_values for group in self.groups)
-        for group in self.groups:
-            group.start = start
-            start += group.n_codes
-        self.n_named_columns = start
-        self.hashed = HashedColumns(n_hashed)
+                groups.append(make(names))
+        return groups
+
+    def decided(self, kinds, n_rows):
+        """Know the kinds of some more columns, which were missing in so many rows.
+
+        Returns
+        -------
+        encoding : Encoding
+            Another one, which has what it can in common with this one; this one if
+            there are no such columns.
+        """
+        if not self.late:
+            return self
+        encoding = copy(self)
+        encoding.late = self.late | kinds
+        encoding._group_late(n_rows)
+        return encoding
+
+    def _group_late(self, n_rows):
+        """Group the columns whose first value is missing by their kinds, as known."""
+        former = {type(group): group for group in self.groups if group.is_late}
+        self.groups = [group for group in self.groups if not group.is_late]
+        n_values = sum(group.n_values for group in self.groups)
+        columns = [np.arange(n_values)]
+        for group in self._groups_of(self.late):
+            places = np.array([[*self.late].index(name) for name in group.names])
+            group.places = self.missing[places] - group.missing_code
+            known = former.get(type(group))
+            if known is None:
+                group.skip(n_rows)
+            else:
+                group.put(known)  # a copy: what is decided may be taken back
+            self.groups.append(group)
+            first = n_values + MOST_VALUES * places[:, np.newaxis]
+            columns.append((first + np.arange(group.n_values_each)).ravel())
+        self.value_columns = np.concatenate(columns)
 
     @property
     def n_columns(self):
@@ -109,9 +189,15 @@ class Encoding:
         codes = [each.codes for each in groups]
         hashed = [each for group in groups for each in group.hashed]
         hashed += [self._together(engine, names, groups) for names in self.interactions]
+        values = _side_by_side(values, n_rows, np.float64)
+        codes = _side_by_side(codes, n_rows, np.int32)
+        if self.late:
+            given, values = values, np.full((n_rows, self.n_values), np.nan)
+            values[:, self.value_columns] = given
+            codes = np.sort(codes, axis=1)
         entries = Entries(
-            _side_by_side(values, n_rows, np.float64),
-            _side_by_side(codes, n_rows, np.int32),
+            values,
+            codes,
             *self._hash(engine, hashed, n_rows, learns),
         )
         return engine.join_entries(entries, self.n_named_columns)
@@ -183,12 +269,26 @@ class Encoding:
 
     def names(self):
         """Names of all columns: an array of strings."""
-        names = [name for group in self.groups for name in group.value_names()]
-        names += [name for group in self.groups for name in group.code_names()]
+        of_values = [name for group in self.groups for name in group.value_names()]
+        of_codes = [name for group in self.groups for name in group.code_names()]
         of_hashed = [f"hashed_{k}" for k in range(self.hashed.n_columns)]
         for column, found in self.hashed.names().items():
             of_hashed[column] = " | ".join(found)
-        return np.array(names + of_hashed, dtype=object)
+        if not self.late:
+            return np.array(of_values + of_codes + of_hashed, dtype=object)
+        names = np.empty(self.n_columns, object)
+        for number, name in enumerate(self.late):
+            n_after = len(self.late) - number
+            value = self.n_values - MOST_VALUES * n_after
+            code = self.n_named_columns - self.room * n_after
+            columns = np.r_[value : value + MOST_VALUES, code : code + self.room]
+            names[columns] = [f"{name}_column{k}" for k in range(columns.size)]
+        names[self.value_columns] = of_values
+        names[np.concatenate([group.code_columns() for group in self.groups])] = (
+            of_codes
+        )
+        names[self.n_named_columns :] = of_hashed
+        return names
 
     def categories(self):
         """Values that have columns of their own, by the names of table columns."""

@@ -23,6 +23,7 @@ __all__ = [
     "Frame",
     "all_missing",
     "in_utc",
+    "is_missing_value",
     "is_of_dicts",
     "is_text",
     "one_array",
@@ -255,7 +256,7 @@ def _strings_of_arrow(array):
 
 def _of_objects(values):
     """A column of objects of Python, or of scalars of NumPy and pandas."""
-    missing = [_is_missing(value) for value in values]
+    missing = [is_missing_value(value) for value in values]
     is_missing = np.array(missing, bool)
 
     def filled(instead):
@@ -281,7 +282,8 @@ def _of_objects(values):
     return Column(Strings.of(map(text_of, filled(""))), is_missing)
 
 
-def _is_missing(value):
+def is_missing_value(value):
+    """Whether an object of Python, or a scalar of NumPy or pandas, stands for none."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, np.datetime64):

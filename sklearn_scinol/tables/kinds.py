@@ -31,15 +31,20 @@ BOOLEANS = {"0": False, "1": True, "false": False, "true": True}
 
 
 def kind_of(column):
-    """Kind of a column by the type of its values, or by how its strings look."""
+    """Kind of a column by the type of its values, or by how its strings look.
+
+    None if all of them are missing.
+    """
     values = column.values
+    if column.is_missing.all():
+        return None
     if not isinstance(values, Strings):
         return {"b": "boolean", "f": "number", "M": "date"}[values.dtype.kind]
     given = np.flatnonzero(~column.is_missing)[:N_LOOKED_AT]
     texts = [values[i] for i in given]
     n_words = sum(len(text.split()) for text in texts)
     is_text = n_words >= MEAN_WORDS * len(texts) and 2 * len({*texts}) > len(texts)
-    return "text" if texts and is_text else "category"
+    return "text" if is_text else "category"
 
 
 def as_kind(column, kind, name):

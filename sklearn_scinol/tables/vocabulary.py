@@ -75,6 +75,13 @@ class Vocabulary:
         names = [f"{name}={value}" for value in self.names[j]]
         return names + [f"{name}_slot{k}" for k in range(len(names), self.n_slots)]
 
+    def put(self, other, places):
+        """Have the columns of another one at these places, before the first row."""
+        for mine, theirs in zip(self.slots[:4], other.slots[:4], strict=True):
+            mine[places] = theirs
+        for place, names in zip(places, other.names, strict=True):
+            self.names[place] = names.copy()
+
     # Merging.
 
     @property

@@ -174,6 +174,16 @@ class FeatureBins:
         indptr = np.append(0, np.cumsum(has_bin.sum(axis=1))).astype(index)
         return sparse.csr_array((np.ones(rows.size), columns, indptr), shape=shape)
 
+    def put(self, other, places):
+        """Have the features of another one at these places, before the first row.
+
+        The others were missing in all of its rows.
+        """
+        self.first = np.full((len(other.first), len(self.edges)), np.nan)
+        self.first[:, places] = other.first
+        self.edges[places] = other.edges
+        self.is_fixed = other.is_fixed
+
     # Merging.
 
     @classmethod

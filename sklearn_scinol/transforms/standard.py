@@ -75,6 +75,11 @@ class StandardTransform:
         with np.errstate(over="ignore"):
             return np.ldexp(mean, exponents), np.ldexp(variance, 2 * exponents)
 
+    def put(self, other, places):
+        """Have the features of another one at these places, before the first row."""
+        self.units.put(other.units, places)
+        self.moments[:, places] = other.moments
+
     @classmethod
     def merged(cls, shards):
         """One that has learned the values of several, of other rows each."""

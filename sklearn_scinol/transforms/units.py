@@ -114,6 +114,11 @@ class FeatureUnits:
         placed.are_one = not placed.exponents.any()
         return placed
 
+    def put(self, other, places):
+        """Have the features of another one at these places, before the first row."""
+        self.seen[places], self.exponents[places] = other.seen, other.exponents
+        self.are_one, self.some_outgrown = other.are_one, other.some_outgrown
+
     @classmethod
     def merged(cls, shards):
         """Units that are the largest of several.
