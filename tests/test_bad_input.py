@@ -14,7 +14,15 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import (
+    DFEGClassifier,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 
 SGD = {ScInOLClassifier: SGDClassifier, ScInOLRegressor: SGDRegressor}
 
@@ -28,6 +36,8 @@ online_methods = pytest.mark.parametrize(
 fresh_and_fitted = pytest.mark.parametrize(
     "fitted", [False, True], ids=["fresh", "fitted"]
 )
+# What the package says beside scikit-learn's words, or instead of them.
+ADVICE = re.compile(r"( To learn from missing values|\. To encode the columns).*")
 MISMATCH = re.escape(
     "The feature names should match those that were passed during fit."
 )
@@ -80,8 +90,9 @@ def assert_refused_like_sgd(
     method = method.removesuffix("_predict")
     with pytest.raises(error) as refusal_of_sgd:
         learn(make(counterpart, fitted), method, X, y, **keywords)
-    words = str(refusal_of_sgd.value)
-    assert str(refusal) == words.replace(counterpart.__name__, estimator.__name__)
+    words, _, _ = str(refusal_of_sgd.value).partition(" For supervised learning")
+    words = words.replace(counterpart.__name__, estimator.__name__)
+    assert ADVICE.sub("", str(refusal)) == words
 
 
 # Rows.
@@ -252,7 +263,8 @@ def test_frames(estimator, method, engine):
 
     strings = frame.assign(b="x")
     words = "could not convert string to float"
-    assert_refused(made, method, strings, y, words)
+    refusal = assert_refused(made, method, strings, y, words)
+    assert "To encode the columns of text, ['b'], begin" in str(refusal)
     missing = frame.where(frame < 1.0)
     assert_refused(made, method, missing, y, "Input X contains NaN")
 
@@ -272,6 +284,224 @@ def test_polars_frames(estimator, method, engine):
         frame[["a", "b"]],
     ):
         assert_refused(made, method, other, y, MISMATCH)
+
+
+# What helps.
+
+
+def tables():
+    """Three columns, the first and the last of which are text."""
+    return np.array([["Rome", "1", "a b"], ["Oslo", "2.5", "3"]] * 6, dtype=object)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", None])
+@pytest.mark.parametrize("estimator", [*SGD, OnlineScaler, OnlineBinner])
+def test_columns_of_text_are_named(estimator, library):
+    X, names = tables(), ["x0", "x2"]
+    if library is not None:
+        frames = pytest.importorskip(library)
+        X, names = frames.DataFrame(dict(zip("cnt", X.T, strict=True))), ["c", "t"]
+    message = re.escape(
+        "could not convert string to float: 'Rome'. To encode the columns of text, "
+        f"{names}, begin a pipeline with TableEncoder, as "
+        "make_online_pipeline(TableEncoder(), ...) does."
+    )
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        estimator().fit(X, np.arange(12) % 2)
+    made = estimator().fit(rows(), np.arange(12) % 2)
+    read = made.predict if hasattr(made, "predict") else made.transform
+    with pytest.raises(ValueError, match="To encode the columns of text, "):
+        read(tables())
+
+
+@all_estimators
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_what_learns_from_missing_values_is_named(estimator, container):
+    X, y = holding(np.nan, container), targets(estimator)
+    words = re.escape(
+        "Input X contains NaN.\n"
+        f"{estimator.__name__} does not accept missing values encoded as NaN natively. "
+        "To learn from missing values, begin a pipeline with OnlineBinner or "
+        "TableEncoder, as make_online_pipeline(OnlineBinner(), ...) does."
+    )
+    made = make(estimator, True)
+    for method in "fit", "partial_fit":
+        assert_refused(made, method, X, y, f"^{words}$")
+    with pytest.raises(ValueError, match=f"^{words}$"):
+        made.predict(X)
+    with pytest.raises(ValueError, match="To learn from missing values"):
+        DFEGClassifier(kernel="rbf").fit(holding(np.nan), y > 1)
+
+
+@pytest.mark.parametrize("X", [[{"a": 1.0}], ({"a": 1.0},), {"a": 1.0}])
+@pytest.mark.parametrize("estimator", [*SGD, OnlineScaler])
+def test_dicts_are_for_pipelines(estimator, X):
+    words = (
+        f"{estimator.__name__} takes rows of numbers, not dicts: begin a pipeline with "
+        "TableEncoder, as make_online_pipeline(TableEncoder(), ...) does."
+    )
+    words = f"^{re.escape(words)}$"
+    made = estimator().fit(rows(), np.arange(12) % 2)
+    calls = [lambda: made.partial_fit(X, [1.0])]
+    if hasattr(made, "predict"):
+        one = made.row_by_row()
+        calls += [lambda: made.predict(X), lambda: made.fit(X, [1.0])]
+        calls += [lambda: one.learn_one({"a": 1.0}, 1.0)]
+        calls += [lambda: one.predict_one({"a": 1.0})]
+    before = state(made)
+    for call in calls:
+        with pytest.raises(TypeError, match=words):
+            call()
+        assert state(made) == before
+
+
+@pytest.mark.parametrize(
+    ("estimator", "loss", "words"),
+    [
+        (
+            HedgeClassifier,
+            "squared_error",
+            "regressors, for instance of HedgeRegressor",
+        ),
+        (ScInOLClassifier, "huber", "regressors, for instance of HedgeRegressor"),
+        (ScInOLRegressor, "hinge", "classifiers, for instance of HedgeClassifier"),
+    ],
+)
+def test_losses_of_the_other_kind(estimator, loss, words):
+    words = f"Got '{loss}' instead. '{loss}' is a loss of {words}."
+    with pytest.raises(ValueError, match=f"{re.escape(words)}$"):
+        estimator(loss=loss).fit(rows(), np.arange(12) % 2)
+    with pytest.raises(ValueError, match=r"Got 'hing' instead\.$"):
+        estimator(loss="hing").fit(rows(), np.arange(12) % 2)
+
+
+# Masks, which NumPy's functions leave out in silence.
+
+OF_MASKS = {
+    "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "
+    "TableEncoder.",
+    "y": "leave out the rows that have no target.",
+    "sample_weight": "pass sample_weight.filled(0), which leaves out these rows.",
+}
+
+
+def words_on_mask(name):
+    words = f"{name} has masked values, and its mask would be ignored: {OF_MASKS[name]}"
+    return f"^{re.escape(words)}$"
+
+
+def masked(values):
+    return np.ma.array(
+        values, mask=np.arange(np.size(values)).reshape(values.shape) == 4
+    )
+
+
+@all_estimators
+@all_methods
+@fresh_and_fitted
+@pytest.mark.parametrize("name", OF_MASKS)
+def test_masks(estimator, method, fitted, name):
+    given = {"X": rows(), "y": targets(estimator), "sample_weight": np.ones(12)}
+    given[name] = masked(given[name])
+    made = make(estimator, fitted)
+    assert_refused(made, method, match=words_on_mask(name), **given)
+    given[name] = np.ma.array(given[name].data)  # where none is masked
+    learn(made, method, **given)
+
+
+@all_estimators
+def test_masks_of_rows_that_come_alone(estimator):
+    made = make(estimator, True)
+    one, X = made.row_by_row(), rows()
+    before = state(made)
+    x = np.ma.array(X[0], mask=[False, True, False])
+    for name, call in (
+        ("X", lambda: one.predict_one(x)),
+        ("X", lambda: one.learn_one(x, 1.0)),
+        ("X", lambda: made.predict(masked(X))),
+        ("y", lambda: one.learn_one(X[0], np.ma.masked)),
+        ("sample_weight", lambda: one.learn_one(X[0], 1, np.ma.masked)),
+    ):
+        with pytest.raises(ValueError, match=words_on_mask(name)):
+            call()
+        assert state(made) == before
+
+
+def test_masks_of_several_targets():
+    outputs = ScInOLRegressor().partial_fit(rows(), rows())
+    one, before = outputs.row_by_row(), state(outputs)
+    with pytest.raises(ValueError, match=words_on_mask("y")):
+        one.learn_one(
+            rows()[0], np.ma.array([1.0, 2.0, 3.0], mask=[True, False, False])
+        )
+    assert state(outputs) == before
+
+
+@pytest.mark.parametrize("transformer", [OnlineScaler, OnlineBinner, TableEncoder])
+def test_masks_of_transformed_rows(transformer):
+    fitted = transformer().fit(rows())
+    pipeline = make_online_pipeline(transformer(), ScInOLRegressor())
+    pipeline.partial_fit(rows(), targets(ScInOLRegressor))
+    before = state(fitted)
+    for call in (
+        fitted.partial_fit,
+        fitted.partial_fit_transform,
+        fitted.transform,
+        transformer().fit,
+        pipeline.predict,
+        lambda X: pipeline.row_by_row().predict_one(X[1]),
+    ):
+        with pytest.raises(ValueError, match=words_on_mask("X")):
+            call(masked(rows()))
+    assert state(fitted) == before
+
+
+# Sparse rows with indices that are none of theirs.
+
+
+def out_of_range(kind, index):
+    """Sparse rows of some format, one of whose indices is another one."""
+    X = getattr(sparse, kind)(rows())
+    if X.format == "lil":
+        X.rows[1][2] = index
+    elif X.format == "coo":
+        X.col[4] = index
+    elif X.format == "dia":
+        X.data = X.data[:1]
+    else:
+        X.indices[2] = index
+    return X
+
+
+@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeRegressor])
+@pytest.mark.parametrize("index", [3_000_000, -7])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        f"{name}_{form}"
+        for name in ("csr", "csc", "coo", "bsr", "lil", "dia")
+        for form in ("matrix", "array")
+    ],
+)
+def test_indices_out_of_range(estimator, kind, index):
+    """Refused before rows are converted, which would read or write other memory."""
+    X, words = out_of_range(kind, index), "ind(ex|ices)|number of diagonals"
+    made = make(estimator, True)
+    for method in "partial_fit", "partial_fit_predict":
+        assert_refused(made, method, X, targets(estimator), words)
+    with pytest.raises(ValueError, match=words):
+        made.predict(X)
+    with pytest.raises(ValueError, match=words):
+        estimator().fit(X, targets(estimator))
+
+
+@pytest.mark.parametrize("transformer", [OnlineScaler, OnlineBinner, TableEncoder])
+@pytest.mark.parametrize("kind", ["csc_array", "coo_matrix", "bsr_array"])
+def test_transformers_refuse_sparse_rows_unread(transformer, kind):
+    made = transformer().fit(rows())
+    for call in made.partial_fit, made.transform:
+        with pytest.raises(TypeError, match=r"[Ss]parse data was passed"):
+            call(out_of_range(kind, 3_000_000))
 
 
 # Targets.
@@ -451,7 +681,9 @@ def test_unseen_class(method, fitted, class_weight, labels, named, engine):
     """Named in the error, whatever its type."""
     if method == "fit" and not fitted:
         pytest.skip("fit takes the classes from y")
-    words = re.escape(f"y contains previously unseen labels: {named}")
+    words = f"y contains previously unseen labels: {named}. Pass all labels of the "
+    words += "stream as classes= at the first call, or set new_classes='add'."
+    words = f"^{re.escape(words)}$"
     made = make(ScInOLClassifier, fitted, class_weight=class_weight, warm_start=True)
     assert_refused(made, method, rows(), np.tile(labels, 3), words)
 

@@ -552,7 +552,7 @@ def test_inspect_an_estimator_of_others(run):
         ("x,y\n1,a\n", ["--task", "regression"], "must hold numbers .* 'a'"),
         ("x,y\n1,.5\n", ["--classes", "a,b"], "holds amounts, which have no classes"),
         ("x,y\n1,1\n2,0\n", ["--classes", "a,b"], "classes .* are not such as 1"),
-        ("x,y\n1,a\n2,b\n", ["--classes", "a,c"], "unseen labels: .*b"),
+        ("x,y\n1,a\n2,b\n", ["--classes", "a,c"], "unseen labels: .*b.* Name .*--"),
         ("x,y\n1,a\n2,b\n", ["--kind", "z=number"], "'z' is none of the columns"),
         ("x,y\na,a\nb,b\n", ["--kind", "x=date"], "'a' is no date"),
         ("x,y\n1,a\n2,b\n", ["--kind", "x=drop"], "no columns, or all are dropped"),
@@ -636,6 +636,9 @@ def test_other_columns_than_learned(fails, model):
     Path("other.csv").write_text("length,town,zip,w\n1,oslo,2,3\n")
     options = "--model", "m.skops"
     fails("predict", "other.csv", *options, words="'city' is none of the columns")
+    Path("other.csv").write_text("town,zip,w\noslo,2,3\n")
+    words = "'length', 'city' are none of the columns"
+    fails("predict", "other.csv", *options, words=words)
     Path("other.csv").write_text("length,city,zip,w\nlong,oslo,2,3\n")
     words = "'long' in column 'length', which is no number"
     fails("predict", "other.csv", *options, words=words)

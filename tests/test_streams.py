@@ -705,6 +705,10 @@ def test_columns_of_files(tmp_path):
     )
     assert "sample_weight='z' is" in refusal(file, ValueError, sample_weight="z")
     assert "'z' is none" in refusal(file, ValueError, columns=["z"])
+    for options in {"columns": ["q", "x", "z"]}, {"column_types": {"q": "", "z": ""}}:
+        assert "'q', 'z' are none of the columns" in refusal(
+            file, ValueError, **options
+        )
     assert "'z' is none" in refusal(file, ValueError, column_types={"z": "int8"})
     assert "'q' is no type" in refusal(file, ValueError, column_types={"x": "q"})
     assert "another role" in refusal(file, ValueError, columns=["y"], target="y")

@@ -229,6 +229,7 @@ OPTIONS = {
     "target": "--target",
 }
 OPTION = re.compile(rf"(^|pass |, or )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
+CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '(\w+)'\}")
 
 
@@ -253,6 +254,7 @@ def sentence(error):
 
 def _in_options(message):
     """The message, with options of the command line for parameters."""
+    message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
     message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)
     return OPTION.sub(_option, message)
 

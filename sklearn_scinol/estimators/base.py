@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import assert_all_finite, check_random_state
-from sklearn.utils._param_validation import Interval
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_is_fitted,
@@ -28,6 +28,13 @@ from .. import __version__
 from .._invariants import check, finite
 from .._shards import LATER_START, Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
+from .._validation import (
+    advised,
+    refuse_masks,
+    refuse_not_finite,
+    refuse_wrong_indices,
+)
+from ..losses import CLASSIFICATION, REGRESSION
 from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -370,10 +377,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                 yield rows, predictions
         except OutOfRange:
             values = chunk.X.data if sparse.issparse(chunk.X) else chunk.X
-            with np.errstate(all="ignore"):
-                assert_all_finite(
-                    values, estimator_name=type(self).__name__, input_name="X"
-                )
+            refuse_not_finite(values, type(self).__name__)
             raise
         if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
@@ -427,9 +431,24 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # Validation.
 
+    def _validate_params(self):
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            loss = getattr(self, "loss", None)
+            kind, losses = "Classifier", CLASSIFICATION
+            if is_classifier(self):
+                kind, losses = "Regressor", REGRESSION
+            if "The 'loss' parameter" in str(error) and loss in [*losses]:
+                other = f"{kind.lower()}s, for instance of Hedge{kind}"
+                error.args = (f"{error} {loss!r} is a loss of {other}.",)
+            raise
+
     def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
+        refuse_masks(X=X, y=y, sample_weight=sample_weight)
         if reset or not (self._takes_rows(X) and self._takes_targets(X, y)):
-            with _numbers_of_any_size():
+            refuse_wrong_indices(X)
+            with advised(X, type(self).__name__):
                 X, y = validate_data(
                     self,
                     X,
@@ -480,7 +499,9 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         if self._takes_rows(X) and are_finite(X.data if sparse.issparse(X) else X):
             return _canonical(X)
-        with _numbers_of_any_size():
+        refuse_masks(X=X)
+        refuse_wrong_indices(X)
+        with advised(X, type(self).__name__):
             X = validate_data(
                 self,
                 X,
@@ -607,18 +628,6 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
-
-
-@contextmanager
-def _numbers_of_any_size():
-    """Let scikit-learn check them: it adds them up, and integers know no end."""
-    try:
-        with np.errstate(all="ignore"):
-            yield
-    except OverflowError:
-        raise ValueError(
-            "Input contains infinity or a value too large for dtype('float64')."
-        ) from None
 
 
 def are_finite(values):

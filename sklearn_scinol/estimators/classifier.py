@@ -288,7 +288,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if unseen.size and not adds:
             check_discrete(unseen)
             unseen = sorted(set(unseen.tolist()), key=str)
-            raise ValueError(f"y contains previously unseen labels: {unseen}")
+            raise ValueError(
+                f"y contains previously unseen labels: {unseen}. Pass all labels of "
+                "the stream as classes= at the first call, or set new_classes='add'."
+            )
         if unseen.size:
             classes = with_others(classes, unseen)
             codes, _ = encode(y, classes)

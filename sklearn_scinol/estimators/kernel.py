@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
-from sklearn.utils import assert_all_finite, check_array
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import MatrixLike
+from .._validation import refuse_not_finite
 from ..models.kernel import Kernel, KernelModel
 from .linear import bounds_regret
 
@@ -98,9 +99,7 @@ class KernelMethods:
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)
         if self._has_kernel and not sparse.issparse(chunk.X):
-            name = type(self).__name__
-            with np.errstate(all="ignore"):  # it adds up numbers
-                assert_all_finite(chunk.X, estimator_name=name, input_name="X")
+            refuse_not_finite(chunk.X, type(self).__name__)
         elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return chunk

@@ -144,6 +144,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             return None
 
         def numbers(y):
+            if np.ma.is_masked(y):
+                return None
             y = np.asarray(y)
             if y.shape != self._output_shape or y.dtype.kind not in "fiub":
                 return None

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._typing import Labels, Method
+from .._validation import refusal_of_dicts, refuse_masks
 from ..config import get_config
 from ..engines import get_engine
 from ..models.row import prepared
@@ -266,6 +267,7 @@ class EstimatorRows(RowByRow):
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
+        refuse_masks(y=y)
         X = chunk_of(x)
         with _without_names(estimator):
             answer = estimator._partial_fit(
@@ -368,7 +370,11 @@ class EstimatorRows(RowByRow):
                     f"{n_features - 1}, and as many values."
                 )
             return SparseRow(*x, n_features)
-        x = np.asarray(x)
+        if type(x) is not np.ndarray:
+            if isinstance(x, Mapping):
+                raise refusal_of_dicts(type(self.estimator).__name__)
+            refuse_masks(X=x)
+            x = np.asarray(x)
         if x.ndim != 1:
             raise ValueError(
                 f"x must be one row, of shape (n_features,), got shape {x.shape}."

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._shards import LATER_START, Shards
 from .._typing import TableLike, _fit_context
+from .._validation import advised, refuse_masks
 from ..config import get_config
 from ..engines import get_engine
 from ..estimators.base import _unchanged_on_error
@@ -249,9 +250,11 @@ class FeatureTransformer(StreamTransformer):
     """Base of those that take rows of numbers, where NaN stands for what is missing."""
 
     def _read(self, X, reset):
-        return validate_data(
-            self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
-        )
+        refuse_masks(X=X)
+        with advised(X, type(self).__name__):
+            return validate_data(
+                self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+            )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import refuse_masks
 from ..estimators.rows import SparseRow
 from ..tables.columns import COMBINED_KINDS
 from ..tables.encoding import Encoding
@@ -223,6 +224,7 @@ class TableEncoder(StreamTransformer):
     # How it is done.
 
     def _read(self, X, reset):
+        refuse_masks(X=X)
         frame = open_frame(X)
         if frame.n_rows == 0:
             raise ValueError(

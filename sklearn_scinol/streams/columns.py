@@ -46,11 +46,8 @@ class Roles(NamedTuple):
             if isinstance(columns, str):
                 raise TypeError(f"columns must be a list of names, got {columns!r}.")
             columns = list(columns)
+            _check_are_columns(columns, names, file)
             for name in columns:
-                if name not in names:
-                    raise ValueError(
-                        f"{name!r} is none of the columns of {file}: {names}."
-                    )
                 if name in others:
                     raise ValueError(f"The column {name!r} has another role already.")
             if len(set(columns)) < len(columns):
@@ -64,6 +61,16 @@ class Roles(NamedTuple):
         X = table.select(self.features)
         answer = [as_array(table[name]) for name in self[1:] if name is not None]
         return (X, *answer) if answer else X
+
+
+def _check_are_columns(given, names, file, prefix=""):
+    """Check that a file has columns of some names; name all that it has not."""
+    if missing := [name for name in given if name not in names]:
+        are = "is" if len(missing) == 1 else "are"
+        raise ValueError(
+            f"{prefix}{', '.join(map(repr, missing))} {are} none of the columns of "
+            f"{file}: {names}."
+        )
 
 
 def check_names(expected, names, first, file):
@@ -100,12 +107,9 @@ def wanted_schema(schema, roles, column_types, is_inferred, file):
     if is_inferred:
         for name, kind in kinds.items():
             kinds[name] = _widened(kind, name == roles.target)
-    for name, kind in (column_types or {}).items():
-        if name not in schema.names:
-            raise ValueError(
-                f"column_types: {name!r} is none of the columns of {file}: "
-                f"{schema.names}."
-            )
+    column_types = column_types or {}
+    _check_are_columns(column_types, schema.names, file, "column_types: ")
+    for name, kind in column_types.items():
         if name in kinds:
             kinds[name] = _as_type(kind)
     if roles.sample_weight is not None:
