@@ -784,6 +784,35 @@ MUTATIONS = [
         "if False:",
         "table_encoder row_by_row",
     ),
+    Mutation(
+        "all names are listed for each declared column",
+        "preprocessing/table.py",
+        "for name in declared if name not in names]",
+        "for name in declared if name not in frame.names]",
+        "table_encoder listed_once",
+    ),
+    # Files.
+    Mutation(
+        "each name of a column is looked for in a list",
+        "streams/columns.py",
+        "given, known = set(), {*expected}",
+        "given, known = set(), expected",
+        "streams compared_once",
+    ),
+    Mutation(
+        "blocks of wide rows are as small as others",
+        "streams/text.py",
+        "if _is_short(data) and",
+        "if False and",
+        "streams wide_rows",
+    ),
+    Mutation(
+        "rows of a pipe wait for others",
+        "streams/text.py",
+        "len(new) >= max(1, size // 4)",
+        "len(new)",
+        "streams pipe",
+    ),
     # Classes that come later, and their weights.
     Mutation(
         "a class is known from the row after its first",

@@ -13,6 +13,7 @@ import sys
 import textwrap
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.streams import ReadError, ahead, columnar, read_table, text
+from sklearn_scinol.streams.columns import Roles, check_names
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -45,8 +47,13 @@ def n_threads():
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", 64)
+    set_block_bytes(monkeypatch, 64)
     monkeypatch.setattr(columnar, "BATCH_ROWS", 7)
+
+
+def set_block_bytes(patch, block_bytes):
+    patch.setattr(text, "BLOCK_BYTES", block_bytes)
+    patch.setattr(text, "MIN_BLOCK_ROWS", 1)
 
 
 def table(start=0, stop=N_ROWS):
@@ -234,6 +241,65 @@ def test_chunks_of_a_table_are_not_copied(tmp_path):
     assert one == other
 
 
+# Wide files.
+
+
+class Name(str):
+    """Counts how often names are compared."""
+
+    n_compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Name.n_compared += 1
+        return str(self) == str(other)
+
+
+def test_names_of_columns_are_compared_once(monkeypatch):
+    monkeypatch.setattr(Name, "n_compared", 0)
+    n_columns = 300
+
+    def names():
+        return [Name(f"c{j}") for j in range(n_columns)]
+
+    check_names(names(), names(), "a.csv", "b.csv")
+    roles = Roles.choose(names(), names()[1:], None, None, "a.csv")
+    assert len(roles.features) == n_columns - 1
+    assert Name.n_compared <= 10 * n_columns
+
+
+def test_message_about_many_columns_is_short(tmp_path):
+    first = lines(tmp_path / "a.csv", ",".join(f"c{j}" for j in range(500)))
+    second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
+    for words, options in (
+        (f"{second} has other columns than {first}: it does not have 'c0' and", {}),
+        (f"target='y' is none of the columns of {first}: ['c0', ", {"target": "y"}),
+        (f"'y' is none of the columns of {first}: ['c0', ", {"columns": ["y"]}),
+        ("'y' is none of the columns of ", {"column_types": {"y": "string"}}),
+    ):
+        assert words in refusal([first, second], ValueError, **options)
+
+
+@pytest.mark.parametrize(("max_bytes", "n_rows"), [(2**20, 10), (5000, 5)])
+def test_blocks_of_wide_rows_are_larger(max_bytes, n_rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text, "MIN_BLOCK_ROWS", 10)
+    monkeypatch.setattr(text, "MAX_BLOCK_BYTES", max_bytes)
+    file = tmp_path / "rows.csv"
+    file.write_text("x,y\n" + f"1,{'a' * 1000}\n" * 40)
+    reader = text.CSV([file])
+    with reader.opened(file) as (_, blocks):
+        counts = [bytes(block).count(b"\n") for block in blocks]
+    assert sum(counts) == 40
+    assert min(counts[:-1]) >= n_rows - 1  # the header is one of the first ones
+
+
+def test_rows_of_a_pipe_do_not_wait_for_others():
+    reads = iter([b"1,2\n", b"3,4\n5", b",6\n", b""])
+    blocks = text.CSV(["rows.csv"]).blocks(SimpleNamespace(read=lambda _: next(reads)))
+    assert [bytes(block) for block in blocks] == [b"1,2\n", b"3,4\n", b"5,6\n"]
+
+
 # Types.
 
 
@@ -406,7 +472,7 @@ def test_any_rows_of_csv(
         (good if is_good(row) else bad).append((number, row))
     file = write_text(tmp_path_factory.mktemp("csv") / "rows.csv", content)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text, "BLOCK_BYTES", block_bytes)
+        set_block_bytes(patch, block_bytes)
         stream = read_table(
             file,
             target="y",
@@ -468,7 +534,7 @@ BAD_TYPES = {"x": "float64", "s": "string", "y": "int64"}
 
 @pytest.mark.parametrize("block_bytes", [2, 20, 10**6])
 def test_bad_rows_of_csv(block_bytes, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", block_bytes)
+    set_block_bytes(monkeypatch, block_bytes)
     file = lines(tmp_path / "rows.csv", *BAD_CSV)
     stream = read_table(file, target="y", on_bad_row="skip", column_types=BAD_TYPES)
     for _ in range(2):  # counts begin anew
@@ -539,7 +605,7 @@ def test_numbers_of_bad_rows_begin_anew_in_each_file(tmp_path):
 
 @pytest.mark.parametrize("block_bytes", [2, 30, 10**6])
 def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", block_bytes)
+    set_block_bytes(monkeypatch, block_bytes)
     rows = [
         ('{"x": 1, "s": "a"}', None),
         ('{"x": "1", "s": "a"}', "has a string in column 'x', which is no number"),
@@ -758,7 +824,8 @@ def test_header_with_an_open_quote(tmp_path):
 
 
 def test_row_that_never_ends(tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", 100)
+    set_block_bytes(monkeypatch, 100)
+    monkeypatch.setattr(text, "MAX_BLOCK_BYTES", 100)
     monkeypatch.setattr(text, "LONGEST_ROW", 1000)
     file = lines(tmp_path / "rows.csv", "x,y", "1,2", "1" * 2000)
     assert "has a row of more than 1000 bytes" in refusal(file)
@@ -814,7 +881,7 @@ def test_damaged_files(ending, tmp_path):
 @pytest.mark.parametrize("read_ahead", [1, 2, 5])
 def test_how_far_is_read_ahead(read_ahead, tmp_path, monkeypatch):
     """No more is read than was asked for, whatever threads have time for."""
-    monkeypatch.setattr(text, "BLOCK_BYTES", 50)
+    set_block_bytes(monkeypatch, 50)
     monkeypatch.setattr("pyarrow.cpu_count", lambda: 3)
     blocks = []
     part = text.CSV._part
@@ -856,7 +923,7 @@ def test_interpreter_that_ends(tmp_path):
     file = write_csv(tmp_path / "rows.csv", table(0, 5000))
     code = f"""
         from sklearn_scinol.streams import read_table, text
-        text.BLOCK_BYTES = 1000
+        text.BLOCK_BYTES, text.MIN_BLOCK_ROWS = 1000, 1
         chunks = iter(read_table({str(file)!r}, chunk_rows=10))
         print(next(chunks).num_rows)
     """

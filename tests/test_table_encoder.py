@@ -474,6 +474,17 @@ def test_declared_kinds(kind, values, expected):
         assert not found if name is None else name in found
 
 
+def test_names_of_many_declared_columns_are_listed_once(monkeypatch):
+    listed = []
+    names = frames.Frame.names.fget
+    monkeypatch.setattr(
+        frames.Frame, "names", property(lambda frame: listed.append(1) or names(frame))
+    )
+    row = {f"c{j}": j for j in range(50)}
+    TableEncoder(kinds=dict.fromkeys(row, "number")).fit([row])
+    assert len(listed) <= 10
+
+
 def test_words_are_those_of_scikit_learn():
     texts = ["Free entry, to WIN!", "to win a é 2nd", "", "to to to"]
     encoder = TableEncoder(kinds={"x": "text"})

@@ -252,8 +252,8 @@ class TableEncoder(StreamTransformer):
         return _Rows(columns, frame.n_rows, found)
 
     def _find_kinds(self, frame):
-        declared = self.kinds or {}
-        if unknown := [name for name in declared if name not in frame.names]:
+        declared, names = self.kinds or {}, {*frame.names}
+        if unknown := [name for name in declared if name not in names]:
             raise ValueError(f"kinds has names that no column has: {unknown}.")
         for name, kind in declared.items():
             if kind not in (*KINDS, "drop"):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..tables.frames import is_text, one_array
-from .errors import ReadError
+from .errors import ReadError, quote
 
 __all__ = [
     "Roles",
@@ -33,10 +33,8 @@ class Roles(NamedTuple):
         """Those of a file with these columns, as somebody asks for them."""
         named = {"target": target, "sample_weight": sample_weight}
         for parameter, name in named.items():
-            if name is not None and name not in names:
-                raise ValueError(
-                    f"{parameter}={name!r} is none of the columns of {file}: {names}."
-                )
+            if name is not None:
+                _check_are_columns([name], names, file, f"{parameter}=")
         others = [name for name in named.values() if name is not None]
         if len(set(others)) < len(others):
             raise ValueError(f"The column {target!r} cannot be both target and weight.")
@@ -65,24 +63,28 @@ class Roles(NamedTuple):
 
 def _check_are_columns(given, names, file, prefix=""):
     """Check that a file has columns of some names; name all that it has not."""
-    if missing := [name for name in given if name not in names]:
+    known = {*names}
+    if missing := [name for name in given if name not in known]:
         are = "is" if len(missing) == 1 else "are"
         raise ValueError(
-            f"{prefix}{', '.join(map(repr, missing))} {are} none of the columns of "
-            f"{file}: {names}."
+            f"{prefix}{quote(', '.join(map(repr, missing)))} {are} none of the columns "
+            f"of {file}: {quote(str(names))}."
         )
 
 
 def check_names(expected, names, first, file):
     """Check that a file has the columns of the first one, each once."""
-    for i, name in enumerate(names):
-        if name in names[:i]:
+    given, known = set(), {*expected}
+    for name in names:
+        if name in given:
             raise ReadError(f"{file} has the column {name!r} twice.", file)
-    wrong = [f"does not have {name!r}" for name in expected if name not in names]
-    wrong += [f"also has {name!r}" for name in names if name not in expected]
+        given.add(name)
+    wrong = [f"does not have {name!r}" for name in expected if name not in given]
+    wrong += [f"also has {name!r}" for name in names if name not in known]
     if wrong:
         raise ReadError(
-            f"{file} has other columns than {first}: it {' and '.join(wrong)}.", file
+            f"{file} has other columns than {first}: it {quote(' and '.join(wrong))}.",
+            file,
         )
 
 

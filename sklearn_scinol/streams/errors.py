@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
 
-__all__ = ["ReadError", "one_line", "read_errors", "refused"]
+__all__ = ["ReadError", "one_line", "quote", "read_errors", "refused"]
 
 #: No message quotes more of a file than so many characters.
 LONGEST_QUOTE = 200
@@ -78,4 +78,5 @@ def one_line(error):
 
 
 def quote(text):
+    """The beginning of a text, if it is long."""
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"

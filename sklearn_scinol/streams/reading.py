@@ -128,12 +128,12 @@ def read_table(
     Notes
     -----
     Columns of CSV and JSON files have the types that pyarrow infers from the first
-    block of the first file, about a megabyte, with the following exceptions, so that
-    no later row is refused for them. Integers are read as float64, as are columns that
-    are empty there: a later row may have a fraction, and whole numbers up to 2 ** 53
-    are exact. Weights are float64 too. Only a target keeps its integers, which may be
-    classes. Times are read in microseconds. JSON fields that no object of the first
-    block has are left out.
+    block of the first file, about a megabyte or a hundred rows, with the following
+    exceptions, so that no later row is refused for them. Integers are read as float64,
+    as are columns that are empty there: a later row may have a fraction, and whole
+    numbers up to 2 ** 53 are exact. Weights are float64 too. Only a target keeps its
+    integers, which may be classes. Times are read in microseconds. JSON fields that no
+    object of the first block has are left out.
 
     A value in quotes may go on in the next line, for up to a megabyte: what is longer
     is taken for a quote that is never closed, and the row for a bad one.

@@ -27,6 +27,11 @@ __all__ = ["CSV", "LIBSVM", "JSONLines"]
 #: which do not stay in the processor's cache.
 BLOCK_BYTES = 2**20
 
+#: A block of wide rows is larger: it has so many rows, or so many bytes. Each column of
+#: a block takes as long as a hundred of its values.
+MIN_BLOCK_ROWS = 100
+MAX_BLOCK_BYTES = 2**25
+
 #: No row is longer.
 LONGEST_ROW = 2**26
 
@@ -119,10 +124,13 @@ class TextFormat(ABC):
 
     def blocks(self, stream):
         """Cut text into blocks of whole rows."""
-        data = b""
+        data, size = b"", BLOCK_BYTES
         while True:
-            new = stream.read(BLOCK_BYTES)
+            new = stream.read(size)
             data += new
+            if _is_short(data) and len(new) >= max(1, size // 4):  # a pipe gives less
+                size = len(data)
+                continue
             if data and not new and not data.endswith(b"\n"):
                 data += b"\n"
             end = self.end_of_rows(data)
@@ -417,6 +425,14 @@ class LIBSVM(TextFormat):
         if words.startswith("Invalid index 0 "):
             return "has a feature 0", "zero_based=True"
         return f"cannot be read: {words}", ""
+
+
+def _is_short(block):
+    """Whether a block should have more rows."""
+    return len(block) < MAX_BLOCK_BYTES and all(
+        len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS
+        for end in (b"\n", b"\r")
+    )
 
 
 def _is_float(text):

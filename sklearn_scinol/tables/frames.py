@@ -4,6 +4,7 @@ All become one of a few kinds of arrays, whatever library they are from. None of
 is imported unless the frame is one of it, but for pyarrow, which reads strings faster.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -72,7 +73,7 @@ class Frame:
             )
         self._columns = dict(zip(names, columns, strict=True))
         if len(self._columns) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
+            twice = sorted(name for name, n in Counter(names).items() if n > 1)
             raise ValueError(f"Names of columns must not be repeated: {twice}.")
         self.n_rows, self._read = n_rows, read
 
