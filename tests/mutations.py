@@ -813,6 +813,41 @@ MUTATIONS = [
         "len(new)",
         "streams pipe",
     ),
+    Mutation(
+        "JSON may be nested as deep as ends the process",
+        "streams/text.py",
+        "if _is_deep(bytes(block)):",
+        "if False:",
+        "streams all_rows_of_json_are_bad",
+    ),
+    Mutation(
+        "brackets in strings count as nested",
+        "streams/text.py",
+        'brackets = STRING.sub(b"", brackets)',
+        'brackets = brackets.replace(b\'"\', b"")',
+        "streams brackets_in_strings",
+    ),
+    Mutation(
+        "any codec is an encoding of text",
+        "streams/files.py",
+        '"text".encode(encoding)',
+        "codecs.lookup(encoding)",
+        "streams bad_options",
+    ),
+    Mutation(
+        "chunks may have more rows than an index counts",
+        "streams/reading.py",
+        '"chunk_rows", Integral, min_val=1, max_val=sys.maxsize',
+        '"chunk_rows", Integral, min_val=1',
+        "streams bad_options",
+    ),
+    Mutation(
+        "a key that comes twice is no JSON object",
+        "streams/text.py",
+        "was specified twice",
+        "was specified thrice",
+        "streams bad_rows_of_json",
+    ),
     # Classes that come later, and their weights.
     Mutation(
         "a class is known from the row after its first",

@@ -607,21 +607,26 @@ def test_numbers_of_bad_rows_begin_anew_in_each_file(tmp_path):
 def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     set_block_bytes(monkeypatch, block_bytes)
     rows = [
-        ('{"x": 1, "s": "a"}', None),
+        ('{"x": 1, "s": "a", "n": 2}', None),
         ('{"x": "1", "s": "a"}', "has a string in column 'x', which is no number"),
         ("", None),
         ('{"s": 2}', "has a number in column 's', which is no string"),
         ("nothing", "is no JSON object: Invalid value"),
         ('{"x": 2', "is no JSON object: Missing a comma or '}' after an object member"),
         ("[1]", "is no JSON object"),
-        ('{"x": 1, "x": 2}', "is no JSON object: Column(/x) was specified twice"),
+        ('{"x": 1, "x": 2}', "has the key 'x' twice"),
+        ('{"x": 1e999}', "has a number that is too large for float64"),
+        ('{"n": 12345678901234567890}', "has 12345678901234567890, which is no int64"),
+        ('{"x": []}', "has an array in column 'x', which is no number"),
+        ('{"x": ' + 300 * '[{"x": ', "is nested more than 100 deep"),
         ('{"s": "\\ud800"}', "is no JSON object"),
         ('{"new": 1}', None),
     ]
     file = lines(tmp_path / "rows.jsonl", *(row for row, _ in rows))
-    types = {"x": "float64", "s": "string"}
-    stream = read_table(file, on_bad_row="skip", columns=["x", "s"], column_types=types)
-    assert whole(stream).to_pydict() == {"x": [1.0, None], "s": ["a", None]}
+    types = {"x": "float64", "s": "string", "n": "int64"}
+    stream = read_table(file, on_bad_row="skip", columns=[*types], column_types=types)
+    read = whole(stream).to_pydict()
+    assert read == {"x": [1.0, None], "s": ["a", None], "n": [2, None]}
     rows = [row for row in rows if row[0]]
     assert [bad.row for bad in stream.bad_rows] == [
         i for i, (_, reason) in enumerate(rows, start=1) if reason
@@ -630,6 +635,83 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
         row, reason = rows[bad.row - 1]
         assert bad.text == row
         assert bad.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("{}", "is empty"),
+        ('{"x": 1e999}', "has a number that is too large for float64"),
+        ('{"x": 1, "x": 2}', "has the key 'x' twice"),
+        ('{"x": ' + 300 * "[", "is nested more than 100 deep"),
+    ],
+)
+def test_all_rows_of_json_are_bad(row, reason, tmp_path):
+    file = lines(tmp_path / "rows.jsonl", row, row)
+    expected = f"{file} has no row that can be read: the first one {reason}."
+    assert refusal(file) == expected
+
+
+DEEP = {
+    "arrays": ('{"x": ' + "[" * 20_000, "]" * 20_000 + "}"),
+    "objects": ('{"x": ' * 20_000 + "1", "}" * 20_000),
+    "both": ('{"x": [' * 20_000, "]}" * 20_000),
+    "beside_a_string": ('{"s": "]]}\\"", "x": ' + '["}", ' * 20_000, ""),
+    "over_many_lines": ('{"x": ' + "[\n" * 200, "]\n" * 200 + "}"),
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_json_that_is_nested_deep(kind, tmp_path):
+    """It would end the process."""
+    beginning, end = DEEP[kind]
+    rows = ['{"x": 1}', *(beginning + end).split("\n"), '{"x": 3}']
+    file = lines(tmp_path / "rows.jsonl", *rows)
+    stream = read_table(file, on_bad_row="skip")
+    assert whole(stream)["x"].to_pylist() == [1.0, 3.0]
+    assert stream.bad_rows[0].row == 2
+    if kind != "over_many_lines":
+        assert stream.bad_rows[0].reason == "is nested more than 100 deep"
+        with pytest.raises(ReadError, match=r"Row 2 of .* is nested more than 100"):
+            list(read_table(file))
+
+
+def test_brackets_in_strings_are_not_nested(tmp_path):
+    words = ["[" * 200, '{"' * 200, "\\" * 3 + "[" * 200, '\\"' + "{[" * 200, "]}" * 99]
+    file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
+    assert whole(read_table(file))["s"].to_pylist() == words
+
+
+@given(st.lists(st.sampled_from(["[", "]", "{", "}", '"', "\\", "\n", "a", '\\"'])))
+def test_depth_of_any_json(pieces):
+    """What a parser gets to see, up to the first error, is no deeper than allowed."""
+    deepest, open_ones, is_string, letters = 0, [], False, iter("".join(pieces))
+    for letter in letters:
+        if is_string:
+            if letter == "\n":
+                break
+            is_string = letter != '"'
+            if letter == "\\" and next(letters, "\n") == "\n":
+                break
+        elif letter in "[{":
+            open_ones.append({"[": "]", "{": "}"}[letter])
+            deepest = max(deepest, len(open_ones))
+        elif letter in "]}":
+            if not open_ones or open_ones.pop() != letter:
+                break
+        elif letter == "\\":
+            break
+        else:
+            is_string = letter == '"'
+    else:
+        is_whole = not (is_string or open_ones)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "MAX_JSON_DEPTH", deepest)
+            assert not (is_whole and text._is_deep("".join(pieces).encode()))
+    if deepest > 1:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "MAX_JSON_DEPTH", deepest - 1)
+            assert text._is_deep("".join(pieces).encode())
 
 
 def test_text_of_json_that_is_not_utf8(tmp_path):
@@ -838,7 +920,13 @@ def test_row_that_never_ends(tmp_path, monkeypatch):
         ({"read_ahead": -1}, ValueError, "read_ahead == -1"),
         ({"on_bad_row": "ignore"}, ValueError, "on_bad_row must be one of"),
         ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
-        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is not known"),
+        ({"chunk_rows": 10**19}, ValueError, "chunk_rows == 10000000000000000000"),
+        ({"read_ahead": 10**19}, ValueError, "read_ahead == 10000000000000000000"),
+        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is no encoding"),
+        ({"encoding": "rot13"}, ValueError, "encoding='rot13' is no encoding of text"),
+        ({"encoding": "zlib"}, ValueError, "encoding='zlib' is no encoding of text"),
+        ({"encoding": "undefined"}, ValueError, "encoding='undefined' is no encoding"),
+        ({"encoding": "a\0b"}, ValueError, "is no encoding of text"),
         ({"null_values": "?"}, TypeError, "null_values must be a list"),
         ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
     ],

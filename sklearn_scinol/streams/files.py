@@ -151,9 +151,12 @@ def open_text(file, encoding="utf-8"):
 
 
 def check_encoding(encoding):
-    """Return the name of an encoding if there is one of that name."""
+    """Return the name of an encoding if there is one of text by that name."""
     try:
-        codecs.lookup(encoding)
-    except LookupError:
-        raise ValueError(f"encoding={encoding!r} is not known.") from None
+        "text".encode(encoding)  # others than those of text cannot be used so
+    except (LookupError, ValueError):
+        raise ValueError(
+            f"encoding={encoding!r} is no encoding of text, as 'utf-8' and 'latin-1' "
+            "are."
+        ) from None
     return encoding

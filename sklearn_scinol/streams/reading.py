@@ -1,5 +1,6 @@
 """Streams of chunks from files."""
 
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from inspect import signature
@@ -162,8 +163,8 @@ def read_table(
     >>> folder.cleanup()
     """
     _check_pyarrow()
-    check_scalar(chunk_rows, "chunk_rows", Integral, min_val=1)
-    check_scalar(read_ahead, "read_ahead", Integral, min_val=0)
+    check_scalar(chunk_rows, "chunk_rows", Integral, min_val=1, max_val=sys.maxsize)
+    check_scalar(read_ahead, "read_ahead", Integral, min_val=0, max_val=sys.maxsize)
     if on_bad_row not in ON_BAD_ROW:
         raise ValueError(f"on_bad_row must be one of {ON_BAD_ROW}, got {on_bad_row!r}.")
     files = find_files(path)

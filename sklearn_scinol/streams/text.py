@@ -38,11 +38,24 @@ LONGEST_ROW = 2**26
 #: No value in quotes that has several lines is longer.
 LONGEST_QUOTED = 2**20
 
+#: No value of a JSON object is nested deeper: pyarrow takes time that is quadratic in
+#: it, and ends the process in the end. Parquet files have the same limit.
+MAX_JSON_DEPTH = 100
+
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 LINE_END = b"\r\n"
 
+TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
+
 ENCODING = "encoding=, such as 'latin-1'"
+
+#: Makes one kind of all brackets; deletes all but these, quotes and ends of lines.
+BRACKETS = bytes.maketrans(b"[]", b"{}")
+NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
+
+#: A string, whose letters are deleted; one that is never closed ends with its line.
+STRING = re.compile(rb'"[^"\r\n]*+"?+')
 
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 
@@ -335,17 +348,22 @@ class JSONLines(TextTable):
         """Types of the columns, by the first rows of the first file."""
         import pyarrow as pa
 
-        kinds = {}
+        kinds, errors = {}, []
         with self.opened(self.files[0]) as (_, blocks):
             lines = self.rows_in(next(blocks))
             parts = halves(lambda i, j: self._read(b"".join(lines[i:j])), 0, len(lines))
-            for _, rows, _ in parts:
-                for field in () if rows is None else rows.schema:
+            for _, rows, error in parts:
+                if error is not None:
+                    errors.append(error)
+                    continue
+                for field in rows.schema:
                     if kinds.get(field.name) in (None, pa.null()):
                         kinds[field.name] = field.type
         if not kinds:
+            reason, _ = self.explain(None, errors[0]) if errors else ("is empty", "")
             raise ReadError(
-                f"{self.files[0]} has no line that is a JSON object.", self.files[0]
+                f"{self.files[0]} has no row that can be read: the first one {reason}.",
+                self.files[0],
             )
         return pa.schema(kinds)
 
@@ -362,6 +380,8 @@ class JSONLines(TextTable):
         import pyarrow as pa
         import pyarrow.json as pj
 
+        if _is_deep(bytes(block)):
+            raise ValueError(TOO_DEEP)
         return pj.read_json(
             pa.BufferReader(pa.py_buffer(block)),
             pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
@@ -370,11 +390,21 @@ class JSONLines(TextTable):
 
     def explain(self, names, error):
         words = one_line(error)
+        if words == TOO_DEEP:
+            return words, ""
         if found := re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", words):
             name, expected, kind = found.groups()
-            return f"has a {kind} in column {name!r}, which is no {expected}", ""
+            article = "an" if kind[0] in "ao" else "a"
+            reason = f"has {article} {kind} in column {name!r}, which is no {expected}"
+            return reason, ""
         if isinstance(error, UnicodeError) or "UTF8" in words:
             return "has text that is not UTF-8", ENCODING
+        if found := re.search(r"Column\(/(.*?)\) was specified twice", words):
+            return f"has the key {found[1]!r} twice", ""
+        if "Number too big" in words:
+            return "has a number that is too large for float64", ""
+        if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
+            return f"has {found[2].strip()}, which is no {found[1]}", ""
         words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
         return f"is no JSON object: {words}", ""
 
@@ -425,6 +455,24 @@ class LIBSVM(TextFormat):
         if words.startswith("Invalid index 0 "):
             return "has a feature 0", "zero_based=True"
         return f"cannot be read: {words}", ""
+
+
+def _is_deep(block):
+    """Whether JSON is nested too deep, at least up to its first error."""
+    if b"[" not in block and block.count(b"{") <= block.count(b"}\n{") + 1:
+        return False  # each object begins where the one before ends
+    brackets = (
+        block.replace(rb"\\", b"")
+        .replace(rb"\"", b"")
+        .translate(BRACKETS, NO_BRACKETS)
+        .replace(b'""', b"")  # most strings
+    )
+    brackets = STRING.sub(b"", brackets).translate(None, b"\r\n")
+    depth = 0
+    while b"{}" in brackets and depth <= MAX_JSON_DEPTH:
+        brackets = brackets.replace(b"{}", b"")  # the innermost ones
+        depth += 1
+    return depth + brackets.count(b"{") > MAX_JSON_DEPTH
 
 
 def _is_short(block):
