@@ -848,6 +848,20 @@ MUTATIONS = [
         "was specified thrice",
         "streams bad_rows_of_json",
     ),
+    Mutation(
+        "the command line writes where it reads by another name",
+        "cli/common.py",
+        "if os.path.samefile(file, path):",
+        "if str(file) == path:",
+        "command_line what_is_read",
+    ),
+    Mutation(
+        "the command line saves a model over a test file",
+        "cli/learn.py",
+        "[*arguments.files, *arguments.test_file]",
+        "arguments.files",
+        "command_line what_is_read",
+    ),
     # Classes that come later, and their weights.
     Mutation(
         "a class is known from the row after its first",

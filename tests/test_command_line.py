@@ -573,6 +573,58 @@ def test_bad_data(fails, text, options, words):
     fails("learn", "data.csv", "--target", "y", *estimator, *options, words=words)
 
 
+def as_it_is(name):
+    return name
+
+
+def as_a_path(name):
+    return Path(name).absolute()
+
+
+def spelled_another_way(name):
+    Path("folder").mkdir(exist_ok=True)
+    return f"folder/.././{name}"
+
+
+def as_a_symbolic_link(name):
+    Path("link").symlink_to(name)
+    return "link"
+
+
+def as_a_hard_link(name):
+    os.link(name, "link")
+    return "link"
+
+
+@pytest.mark.parametrize(
+    "other_name",
+    [as_it_is, as_a_path, spelled_another_way, as_a_symbolic_link, as_a_hard_link],
+)
+@pytest.mark.parametrize(
+    "read, argv",
+    [
+        ("data.csv", "predict data.csv --model m.skops --output"),
+        ("data.csv", "predict *.csv --model m.skops --output"),
+        ("m.skops", "predict data.csv --model m.skops --output"),
+        ("data.csv", "learn data.csv --target y --model"),
+        ("data.csv", "learn [d]*.csv --target y --model"),
+        ("data.csv", "learn other.csv --target y --test-file data.csv --model"),
+        ("data.csv", "learn data.csv --target y --resume m.skops --model"),
+        ("m.skops", "inspect m.skops --output"),
+    ],
+)
+def test_what_is_read_is_not_written(fails, read, argv, other_name):
+    write(), write("other.csv")
+    Path("m.skops").write_bytes(b"a model")
+    before = Path(read).read_bytes()
+    fails(
+        *argv.split(),
+        other_name(read),
+        words=r"is read: writing to it would destroy it\.$",
+    )
+    assert Path(read).read_bytes() == before
+
+
 def test_other_files(fails):
     fails("learn", "no.csv", *CLASSES, words="There is no file no.csv.")
     fails("learn", "no*.csv", *CLASSES, words=r"no file that matches no\*.csv")

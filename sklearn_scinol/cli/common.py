@@ -21,6 +21,7 @@ __all__ = [
     "EXIT_STATUS",
     "add_reading",
     "check_can_save",
+    "check_not_read",
     "encoder_of",
     "known_by",
     "load_model",
@@ -143,6 +144,18 @@ def open_stream(arguments, files, kinds=None, **options):
 
 def _are_csv(files, file_format):
     return format_of(find_files(files), file_format) == "csv"
+
+
+def check_not_read(path, files):
+    """Raise an error if a file to be written is one of those that are read."""
+    if path is None or not os.path.isfile(path):
+        return
+    for file in files:
+        if os.path.samefile(file, path):
+            same = "" if str(file) == path else f", the same file as {file}"
+            raise FileExistsError(
+                f"{path}{same}, is read: writing to it would destroy it."
+            )
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in
 
 from ..persistence import replacing
-from .common import encoder_of, load_model, positive
+from .common import check_not_read, encoder_of, load_model, positive
 
 #: What several columns of a kind are called.
 PLURALS = {
@@ -42,6 +42,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Print what is known of the model, and its terms."""
+    check_not_read(arguments.output, [arguments.model])
     model = load_model(arguments.model)
     for name, value in _facts(model):
         print(f"{name:12}{value}")

@@ -37,10 +37,12 @@ from ..pipeline import make_online_pipeline
 from ..preprocessing import TableEncoder
 from ..streams.columns import as_array
 from ..streams.errors import one_line
+from ..streams.files import find_files
 from ..tables.kinds import KINDS
 from .common import (
     add_reading,
     check_can_save,
+    check_not_read,
     known_by,
     load_model,
     open_stream,
@@ -81,6 +83,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--test-file",
         action="append",
+        default=[],
         metavar="FILE",
         help="score the model in the end on rows that it does not learn; may be given "
         "several times",
@@ -181,6 +184,8 @@ def run(arguments):
     _check(arguments)
     if arguments.model:
         check_can_save(arguments.model)
+        files = [*arguments.files, *arguments.test_file]
+        check_not_read(arguments.model, find_files(files))
     classes = None
     if arguments.resume:
         model = load_model(arguments.resume)

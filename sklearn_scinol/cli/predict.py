@@ -10,7 +10,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from ..persistence import replacing
-from .common import add_reading, known_by, load_model, open_stream
+from ..streams.files import find_files
+from .common import add_reading, check_not_read, known_by, load_model, open_stream
 
 #: Name of the column with predictions.
 PREDICTION = "prediction"
@@ -39,6 +40,8 @@ def add_arguments(parser):
 
 def run(arguments):
     """Predict chunk by chunk."""
+    files = find_files(arguments.files)
+    check_not_read(arguments.output, [*files, arguments.model])
     model = load_model(arguments.model)
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"The model of {arguments.model} has no probabilities.")
