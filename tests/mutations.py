@@ -862,6 +862,20 @@ MUTATIONS = [
         "arguments.files",
         "command_line what_is_read",
     ),
+    Mutation(
+        "terminals take commands from names of columns",
+        "cli/common.py",
+        "if not text.isprintable():",
+        "if False:",
+        "command_line text_of_files",
+    ),
+    Mutation(
+        "spreadsheets take predictions for formulas, and nobody tells",
+        "cli/predict.py",
+        "model.classes_.tolist() if is_classifier(model) else []",
+        "[]",
+        "command_line formulas",
+    ),
     # Classes that come later, and their weights.
     Mutation(
         "a class is known from the row after its first",

@@ -431,6 +431,35 @@ def test_predict_probabilities(run, model):
     np.testing.assert_array_equal(np.array(said, dtype=float), expected)
 
 
+def test_labels_that_are_formulas(run):
+    labels = "=cmd|' /C calc'!A0", "-1.5", "+", "plain"
+    rows = [f"{row % 4},{labels[row % 4]}" for row in range(40)]
+    Path("data.csv").write_text("\n".join(["=x,y", *rows]))
+    options = "--target", "y", "--estimator", "scinol", "--model", "m.skops"
+    assert run("learn", "data.csv", *options)[0] == 0
+    for argv, formula in (
+        (("predict", "data.csv", "--model", "m.skops"), labels[0]),
+        (("predict", "data.csv", "--model", "m.skops", "--proba"), labels[0]),
+        (("inspect", "m.skops"), "=x=2"),
+    ):
+        status, _, err = run(*argv, "--output", "plain.csv")
+        assert status == 0
+        assert err == (
+            f"Spreadsheets take {formula!r} for a formula: import the column as text, "
+            "or pass --escape-formulas.\n"
+        )
+        argv = *argv, "--output", "escaped.csv", "--escape-formulas"
+        assert run(*argv)[::2] == (0, "")
+        plain, escaped = (
+            list(csv.reader(StringIO(Path(name).read_text())))
+            for name in ("plain.csv", "escaped.csv")
+        )
+        cells = [cell for row in plain for cell in row]
+        assert formula in cells
+        expected = [f"'{cell}" if cell.startswith("=") else cell for cell in cells]
+        assert [cell for row in escaped for cell in row] == expected
+
+
 def test_predict_leaves_out_bad_rows(run, fails, model):
     file = Path("data.csv")
     file.write_text(file.read_text().replace("\n", "\n1,2\n", 1))
@@ -491,6 +520,32 @@ def test_inspect(run, model):
     assert found.pop("(intercept)") == model[-1].intercept_[0]
     used = np.flatnonzero(coef)
     assert found == dict(zip(names[used], coef[used], strict=True))
+
+
+ESCAPE = "\x1b]0;title\x07\x1b[2J\u202e"
+
+
+def test_text_of_files_is_escaped_where_it_is_printed(run, fails):
+    rows = [f"{row},{ESCAPE}{row % 2},{row % 3}" for row in range(20)]
+    Path("data.csv").write_text("\n".join([f"{ESCAPE}x,{ESCAPE}y,z\r", *rows]))
+    argv = "--target", f"{ESCAPE}y", "--estimator", "scinol", "--model", "m.skops"
+    outs = [run("learn", "data.csv", *argv, "--test-file", "data.csv")]
+    outs.append(run("inspect", "m.skops"))
+    assert [status for status, *_ in outs] == [0, 0]
+    assert r" \x1b]0;title\x07\x1b[2J\u202ex" in outs[1][1]
+    Path("data.csv").write_text("\n".join([f"{ESCAPE}x,{ESCAPE}y,z", "1"]))
+    for option in "error", "skip", "warn":
+        outs.append(run("learn", "data.csv", *argv, "--on-bad-row", option))
+    for name in f"{ESCAPE}x", "w":
+        outs.append(run("learn", "data.csv", "--target", name, "--kind", "q=drop"))
+    for _, *printed in outs:
+        assert "".join(printed).replace("\n", "").isprintable()
+
+
+def test_all_that_is_printed_is_escaped():
+    for file in Path(learn.__file__).parent.glob("*.py"):
+        n_calls = len(re.findall(r"\bprint\(", file.read_text(encoding="utf-8")))
+        assert n_calls == (file.name == "common.py"), file
 
 
 def test_inspect_several_classes(run):

@@ -7,7 +7,7 @@ import warnings
 
 from .. import __version__
 from . import inspect, learn, predict
-from .common import EXIT_STATUS, sentence
+from .common import EXIT_STATUS, say, sentence
 
 __all__ = ["main"]
 
@@ -51,7 +51,7 @@ def _run(arguments):
     except (Exception, KeyboardInterrupt) as error:
         if arguments.traceback:
             raise
-        print(sentence(error), file=sys.stderr)
+        say(sentence(error), file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -85,7 +85,7 @@ def _parser():
 
 
 def _show_warning(message, *_, **__):
-    print(message, file=sys.stderr)
+    say(str(message), file=sys.stderr)
 
 
 def _abandon(stream):

@@ -1,7 +1,8 @@
-"""What the commands share: files and models, and what is said of errors."""
+"""What the commands share: files and models, what is printed, and said of errors."""
 
 import os
 import re
+import sys
 from contextlib import closing, contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,12 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 from ..persistence import _skops, load
 from ..preprocessing import TableEncoder
 from ..streams import read_table
+from ..streams.errors import quote
 from ..streams.files import FORMATS, find_files, format_of
 from ..streams.reading import ON_BAD_ROW
 
 __all__ = [
     "EXIT_STATUS",
+    "add_output",
     "add_reading",
+    "cells_of",
     "check_can_save",
     "check_not_read",
     "encoder_of",
@@ -29,6 +33,7 @@ __all__ = [
     "pair",
     "positive",
     "read_chunks",
+    "say",
     "sentence",
 ]
 
@@ -92,6 +97,17 @@ def add_reading(parser):
         default=[],
         metavar="COLUMN=TYPE",
         help="type of a column, such as zip=string; may be given several times",
+    )
+
+
+def add_output(parser, description):
+    """Add the options for writing CSV."""
+    parser.add_argument("--output", metavar="FILE", help=description)
+    parser.add_argument(
+        "--escape-formulas",
+        action="store_true",
+        help="write an apostrophe before text that spreadsheets take for a formula, "
+        "such as =1+1",
     )
 
 
@@ -227,6 +243,58 @@ def _kind_of_target(model):
     return {"b": None, "i": "number", "u": "number", "f": "number"}.get(
         model.classes_.dtype.kind, "category"
     )
+
+
+# What is printed and written.
+
+#: How text begins that spreadsheets take for a formula.
+FORMULA = re.compile(r"[=+\-@\t\r].", re.DOTALL)
+
+
+def cells_of(texts, is_escaped):
+    """Get a function that makes cells of CSV from texts, and tell of formulas.
+
+    Parameters
+    ----------
+    texts : iterable
+        All texts that will be written.
+    is_escaped : bool
+        Whether those that spreadsheets take for formulas get an apostrophe before.
+    """
+    formulas = [text for text in texts if _is_formula(text)]
+    if formulas and not is_escaped:
+        say(
+            f"Spreadsheets take {quote(str(formulas[0]))!r} for a formula: import the "
+            "column as text, or pass --escape-formulas.",
+            file=sys.stderr,
+        )
+    escaped = {text: f"'{text}" for text in formulas if is_escaped}
+    return lambda value: escaped.get(value, value)
+
+
+def _is_formula(text):
+    if not (isinstance(text, str) and FORMULA.match(text)):
+        return False
+    try:
+        float(text)
+    except ValueError:
+        return True
+    return False
+
+
+def say(text="", **options):
+    """Print a line of text, and escape in it what a terminal would take for commands.
+
+    Parameters
+    ----------
+    text : str
+    **options : dict
+        More for :func:`print`.
+    """
+    if not text.isprintable():
+        letters = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
+        text = "".join(letters)
+    print(text, **options)
 
 
 # Errors.

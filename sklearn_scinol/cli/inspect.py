@@ -12,7 +12,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in
 
 from ..persistence import replacing
-from .common import check_not_read, encoder_of, load_model, positive
+from .common import (
+    add_output,
+    cells_of,
+    check_not_read,
+    encoder_of,
+    load_model,
+    positive,
+    say,
+)
 
 #: What several columns of a kind are called.
 PLURALS = {
@@ -35,9 +43,7 @@ def add_arguments(parser):
         metavar="N",
         help="number of terms to show (default: %(default)s)",
     )
-    parser.add_argument(
-        "--output", metavar="FILE", help="write all terms that are not 0 as CSV"
-    )
+    add_output(parser, "write all terms that are not 0 as CSV")
 
 
 def run(arguments):
@@ -45,23 +51,25 @@ def run(arguments):
     check_not_read(arguments.output, [arguments.model])
     model = load_model(arguments.model)
     for name, value in _facts(model):
-        print(f"{name:12}{value}")
+        say(f"{name:12}{value}")
     try:
         outputs = _terms(model)
     except AttributeError as error:
         message = f"There are no terms to show: {error}"
         if arguments.output:
             raise ValueError(message) from None
-        print(f"\n{message}")
+        say()
+        say(message)
         return
     for label, intercept, names, coef in outputs:
         of_output = "" if label is None else f" of {label}"
-        print(f"\nThe largest of {len(coef):,} terms{of_output}:")
-        print(f"{intercept:>+14.5g}  (intercept)")
+        say()
+        say(f"The largest of {len(coef):,} terms{of_output}:")
+        say(f"{intercept:>+14.5g}  (intercept)")
         for name, value in list(zip(names, coef, strict=True))[: arguments.top]:
-            print(f"{value:>+14.5g}  {name}")
+            say(f"{value:>+14.5g}  {name}")
     if arguments.output:
-        _write(outputs, arguments.output)
+        _write(outputs, arguments.output, arguments.escape_formulas)
 
 
 def _facts(model):
@@ -109,11 +117,13 @@ def _terms(model):
     return outputs
 
 
-def _write(outputs, path):
+def _write(outputs, path, is_escaped):
+    texts = [text for label, _, names, _ in outputs for text in (label, *names)]
+    cell = cells_of(texts, is_escaped)
     with replacing(path, "x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["output", "term", "coefficient"])
         for label, intercept, names, coef in outputs:
-            writer.writerow([label, "(intercept)", intercept])
+            writer.writerow([cell(label), "(intercept)", intercept])
             for name, value in zip(names, coef, strict=True):
-                writer.writerow([label, name, value])
+                writer.writerow([cell(label), cell(name), value])

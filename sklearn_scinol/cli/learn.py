@@ -49,6 +49,7 @@ from .common import (
     pair,
     positive,
     read_chunks,
+    say,
 )
 from .scores import RunningTable, score_test, show
 
@@ -206,7 +207,8 @@ def run(arguments):
         with read_chunks(stream) as (_, chunks):
             start = perf_counter()
             result = score_test(learner, chunks)
-        print(f"\n{', '.join(arguments.test_file)}, not learned:")
+        say()
+        say(f"{', '.join(arguments.test_file)}, not learned:")
         show(result, stream, perf_counter() - start)
 
 

@@ -9,9 +9,20 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from sklearn.base import is_classifier
+
 from ..persistence import replacing
 from ..streams.files import find_files
-from .common import add_reading, check_not_read, known_by, load_model, open_stream
+from .common import (
+    add_output,
+    add_reading,
+    cells_of,
+    check_not_read,
+    known_by,
+    load_model,
+    open_stream,
+    say,
+)
 
 #: Name of the column with predictions.
 PREDICTION = "prediction"
@@ -25,11 +36,7 @@ def add_arguments(parser):
     parser.add_argument(
         "--model", required=True, metavar="FILE", help="model that was saved"
     )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="where to write, all or nothing (default: standard output)",
-    )
+    add_output(parser, "where to write, all or nothing (default: standard output)")
     parser.add_argument(
         "--proba",
         action="store_true",
@@ -45,17 +52,19 @@ def run(arguments):
     model = load_model(arguments.model)
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"The model of {arguments.model} has no probabilities.")
+    classes = model.classes_.tolist() if is_classifier(model) else []
+    cell = cells_of(classes, arguments.escape_formulas)
     stream = open_stream(arguments, arguments.files, **known_by(model))
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(model.classes_.tolist() if arguments.proba else [PREDICTION])
+        writer.writerow(map(cell, classes) if arguments.proba else [PREDICTION])
         for X in stream:
             if arguments.proba:
                 writer.writerows(model.predict_proba(X).tolist())
             else:
-                writer.writerows([each] for each in model.predict(X).tolist())
+                writer.writerows([cell(each)] for each in model.predict(X).tolist())
     if stream.n_bad_rows:
-        print(f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr)
+        say(f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr)
 
 
 def _output(path):

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..evaluation.scores import RunningScores
+from .common import say
 
 __all__ = ["RunningTable", "score_test", "show"]
 
@@ -68,14 +69,14 @@ class RunningTable(RunningScores):
     def _print_line(self, values):
         name, value = next(iter(values.items()))
         if self.loss_before == self.weight_before == 0.0:
-            print(LINE("average", "since", "", "current", "current", "number of"))
+            say(LINE("average", "since", "", "current", "current", "number of"))
             last = "last", "rows", "label", "prediction", "features"
-            print(LINE(_name_of_loss(name), *last))
+            say(LINE(_name_of_loss(name), *last))
         weight = self.scores[name].weight
         loss = weight * _loss(name, value)
         since = (loss - self.loss_before) / (weight - self.weight_before)
         average, self.loss_before, self.weight_before = loss / weight, loss, weight
-        print(
+        say(
             LINE(
                 f"{average:.6g}", f"{since:.6g}", f"{self.n_added:,}", *self._latest()
             ),
@@ -132,7 +133,7 @@ def show(result, stream, seconds):
         lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
     lines["rows per second"] = f"{n_rows / seconds:,.0f}"
     for name, value in lines.items():
-        print(f"{name:20}{value:>14}")
+        say(f"{name:20}{value:>14}")
 
 
 def _name_of_loss(name):
