@@ -876,6 +876,13 @@ MUTATIONS = [
         "[]",
         "command_line formulas",
     ),
+    Mutation(
+        "identifiers are classes",
+        "cli/learn.py",
+        "elif 2 * np.count_nonzero(counts == 1) > labels.size:",
+        "elif False:",
+        "command_line no_classes",
+    ),
     # Classes that come later, and their weights.
     Mutation(
         "a class is known from the row after its first",

@@ -224,6 +224,8 @@ def test_test_file(run):
         ([str(k) for k in range(20)], True),
         ([str(k) for k in range(21)], False),
         (["0.5", "1"], False),
+        (["1", "123456789012345678"], True),
+        (["1", "12345678901234567890"], False),
     ],
 )
 def test_task(run, values, is_class):
@@ -233,6 +235,40 @@ def test_task(run, values, is_class):
     status, out, err = run("learn", "data.csv", *options)
     assert (status, err) == (0, "")
     assert ("accuracy" in out) == is_class
+
+
+@pytest.mark.parametrize(
+    "label_of, words",
+    [
+        (lambda k: f"id{k}", "identifiers, most of which come once, such as 'id0'"),
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12}.1999", "dates, such as '01.1.1999'"),
+        (
+            lambda k: f"2024-01-{1 + k % 31:02d} noon",
+            "dates, such as '2024-01-01 noon'",
+        ),
+        (lambda k: f'"{k},50 €"', "numbers, such as '0,50 €'"),
+        (lambda k: f"{k}%", "numbers, such as '0%'"),
+        (lambda k: f"city {k % 21}", None),
+        (lambda k: f"id{k % 20}", None),
+    ],
+)
+def test_targets_that_look_like_no_classes(run, fails, label_of, words):
+    rows = [f"{row},{label_of(row)}" for row in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]), encoding="utf-8")
+    argv = "learn", "data.csv", "--target", "y", "--estimator", "scinol", "-q"
+    argv = *argv, "--n-hashed", 8
+    if words is None:
+        assert run(*argv)[0] == 0
+        return
+    fails(*argv, words=f"The target 'y' looks like {words}, .*--task classification")
+    assert run(*argv, "--task", "classification")[0] == 0
+
+
+def test_identifiers_do_not_take_the_memory(fails):
+    rows = [f"{row},user{row}" for row in range(3000)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]))
+    words = "looks like identifiers.* 3,000 different ones in 3,000 rows"
+    fails("learn", "data.csv", "--target", "y", words=words)
 
 
 @pytest.mark.parametrize("task", ["classification", "regression"])

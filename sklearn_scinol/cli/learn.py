@@ -6,6 +6,7 @@ features of the latest row. If a bad row or an interruption ends it early, the s
 up to there are printed all the same, but the model is not saved.
 """
 
+import re
 import signal
 import threading
 from contextlib import contextmanager, suppress
@@ -36,7 +37,7 @@ from ..persistence import save
 from ..pipeline import make_online_pipeline
 from ..preprocessing import TableEncoder
 from ..streams.columns import as_array
-from ..streams.errors import one_line
+from ..streams.errors import one_line, quote
 from ..streams.files import find_files
 from ..tables.kinds import KINDS
 from .common import (
@@ -65,6 +66,13 @@ FAMILIES = {
 
 #: Whole numbers with no more different values than this are taken for classes.
 MAX_NUMERIC_CLASSES = 20
+
+#: Whole numbers up to here are exact as float64.
+MAX_WHOLE = 2**53
+
+#: Numbers, amounts of money and percentages, and dates, as text.
+NUMBER = re.compile(r"\W*+\d[\d.,'\s]*+(?:e[+-]?\d+)?+\W*+", re.IGNORECASE)
+DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*")
 
 
 # Arguments.
@@ -112,8 +120,9 @@ def add_arguments(parser):
             "--task",
             choices=["auto", "classification", "regression"],
             help="auto: the target holds classes if it is text, or if the first chunk "
-            f"has at most {MAX_NUMERIC_CLASSES} different numbers, all whole "
-            "(default: auto)",
+            f"has at most {MAX_NUMERIC_CLASSES} different numbers, all whole; more "
+            "different texts than these are refused if they look like numbers, dates "
+            "or identifiers (default: auto)",
         ),
         group.add_argument(
             "--classes",
@@ -279,6 +288,8 @@ def _new_model(arguments):
     task = arguments.task or "auto"
     if task == "auto":
         task = "classification" if holds_classes(y) else "regression"
+        if task == "classification" and not arguments.classes:
+            _check_labels(arguments.target, y)
     if task == "regression" and arguments.classes:
         raise ValueError(
             f"The target {arguments.target!r} holds amounts, which have no classes: "
@@ -311,7 +322,30 @@ def holds_classes(y):
     if y.dtype.kind not in "iuf":
         return True
     values = np.unique(y)
-    return bool((values % 1 == 0).all()) and values.size <= MAX_NUMERIC_CLASSES
+    is_whole = values % 1 == 0
+    if y.dtype.kind == "f":
+        is_whole &= np.abs(values) <= MAX_WHOLE
+    return bool(is_whole.all()) and values.size <= MAX_NUMERIC_CLASSES
+
+
+def _check_labels(target, y):
+    """Refuse labels of the first chunk that look like anything else than classes."""
+    labels, counts = np.unique(y, return_counts=True)
+    if labels.size <= MAX_NUMERIC_CLASSES:
+        return
+    if all(map(DATE.fullmatch, labels)):
+        kind = "dates"
+    elif all(map(NUMBER.fullmatch, labels)):
+        kind = "numbers"
+    elif 2 * np.count_nonzero(counts == 1) > labels.size:
+        kind = "identifiers, most of which come once"
+    else:
+        return
+    raise ValueError(
+        f"The target {target!r} looks like {kind}, such as {quote(str(labels[0]))!r}, "
+        f"{labels.size:,} different ones in {y.size:,} rows: name a target of classes "
+        "or amounts, or pass --task classification if each is a class."
+    )
 
 
 def _as_labels(names, y):
