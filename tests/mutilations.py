@@ -25,6 +25,12 @@ N_ROWS = 40
 
 #: What is put into files, besides bytes at random.
 PIECES = [b'"', b",", b"\n", b"\r", b"\0", b"nan", b"{", b"}", b"-", b"e999", b"\xff"]
+PIECES += [b"[", b"]", b"\\", b"null", b"1e999", b"12345678901234567890", b"\x1b[2J"]
+PIECES += [b"[" * 200, b'{"x": ' * 200, b"=1+1", b'"x": 1, ', b"\\ud800", b"," * 200]
+PIECES += ["ü".encode("utf-16"), "\u202e".encode()]
+
+#: How text is read: most often as what it is.
+ENCODINGS = [None] * 12 + ["latin-1", "utf-16", "utf-7", "shift_jis", "idna", "cp500"]
 
 
 def table():
@@ -79,6 +85,18 @@ def jsonl():
     return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
+def wide_csv():
+    header = ",".join(["y", *(f"x{j}" for j in range(100))])
+    rows = (",".join(map(str, range(i % 2, 101 + i % 2))) for i in range(12))
+    return "".join(f"{row}\n" for row in (header, *rows)).encode()
+
+
+def nested_jsonl():
+    inner = {"list": [["}]"], [None]], "text": 'say "[{" \\'}
+    rows = ({"x": i / 2, "y": i % 2, "inner": inner} for i in range(N_ROWS))
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
 def svm():
     rows = (f"{i % 2} 1:{0.5 * i} 3:{i}\n" for i in range(N_ROWS))
     return "".join(rows).encode()
@@ -93,6 +111,8 @@ WHOLE = {
     "arrows": arrows,
     "jsonl": jsonl,
     "svm": svm,
+    "wide.csv": wide_csv,
+    "nested.jsonl": nested_jsonl,
 }
 
 
@@ -121,7 +141,11 @@ def mutilated(content, random):
     return bytes(content)
 
 
-def outcome(file, on_bad_row, read_ahead):
+#: What of files is text that may have another encoding.
+TEXT = ".csv", ".gz", ".jsonl", ".svm"
+
+
+def outcome(file, on_bad_row, read_ahead, encoding=None):
     """Read a file; what came of it in a word.
 
     Anything else than rows and sentences raises an error.
@@ -136,6 +160,7 @@ def outcome(file, on_bad_row, read_ahead):
             chunk_rows=16,
             on_bad_row=on_bad_row,
             read_ahead=read_ahead,
+            encoding=encoding if file.suffix in TEXT else None,
         )
         for X, y in stream:
             assert X.shape[0] == len(y) > 0
@@ -174,11 +199,15 @@ def main():
             file = folder / f"case.{ending}"
             file.write_bytes(mutilated(content, random))
             on_bad_row = str(random.choice(["error", "skip"]))
+            encoding = random.choice(ENCODINGS)
             try:
-                outcomes[outcome(file, on_bad_row, int(random.integers(3)))] += 1
+                outcomes[
+                    outcome(file, on_bad_row, int(random.integers(3)), encoding)
+                ] += 1
             except Exception:
                 traceback.print_exc()
-                sys.exit(f"Case {seed} of {ending}, with {on_bad_row!r}: see {file}")
+                options = f"{on_bad_row!r} and {encoding!r}"
+                sys.exit(f"Case {seed} of {ending}, with {options}: see {file}")
         print(f"{ending:8}", dict(outcomes), flush=True)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutilations import WHOLE, mutilated
+from mutilations import ENCODINGS, WHOLE, mutilated
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 
@@ -959,20 +959,26 @@ def test_help_tells_the_exit_status(run):
     assert run("--version") == (0, f"{sklearn_scinol.__version__}\n", "")
 
 
-def test_mutilated_files(run):
-    content, statuses = WHOLE["csv"](), []
+@pytest.mark.parametrize("ending", ["csv", "wide.csv", "jsonl", "nested.jsonl"])
+def test_mutilated_files(run, ending):
+    content, statuses = WHOLE[ending](), []
     for seed in range(N_MUTILATED):
         random = np.random.default_rng(seed)
-        Path("data.csv").write_bytes(mutilated(content, random))
-        status, _, err = run(
-            *("learn", "data.csv", "--target", "y", "--estimator", "scinol"),
+        file = Path(f"data.{ending}")
+        file.write_bytes(mutilated(content, random))
+        encoding = random.choice(ENCODINGS)
+        status, out, err = run(
+            *("learn", file, "--target", "y", "--estimator", "scinol"),
             *("--chunk-rows", 16, "--n-hashed", 64, "--model", "m.skops"),
             *("--on-bad-row", random.choice(["error", "skip", "warn"])),
+            *(["--encoding", encoding] if encoding else []),
+            *(["--kind", "inner=drop"] if "nested" in ending else []),
         )
         statuses.append(status)
         assert status in (0, 1), (seed, err)
         assert "should not have happened" not in err, (seed, err)
         assert (status == 1) <= err.endswith((".\n", ".)\n")), (seed, err)
+        assert f"{out}{err}".replace("\n", "").isprintable(), (seed, err)
     assert {0, 1} == {*statuses}
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mutilations import WHOLE, check_sentence, mutilated, outcome
+from mutilations import ENCODINGS, WHOLE, check_sentence, mutilated, outcome
 from registry import paired
 from sklearn.datasets import dump_svmlight_file
 
@@ -959,7 +959,8 @@ def test_damaged_files(ending, tmp_path):
     for seed in range(100):
         random = np.random.default_rng(seed)
         file.write_bytes(mutilated(content, random))
-        outcomes.add(outcome(file, ["error", "skip"][seed % 2], seed % 3))
+        options = ["error", "skip"][seed % 2], seed % 3, random.choice(ENCODINGS)
+        outcomes.add(outcome(file, *options))
     assert {"read", "refused"} <= outcomes
 
 
