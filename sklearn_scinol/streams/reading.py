@@ -137,7 +137,8 @@ def read_table(
     object of the first block has are left out.
 
     A value in quotes may go on in the next line, for up to a megabyte: what is longer
-    is taken for a quote that is never closed, and the row for a bad one.
+    is taken for a quote that is never closed, and the row for a bad one. So is a JSON
+    object that is nested more than 100 deep.
 
     Examples
     --------
