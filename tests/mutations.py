@@ -816,16 +816,23 @@ MUTATIONS = [
     Mutation(
         "JSON may be nested as deep as ends the process",
         "streams/text.py",
-        "if _is_deep(bytes(block)):",
-        "if False:",
-        "streams all_rows_of_json_are_bad",
+        'return depth + brackets.count(b"{") > MAX_JSON_DEPTH',
+        "return False",
+        "streams depth",
+    ),
+    Mutation(
+        "a null instead of an object ends the process",
+        "streams/text.py",
+        r"(?:\A|[}\]])\s*+null",
+        r"(?!)",
+        "streams null_rows",
     ),
     Mutation(
         "brackets in strings count as nested",
         "streams/text.py",
         'brackets = STRING.sub(b"", brackets)',
         'brackets = brackets.replace(b\'"\', b"")',
-        "streams brackets_in_strings",
+        "streams brackets_and_nulls",
     ),
     Mutation(
         "any codec is an encoding of text",

@@ -614,6 +614,9 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
         ("nothing", "is no JSON object: Invalid value"),
         ('{"x": 2', "is no JSON object: Missing a comma or '}' after an object member"),
         ("[1]", "is no JSON object"),
+        ("null", "is no JSON object: it is null"),
+        ('null {"x": 1}', "is no JSON object: it is null"),
+        ('{"x": 1} null', "is no JSON object: it is null"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
         ('{"x": 1e999}', "has a number that is too large for float64"),
         ('{"n": 12345678901234567890}', "has 12345678901234567890, which is no int64"),
@@ -641,6 +644,7 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     ("row", "reason"),
     [
         ("{}", "is empty"),
+        ("null", "is no JSON object: it is null"),
         ('{"x": 1e999}', "has a number that is too large for float64"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
         ('{"x": ' + 300 * "[", "is nested more than 100 deep"),
@@ -650,6 +654,27 @@ def test_all_rows_of_json_are_bad(row, reason, tmp_path):
     file = lines(tmp_path / "rows.jsonl", row, row)
     expected = f"{file} has no row that can be read: the first one {reason}."
     assert refusal(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "has_null"),
+    [
+        (b"null", True),
+        (b" null {}", True),
+        (b"{}null", True),
+        (b'{"x": ": null"}\n null\n', True),
+        (b'{"x": null, "y": [null, null]}\n', False),
+        (b'{"x": "} null"}\n', False),
+        (b'{"x": "\\"} null"}\n', False),
+    ],
+)
+def test_null_rows(rows, has_null):
+    assert text._has_null_row(rows) == has_null
+
+
+def test_null_ends_no_process(tmp_path):
+    file = lines(tmp_path / "rows.jsonl", "null", '{"x": [null,', "null]}", '{"s": 1}')
+    assert whole(read_table(file, on_bad_row="skip"))["s"].to_pylist() == [1.0]
 
 
 DEEP = {
@@ -676,8 +701,16 @@ def test_json_that_is_nested_deep(kind, tmp_path):
             list(read_table(file))
 
 
-def test_brackets_in_strings_are_not_nested(tmp_path):
-    words = ["[" * 200, '{"' * 200, "\\" * 3 + "[" * 200, '\\"' + "{[" * 200, "]}" * 99]
+def test_brackets_and_nulls_in_strings_are_text(tmp_path):
+    words = [
+        "} null",
+        '"} null',
+        "[" * 200,
+        '{"' * 200,
+        "\\" * 3 + "[" * 200,
+        '\\"' + "{[" * 200,
+        "]}" * 99,
+    ]
     file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
     assert whole(read_table(file))["s"].to_pylist() == words
 

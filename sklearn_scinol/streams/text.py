@@ -57,6 +57,9 @@ NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 #: A string, whose letters are deleted; one that is never closed ends with its line.
 STRING = re.compile(rb'"[^"\r\n]*+"?+')
 
+#: A null that is no value: those follow a colon, a comma or "[".
+NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
+
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 
 
@@ -380,8 +383,11 @@ class JSONLines(TextTable):
         import pyarrow as pa
         import pyarrow.json as pj
 
-        if _is_deep(bytes(block)):
+        block = bytes(block)
+        if _is_deep(block):
             raise ValueError(TOO_DEEP)
+        if _has_null_row(block):  # which ends the process in pyarrow
+            raise ValueError("it is null")
         return pj.read_json(
             pa.BufferReader(pa.py_buffer(block)),
             pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
@@ -473,6 +479,14 @@ def _is_deep(block):
         brackets = brackets.replace(b"{}", b"")  # the innermost ones
         depth += 1
     return depth + brackets.count(b"{") > MAX_JSON_DEPTH
+
+
+def _has_null_row(block):
+    """Whether JSON has a null instead of an object."""
+    if block.count(b"null") <= block.count(b": null") + block.count(b":null"):
+        return False
+    unescaped = block.replace(rb"\\", b"").replace(rb"\"", b"")
+    return NULL_ROW.search(STRING.sub(b"", unescaped)) is not None
 
 
 def _is_short(block):
