@@ -275,6 +275,17 @@ MUTATIONS = [
         "naive_agreement uncompiled and scinol and sparse",
     ),
     Mutation(
+        "one sparse row is learned by a team as if each learner were alone",
+        "engines/numba_engine/learning.py",
+        "    return _learn(tasks, states, block, answers)\n",
+        "    if isinstance(block.rows, DenseRows) or len(answers[0].losses) > 1:\n"
+        "        return _learn(tasks, states, block, answers)\n"
+        "    for task, state, said in zip(tasks, states, answers, strict=True):\n"
+        "        _learn([task], [state], block, [said])\n"
+        "    return True\n",
+        "hedge chunks_of_sparse",
+    ),
+    Mutation(
         "the last row of a block is not learned",
         "engines/numba_engine/learning.py",
         "range(n + (overlaps and n > 0))",

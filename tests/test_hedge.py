@@ -1,6 +1,10 @@
-"""Mixtures of experts: against references, their guarantees, and what breaks them."""
+"""Mixtures of experts: against references, their guarantees, and what breaks them.
+
+`CHUNKED_STREAMS=200` cuts so many sparse streams into chunks, on the compiled engine.
+"""
 
 import copy
+import os
 import pickle
 from functools import partial
 
@@ -13,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from registry import thoroughly
+from registry import compiled, thoroughly
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import (
@@ -447,6 +451,51 @@ def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
     assert_identical(problem.charged(inside, X, y, sample_weight=c), charged)
     assert_identical(learned(inside), learned(whole))
     assert_identical(problem.decision(inside, X), problem.decision(whole, X))
+
+
+N_STREAMS = int(os.environ.get("CHUNKED_STREAMS", 3))
+
+
+def sparse_stream(rng, classifies):
+    """Rows of any shape and density, targets, and weights or None."""
+    n, d = rng.integers(20, 120), rng.choice([2, 9, 40, 300])
+    n_outputs = rng.choice([2, 3] if classifies else [1, 2])
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.02, 0.1, 0.5]))
+    X = sparse.csr_array(X * 10.0 ** rng.uniform(-3, 3, size=d))
+    kind = rng.choice([np.int32, np.int64])
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    y = rng.integers(n_outputs, size=n)
+    if not classifies:
+        y = rng.normal(size=(n, n_outputs))
+    c = np.append(1.0, rng.choice([0.0, 0.5, 1.0, 3.0], n - 1))
+    return X, y, c if rng.random() < 0.5 else None
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(N_STREAMS))
+def test_chunks_of_sparse_streams_do_not_matter(seed, engine):
+    """Experts of one algorithm learn side by side, however few rows there are."""
+    rng, classifies = np.random.default_rng(seed), seed % 2 == 0
+    X, y, c = sparse_stream(rng, classifies)
+    kind = BaselineClassifier if classifies else BaselineRegressor
+    experts = [
+        (f"{rate:g}", kind("adaogd", learning_rate=rate, scale=True))
+        for rate in (0.1, 1.0)
+    ]
+    mixture = HedgeClassifier(experts) if classifies else HedgeRegressor(experts)
+    classes = {"classes": np.unique(y)} if classifies else {}
+
+    def in_chunks(size):
+        model = clone(mixture)
+        for start in range(0, len(y), size):
+            rows = slice(start, start + size)
+            of_rows = None if c is None else c[rows]
+            model.partial_fit(X[rows], y[rows], sample_weight=of_rows, **classes)
+        return learned(model)
+
+    whole = in_chunks(len(y))
+    for size in 1, rng.integers(2, 20):
+        assert_identical(in_chunks(size), whole)
 
 
 @of_each_kind

@@ -14,15 +14,15 @@ from ..._portable import copy_into
 from ...learners.bases import averaging
 from ...learners.interface import traits
 from ...transforms.moments import enter, standardised
-from ..protocol import Answers, DenseRows, TargetScale
+from ..protocol import DenseRows, TargetScale
 from . import parts
 from .borrowing import borrowed
 from .compiling import compiled, source_digest
-from .losses import charge, joint_losses, running_total, separate_losses
+from .losses import joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
 from .transforms import Records, looked_at, scale_sparse_rows, transformed
 
-__all__ = ["change_units", "learn_rows", "learn_team", "learning", "pays"]
+__all__ = ["change_units", "learn_rows", "learn_team", "learning"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -39,100 +39,85 @@ NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 def learn_rows(task, state, block, answers):
     """Learn from the rows of a block: see the protocol."""
-    return _learn(type(task.learner), task, state, block, answers)
+    return learn_team([task], [state], block, [answers])
 
 
 def learn_team(tasks, states, block, answers):
-    """Learn with several learners side by side: see the protocol."""
-    if len(tasks) == 1 or not pays(states[0], block.rows):
-        for *each, said in zip(tasks, states, answers, strict=True):
-            learn_rows(*each, block, said)
-        return
-    # As if they were outputs of one learner: while the processor waits for one of them,
-    # it goes on with others. The team has a state of its own while it learns.
-    own = states[0].fields.shape[1]
-    team = states[0]._replace(
-        fields=_side_by_side([state.fields for state in states]),
-        shared=np.concatenate([state.shared for state in states], axis=1),
-        clock=np.concatenate([state.clock for state in states], axis=1),
-        numbers=states[0].numbers.copy(),
-    )
-    n = len(block.weights.given)
-    said = Answers(np.empty((n, team.fields.shape[1])), None, np.empty((0, 0)))
-    learners = tuple(task.learner for task in tasks)
-    task = tasks[0]._replace(learner=learners)
-    _learn(type(learners[0]), task, team, block, said, own)
-    for e, (state, answer) in enumerate(zip(states, answers, strict=True)):
-        of_learner = slice(e * own, (e + 1) * own)
-        state.fields[:] = team.fields[:, of_learner]
-        state.shared[:] = team.shared[:, of_learner]
-        state.first[:] = team.first
-        answer.predictions[:] = said.predictions[:, of_learner]
-        answer.losses[:], total = charge(
-            task.loss, block, answer.predictions, state.numbers[1]
-        )
-        state.numbers[:] = team.numbers[0], total
-        state.weight_scale[:] = block.weights.after
+    """Learn with several learners side by side: see the protocol.
+
+    As if they were outputs of one learner: while the processor waits for one of them,
+    it goes on with others.
+    """
+    if not isinstance(block.rows, DenseRows):
+        if block.moments is not None:
+            _learn_scaled(tasks, states, block, answers)
+            return True
+        if states[0].first.size == 1:  # an array of one is of another type
+            fields = [
+                np.asfortranarray(np.repeat(state.fields, 2, axis=2))
+                for state in states
+            ]
+            two = [
+                state._replace(fields=each)
+                for state, each in zip(states, fields, strict=True)
+            ]
+            in_range = _learn(tasks, two, block, answers)
+            for state, each in zip(states, fields, strict=True):
+                state.fields[:] = each[:, :, :1]
+            return in_range
+    return _learn(tasks, states, block, answers)
 
 
-def pays(state, rows):
-    """Whether to learn rows takes longer than to copy the state."""
-    return isinstance(rows, DenseRows) or rows.data.size > state.first.size
+def _learn(tasks, states, block, answers):
+    loop, arguments = learning(tasks, states, block, answers)
+    return loop(*arguments)
 
 
-def _side_by_side(fields):
-    """States as one with more outputs, in the same order."""
-    if fields[0].flags.c_contiguous:
-        return np.concatenate(fields, axis=1)
-    return np.concatenate([each.T for each in fields], axis=1).T
-
-
-def _learn_scaled(learner, task, state, block, answers):
+def _learn_scaled(tasks, states, block, answers):
     """Scale sparse rows and learn them: both, or neither if that is interrupted."""
-    moments, rows = block.moments, block.rows
-    n_learned, weight_sum = state.numbers[0], moments.weight_sum[0]
+    moments, rows, numbers = block.moments, block.rows, states[0].numbers
+    n_learned, weight_sum = numbers[0], moments.weight_sum[0]
     records = Records.with_room(rows.data.size)
     try:
         scaled = scale_sparse_rows(moments, rows, block.weights, records)
         scaled_block = block._replace(rows=scaled, moments=None)
-        _learn(learner, task, state, scaled_block, answers)
+        learn_team(tasks, states, scaled_block, answers)
     except BaseException:
-        if state.numbers[0] == n_learned:
+        if numbers[0] == n_learned:
             moments.weight_sum[0] = weight_sum
             records.restore(moments.values)
         raise
 
 
-def _learn(learner, task, state, block, answers, n_own=None):
-    if not isinstance(block.rows, DenseRows):
-        if block.moments is not None:
-            _learn_scaled(learner, task, state, block, answers)
-            return True
-        if state.fields.shape[2] == 1:  # an array of one is of another type
-            fields = np.asfortranarray(np.repeat(state.fields, 2, axis=2))
-            two = state._replace(fields=fields)
-            in_range = _learn(learner, task, two, block, answers, n_own)
-            state.fields[:] = fields[:, :, :1]
-            return in_range
-    loop, arguments = learning(learner, task, state, block, answers, n_own)
-    return loop(*arguments)
-
-
-def learning(learner, task, state, block, answers, n_own=None):
+def learning(tasks, states, block, answers):
     """The loop for rows that are not sparse and scaled, and its arguments."""
+    task, state, first_answers = tasks[0], states[0], answers[0]
+    learner = type(task.learner)
     has, names = traits(learner), learner.State._fields
-    dense = isinstance(block.rows, DenseRows)
+    dense, team = isinstance(block.rows, DenseRows), len(tasks) > 1
     moments = block.moments
-    fields, m = state.fields, state.first.size
+    m = state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
-    n_outputs = answers.predictions.shape[1]
-    s = learner.State(*(state.arrays or fields[: len(names)]))
-    s_of_row = s
+    n, n_own = first_answers.predictions.shape
+    n_outputs = len(tasks) * n_own
+    workings = [
+        parts.Working(
+            learner.State(*(each.arrays or each.fields[: len(names)])),
+            each.fields,
+            learner.Shared(*each.shared) if has.by_row else None,
+            each.first,
+            each.clock,
+            each.numbers,
+            each.weight_scale,
+        )
+        for each in states
+    ]
+    of_row = [working.s for working in workings]
     if not dense:
-        shape = len(names), n_outputs, m
+        shape = len(tasks), len(names), n_own, m
         room = _buffer(len(names) * n_outputs, m).reshape(shape)
-        s_of_row = learner.State(*room)
+        of_row = [learner.State(*each) for each in room]
     loop = _loop(
         learner,
         type(task.loss),
@@ -140,22 +125,16 @@ def learning(learner, task, state, block, answers, n_own=None):
         center=moments is not None and moments.center,
         scale=moments is not None and len(moments.values) > 1,
         single_output=n_outputs == 1,
-        average=answers.averaged is not None,
-        team=type(task.learner) is tuple,
+        average=first_answers.averaged is not None,
+        team=team,
         standard_target=block.target_scale is not None,
         stands_still=block.standard is not None,
     )
+    if team:
+        task = task._replace(learner=tuple(each.learner for each in tasks))
     return loop, (
         task,
-        parts.Working(
-            s,
-            fields,
-            learner.Shared(*state.shared) if has.by_row else None,
-            state.first,
-            state.clock,
-            state.numbers,
-            state.weight_scale,
-        ),
+        _joined(workings),
         parts.Input(
             *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
             *(moments or NO_MOMENTS),
@@ -164,16 +143,22 @@ def learning(learner, task, state, block, answers, n_own=None):
             block.weights,
             block.target_scale or NO_SCALE,
             block.largest,
-            n_outputs if n_own is None else n_own,
+            n_own,
         ),
-        answers,
+        _joined(answers),
         parts.Scratch(
             np.empty(0 if dense else m, dtype=np.intp),
             *(_buffer(1, m)[0] for _ in range(3)),
             _buffer(n_outputs, m),
-            s_of_row,
+            tuple(of_row) if team else of_row[0],
+            np.empty((n, n_outputs)) if team else first_answers.predictions,
         ),
     )
+
+
+def _joined(named):
+    """What a learner has; of a team, all that its learners have, name by name."""
+    return named[0] if len(named) == 1 else type(named[0])(*zip(*named, strict=True))
 
 
 def change_units(learner, s, change):
@@ -262,10 +247,11 @@ def _loop(
         loss, fit_intercept = task.loss, task.fit_intercept
         starts = task.averaging_starts
         learner = member(task.learner, 0)
-        s, shared, clock, first = state.s, state.shared, state.clock, state.first
-        s_of_row = scratch.s_of_row
-        own_s, t = registers(s_of_row), state.numbers[0]
-        fields, at = state.fields, scratch.at
+        n_learners = len(task.learner) if team else 1
+        s, first_row = member(state.s, 0), member(scratch.s_of_row, 0)
+        fields, first = member(state.fields, 0), member(state.first, 0)
+        clock, at = member(state.clock, 0), scratch.at
+        own_s, t = registers(first_row), member(state.numbers, 0)[0]
         X, data, indices, indptr = block.X, block.data, block.indices, block.indptr
         y, given = block.targets, block.weights.given
         relative = block.weights.relative
@@ -274,7 +260,7 @@ def _loop(
         standard = block.standard
         target_scale = block.target_scale
         offset, deviation, slope = target_scale
-        predictions = answers.predictions
+        predictions = scratch.predictions
         x, x_before, w = scratch.x, scratch.x_before, scratch.w
         n_outputs = 1 if single_output else predictions.shape[1]
         n_own = block.n_own if team else n_outputs
@@ -311,19 +297,21 @@ def _loop(
                 if not dense:
                     at[nnz] = last
             for k in range(0 if dense else n_outputs):
+                e, k_own = of_learner[k], own[k] if team else k
+                s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
-                    move(own_s, s, (k, at[j]), s_of_row, (k, j))
+                    move(own_s, s_k, (k_own, at[j]), row_k, (k_own, j))
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
             dot = q = squares = 0.0
             g_k, step_k = g[0], step[0]
             for j in range(nnz):
-                i = load(own_s, s_of_row, (0, j))
+                i = load(own_s, first_row, (0, j))
                 if overlaps:
                     x_j = x[j]
                     w_j = step_k if by_row else w[0, j]
                     learner.update(own_s, i, scale_before * x_j, g_k, w_j, t_before)
-                    store(own_s, s_of_row, (0, j))
+                    store(own_s, first_row, (0, j))
                     if not single_output:
                         x_before[j] = x_j
                 if dense:
@@ -347,11 +335,11 @@ def _loop(
                     w[0, j] = w_j
                 dot += w_j * x[j]
             if fit_intercept and not by_vector:
-                i = load(own_s, s_of_row, (0, nnz))
+                i = load(own_s, first_row, (0, nnz))
                 if overlaps:
                     w_j = step_k if by_row else w[0, nnz]
                     learner.update(own_s, i, scale_before, g_k, w_j, t_before)
-                    store(own_s, s_of_row, (0, nnz))
+                    store(own_s, first_row, (0, nnz))
                     x_before[nnz] = 1.0
                 w_j = learner.weight(own_s, i, row_scale, t)
                 if by_row:
@@ -363,18 +351,20 @@ def _loop(
             if dense and not parts.in_range(squares, c, learns, block.largest):
                 return False
             for k in range(0 if by_vector else 1, n_outputs):
-                one = member(task.learner, of_learner[k])
+                e, k_own = of_learner[k], own[k] if team else k
+                one, row_k = member(task.learner, e), member(scratch.s_of_row, e)
+                own_k = registers(row_k)
                 dot, g_k, step_k = 0.0, g[k], step[k]
                 if by_vector:
                     dot = one.score(s, k, x[:m], t)
                 for j in range(0 if by_vector else m):
-                    i = load(own_s, s_of_row, (k, j))
+                    i = load(own_k, row_k, (k_own, j))
                     if overlaps:
                         w_j = step_k if by_row else w[k, j]
                         x_j = scale_before * x_before[j]
-                        one.update(own_s, i, x_j, g_k, w_j, t_before)
-                        store(own_s, s_of_row, (k, j))
-                    w_j = one.weight(own_s, i, row_scale * x[j], t)
+                        one.update(own_k, i, x_j, g_k, w_j, t_before)
+                        store(own_k, row_k, (k_own, j))
+                    w_j = one.weight(own_k, i, row_scale * x[j], t)
                     if not by_row:
                         w[k, j] = w_j
                     dot += w_j * x[j]
@@ -383,9 +373,12 @@ def _loop(
                 t -= 1.0
                 break
             for k in range(n_outputs):
-                one = member(task.learner, of_learner[k])
-                of_output = factor(one, shared, k, q, t)
-                predictions[r, k] = say(one, of_output, s, shared, k, dots[k], q, c, t)
+                e, k_own = of_learner[k], own[k] if team else k
+                one, shared = member(task.learner, e), member(state.shared, e)
+                of_output = factor(one, shared, k_own, q, t)
+                predictions[r, k] = say(
+                    one, of_output, s, shared, k_own, dots[k], q, c, t
+                )
             row = parts.Row(r, m, c, learns, row_scale, q, t)
             if standard_target:
                 for k in range(n_outputs):
@@ -405,42 +398,48 @@ def _loop(
                 for j in range(m):
                     i = place(at, j)
                     if fields[0, 0, i] == 0.0 and first[i] == 0.0:
-                        first[i] = np.abs(row_scale * x[j])
+                        for e in range(n_learners):
+                            member(state.first, e)[i] = np.abs(row_scale * x[j])
             derivatives(loss, task.lipschitz, y, predictions, r, own, team, g)
             if standard_target:
                 for k in range(n_outputs):
                     g[k] *= slope[r, own[k] if team else k]
             for k in range(n_outputs):
-                one = member(task.learner, of_learner[k])
-                own_k = own[k] if team else k
-                of_target = scale_of(target_scale, task, row, own_k)
+                e, k_own = of_learner[k], own[k] if team else k
+                one, shared = member(task.learner, e), member(state.shared, e)
+                of_target = scale_of(target_scale, task, row, k_own)
                 step[k] = row_step(
-                    one, shared, k, loss, y, row, dots[k], g[k], own_k, of_target
+                    one, shared, k_own, loss, y, row, dots[k], g[k], of_target
                 )
             scale_before, t_before = row_scale, t
             if overlaps:
                 continue
             learn_vectors(learner, s, task, y, row, x[:m], dots, g, target_scale)
             for k in range(0 if by_vector else n_outputs):
-                one = member(task.learner, of_learner[k])
-                g_k, step_k = g[k], step[k]
+                e, k_own = of_learner[k], own[k] if team else k
+                one, row_k = member(task.learner, e), member(scratch.s_of_row, e)
+                own_k, g_k, step_k = registers(row_k), g[k], step[k]
                 for j in range(m):
-                    i = load(own_s, s_of_row, (k, j))
+                    i = load(own_k, row_k, (k_own, j))
                     w_j = step_k if by_row else w[k, j]
-                    one.update(own_s, i, row_scale * x[j], g_k, w_j, t)
-                    store(own_s, s_of_row, (k, j))
+                    one.update(own_k, i, row_scale * x[j], g_k, w_j, t)
+                    store(own_k, row_k, (k_own, j))
             for k in range(0 if dense else n_outputs):
+                e, k_own = of_learner[k], own[k] if team else k
+                s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
-                    move(own_s, s_of_row, (k, j), s, (k, at[j]))
+                    move(own_s, row_k, (k_own, j), s_k, (k_own, at[j]))
             for k in range(n_outputs):
-                one = member(task.learner, of_learner[k])
-                taken = take_scale(one, shared, k)
+                e, k_own = of_learner[k], own[k] if team else k
+                one, shared = member(task.learner, e), member(state.shared, e)
+                taken = take_scale(one, shared, k_own)
                 ticks, restarts, at_rest = average and t > starts, False, 1.0
                 if ticks:
-                    at_rest = factor(one, shared, k, 0.0, t + 1.0)
+                    at_rest = factor(one, shared, k_own, 0.0, t + 1.0)
                     restarts = averaging.must_restart(clock, k, at_rest)
                 if restarts or taken != 1.0:
-                    pass_over(one, state, k, taken, t, average)
+                    s_k, of_average = member(state.s, e), (fields, clock, average)
+                    pass_over(one, s_k, of_average, k_own, taken, t)
                 if ticks:
                     averaging.tick(clock, k, at_rest)
         settle(learner, s)
@@ -448,11 +447,15 @@ def _loop(
             block.weight_sum[0] = weight_sum
             if scale:
                 moments[2] = weight_sum
-        if not team:
-            losses_of(loss, y, predictions, answers.losses)
-            state.numbers[1] = running_total(answers.losses, given, state.numbers[1])
-        state.numbers[0] = t
-        copy_into(block.weights.after, state.weight_scale)
+        for e in range(n_learners):
+            losses, numbers = member(answers.losses, e), member(state.numbers, e)
+            said = member(answers.predictions, e)
+            for r in range(n if team else 0):
+                copy_into(predictions[r, e * n_own : (e + 1) * n_own], said[r])
+            losses_of(loss, y, said, losses)
+            numbers[0] = t
+            numbers[1] = running_total(losses, given, numbers[1])
+            copy_into(block.weights.after, member(state.weight_scale, e))
         return True
 
     return compiled(learn_rows, classes=(learner, loss))

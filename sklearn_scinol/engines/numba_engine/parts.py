@@ -10,7 +10,7 @@ from .compiling import inlined, jitable
 
 
 class Working(NamedTuple):
-    """The state as the loop takes it."""
+    """The state as the loop takes it; of a team, tuples of what each learner has."""
 
     s: tuple  # the learner's arrays by their names, in `fields`
     fields: np.ndarray  # (n_fields, K, n_coordinates)
@@ -49,6 +49,7 @@ class Scratch(NamedTuple):
     sums: np.ndarray  # (m,), sums of weights
     w: np.ndarray  # (K, m), weights
     s_of_row: tuple  # state of a sparse row's coordinates; of dense rows that of all
+    predictions: np.ndarray  # (n, K), of a team; of one learner its answers
 
 
 class Row(NamedTuple):
@@ -145,18 +146,18 @@ def no_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
 
 
 @inlined
-def gradient_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
+def gradient_step(learner, shared, k, loss, y, row, dot, g, scale):
     return learner.row_step(shared, k, g, row.scale * dot, row.q, row.t)
 
 
 @inlined
-def implicit_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
-    y_k, c, q, t = y[row.r, own_k], row.c, row.q, row.t
+def implicit_step(learner, shared, k, loss, y, row, dot, g, scale):
+    y_k, c, q, t = y[row.r, k], row.c, row.q, row.t
     return learner.implicit_row_step(shared, k, loss, y_k, c, scale, dot, q, t)
 
 
 @inlined
-def no_step(learner, shared, k, loss, y, row, dot, g, own_k, scale):
+def no_step(learner, shared, k, loss, y, row, dot, g, scale):
     return 0.0
 
 
@@ -274,19 +275,20 @@ def small_scale(learner, shared, k):
 
 
 @jitable
-def pass_fields(learner, state, k, scale, t, average):
-    for j in range(state.fields.shape[2]):
+def pass_fields(learner, s, of_average, k, scale, t):
+    fields, clock, average = of_average
+    for j in range(fields.shape[2]):
         i = k, j
         if average:
-            total, last = state.fields[-2], state.fields[-1]
-            w = learner.weight(state.s, i, 0.0, t)
-            w_sum = averaging.sum_before(total, last, i, w, state.clock[0, k])
+            total, last = fields[-2], fields[-1]
+            w = learner.weight(s, i, 0.0, t)
+            w_sum = averaging.sum_before(total, last, i, w, clock[0, k])
             averaging.record_sum(total, last, i, w_sum, 0.0)
         if scale != 1.0:
-            learner.fold(state.s, i, scale)
-    state.clock[:, k] = 0.0
+            learner.fold(s, i, scale)
+    clock[:, k] = 0.0
 
 
 @jitable
-def pass_nothing(learner, state, k, scale, t, average):
+def pass_nothing(learner, s, of_average, k, scale, t):
     pass

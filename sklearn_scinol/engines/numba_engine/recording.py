@@ -67,20 +67,15 @@ class Recorder:
 
     def learn_team(self, tasks, states, block, answers):
         """See the protocol."""
-        if len(tasks) > 1 and learning.pays(states[0], block.rows):
-            team = learning.learn_team, tasks, states, block, answers
-            self.calls.append(partial(*team))
-            return
         is_sparse = isinstance(block.rows, CSRRows)
         if is_sparse and block.moments is not None:
             rows = self.transform_rows(block.moments, block.rows, block.weights)
             block = block._replace(rows=rows, moments=None)
-        for task, state, said in zip(tasks, states, answers, strict=True):
-            arguments = task, state, block, said
-            if is_sparse and state.first.size == 1:
-                self.calls.append(partial(learning.learn_rows, *arguments))
-            else:
-                self._note(*learning.learning(type(task.learner), *arguments), None)
+        arguments = tasks, states, block, answers
+        if is_sparse and states[0].first.size == 1:
+            self.calls.append(partial(learning.learn_team, *arguments))
+        else:
+            self._note(*learning.learning(*arguments), None)
 
     def charge(self, loss, block, predictions, total):
         """See the protocol; what comes back instead of a total gives it."""
