@@ -987,6 +987,20 @@ MUTATIONS = [
         "class_weight any_chunks",
     ),
     Mutation(
+        "weights are not looked at while one class is known",
+        "estimators/classifier.py",
+        "            check_range(c[rows][c[rows] > 0.0])\n",
+        "",
+        "new_classes weights_while_one_class",
+    ),
+    Mutation(
+        "labels of pandas' types become floats",
+        "estimators/classifier.py",
+        "super()._validate(X, as_numpy_labels(y), *arguments",
+        "super()._validate(X, y, *arguments",
+        "estimators labels_of_pandas_types",
+    ),
+    Mutation(
         "counts of classes stay behind where classes are added",
         "estimators/classifier.py",
         "_among(self._class_counts, ~is_new)",

@@ -610,6 +610,30 @@ def test_labels_of_any_type(classifier, names, engine):
     estimator.partial_fit(X, y, classes=names[::-1])
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.parametrize("dtype", ["boolean", "bool", "Int64", "category"])
+@pytest.mark.parametrize("as_table", [False, True])
+def test_labels_of_pandas_types(dtype, as_table):
+    """They come back as NumPy's booleans and integers, not as floats."""
+    pd = pytest.importorskip("pandas")
+    values = np.array([1, 2, 1] if dtype == "Int64" else [True, False, True])
+    y = pd.Series(values, dtype=dtype)
+    y = y.to_frame() if as_table else y
+    for model in (
+        ScInOLClassifier().fit(np.eye(3), y),
+        ScInOLClassifier(new_classes="add").partial_fit(np.eye(3), y),
+    ):
+        assert model.classes_.dtype == values.dtype
+        assert_array_equal(model.classes_, np.unique(values))
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int64"])
+def test_missing_labels_of_pandas_types(dtype):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        ScInOLClassifier().fit(np.eye(3), pd.Series([1, 0, None], dtype=dtype))
+
+
 @classifiers
 def test_many_classes(classifier):
     """More than a byte counts."""

@@ -365,6 +365,19 @@ def test_balanced_weights(engine):
         assert_same(learned(model, X, y, parts), expected, X)
 
 
+@pytest.mark.parametrize("weight", [1e300, 1e-60])
+def test_weights_while_one_class_is_known(weight):
+    """They have no effect, but those that no row may have are refused."""
+    X, y = stream()
+    model = ScInOLClassifier(new_classes="add").partial_fit(X[:1], y[:1])
+    before = state(model)
+    with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
+        model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, weight])
+    assert state(model) == before
+    model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, 5.0])
+    assert model.n_samples_seen_ == 0
+
+
 # What is said of the rows.
 
 

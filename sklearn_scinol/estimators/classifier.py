@@ -22,8 +22,10 @@ from .._typing import (
     available_if,
 )
 from ..losses import CLASSIFICATION, JOINT
+from ..models.weights import check_range
 from .base import OnlineEstimator
 from .labels import (
+    as_numpy_labels,
     balanced_weight,
     check_discrete,
     counts_before,
@@ -104,11 +106,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         slope with respect to its score: what only features tell, such as their largest
         values, its output shares with the others.
 
-        One class alone is certain: rows are learned as if their weight were 0. Two
-        classes have one output, as always. With the third, that becomes the output of
-        ``classes_[1]``, and ``classes_[0]`` gets one of its own: a new one, so that
-        scores are 0 and what they were, or in one versus rest the mirror image. The
-        probabilities of the two go on in the same ratio.
+        One class alone is certain: rows are learned as if their weight were 0, and
+        `n_samples_seen_` does not count them. Two classes have one output, as always.
+        With the third, that becomes the output of ``classes_[1]``, and ``classes_[0]``
+        gets one of its own: a new one, so that scores are 0 and what they were, or in
+        one versus rest the mirror image. The probabilities of the two go on in the same
+        ratio.
 
         Taking in a class costs a copy of the model.
 
@@ -272,6 +275,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             raise ValueError(
                 f"new_classes='add' needs loss='log_loss', got loss={self.loss!r}."
             )
+
+    def _validate(self, X, y, *arguments, **keywords):
+        return super()._validate(X, as_numpy_labels(y), *arguments, **keywords)
 
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
@@ -442,6 +448,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         (rows, known), *_ = stages
         if known.size == 1:  # there is nothing to learn
             c = np.ones(codes.size) if c is None else c.copy()
+            check_range(c[rows][c[rows] > 0.0])
             c[rows] = 0.0
         if counts is not None:
             c = _product(_running_weights(codes, c, counts), c)

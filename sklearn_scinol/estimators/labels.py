@@ -8,6 +8,7 @@ from sklearn.utils.multiclass import (
 )
 
 __all__ = [
+    "as_numpy_labels",
     "balanced_weight",
     "check_discrete",
     "counts_before",
@@ -18,6 +19,23 @@ __all__ = [
 
 # Labels are looked up so many at a time, which bounds what that takes of memory.
 BLOCK_ROWS = 8192
+
+
+def as_numpy_labels(labels):
+    """Convert pandas' booleans and integers: scikit-learn would make floats of them."""
+    if not hasattr(labels, "isna") or np.any(labels.isna()):
+        return labels  # what is missing is refused later
+    dtypes = {getattr(labels, "dtype", None)}
+    if labels.ndim == 2:
+        dtypes = set(labels.dtypes)
+    if len(dtypes) != 1:
+        return labels
+    (dtype,) = dtypes
+    if hasattr(dtype, "categories"):
+        dtype = dtype.categories.dtype
+    dtype = getattr(dtype, "numpy_dtype", dtype)
+    is_discrete = isinstance(dtype, np.dtype) and dtype.kind in "biu"
+    return np.asarray(labels, dtype) if is_discrete else labels
 
 
 def check_discrete(labels):

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..engines.protocol import RowWeights, changeable
 
-__all__ = ["WeightScale", "is_usual"]
+__all__ = ["WeightScale", "check_range", "is_usual"]
 
 #: The range of weights that are not 0: no quotient of two is beyond 1e100.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
@@ -13,6 +13,17 @@ SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
 def is_usual(weight):
     """Whether a weight is in that range, or 0."""
     return weight == 0.0 or SMALLEST_WEIGHT <= weight <= LARGEST_WEIGHT
+
+
+def check_range(weights):
+    """Refuse positive weights that are out of that range."""
+    if weights.size == 0:
+        return
+    if weights.min() < SMALLEST_WEIGHT or weights.max() > LARGEST_WEIGHT:
+        raise ValueError(
+            "Sample weights that are not 0 must be between "
+            f"{SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
+        )
 
 
 class WeightScale:
@@ -67,11 +78,7 @@ class WeightScale:
         positive = given[is_learned]
         if positive.size == 0:
             return RowWeights(given, np.full_like(given, smallest), self.numbers.copy())
-        if positive.min() < SMALLEST_WEIGHT or positive.max() > LARGEST_WEIGHT:
-            raise ValueError(
-                "Sample weights that are not 0 must be between "
-                f"{SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
-            )
+        check_range(positive)
         unit = unit or positive[0]
         relative = np.where(is_learned, given / unit, np.inf)
         smallest = np.minimum.accumulate(np.append(smallest, relative))
