@@ -1,6 +1,5 @@
 """Pipelines that learn from a stream."""
 
-from contextlib import contextmanager
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -20,9 +19,10 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
-from .estimators.base import OnlineEstimator, _unchanged_on_error
+from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow, chunk_of, row_of
 from .preprocessing.stream import StreamTransformer
 
@@ -115,9 +115,9 @@ class OnlinePipeline(Pipeline):
     :meth:`fit` shows transformers the features of all rows first, as in scikit-learn.
 
     *Failures.* If a step fails in :meth:`partial_fit` or :meth:`partial_fit_predict`,
-    all steps are as they were before. For this, transformers that learn are copied
-    before each chunk, and so is a last step from another package. Estimators of this
-    package need no copy; interrupted by the user, they keep the rows learned so far.
+    or the user interrupts them, all steps are as they were before. For this, steps of
+    other packages that learn are copied before each chunk; of those of this package,
+    only what the chunk may change.
 
     *Metadata.* As in scikit-learn, where ``enable_metadata_routing=True`` steps get
     what they have requested for `partial_fit`, by
@@ -195,14 +195,14 @@ class OnlinePipeline(Pipeline):
             If a parameter is that of no step. What a step does not accept raises its
             own errors. All steps are then as they were.
         """
-        with _unchanged_on_error(self) as ways_back:
+        with rollback_on_error(self) as ways_back:
             X, given = self._learn_features(
                 X, classes, sample_weight, params, ways_back
             )
-            if _learns(self._final_estimator):
-                with _interruptible(self._final_estimator, ways_back):
-                    self._final_estimator.partial_fit(X, y, **given)
-        return self
+            final = self._final_estimator
+            if _learns(final):
+                learn_as_last_step(final, ways_back, final.partial_fit, X, y, **given)
+            return self
 
     @available_if(_can_partial_fit_predict)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -250,14 +250,13 @@ class OnlinePipeline(Pipeline):
         NotFittedError, TypeError, ValueError
             As :meth:`partial_fit`, or if the last step has no such method.
         """
-        with _unchanged_on_error(self) as ways_back:
+        with rollback_on_error(self) as ways_back:
             X, given = self._learn_features(
                 X, classes, sample_weight, params, ways_back
             )
-            with _interruptible(self._final_estimator, ways_back):
-                return self._final_estimator.partial_fit_predict(
-                    X, y, method=method, **given
-                )
+            final = self._final_estimator
+            learn, given = final.partial_fit_predict, {"method": method, **given}
+            return learn_as_last_step(final, ways_back, learn, X, y, **given)
 
     @available_if(_has_rows)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -325,7 +324,7 @@ class OnlinePipeline(Pipeline):
         name, final = self.steps[-1]
         if not _learns(final):
             return X, {}
-        if not _is_ours(final):
+        if not isinstance(final, OnlineEstimator | OnlinePipeline):
             ways_back.append(_way_back(final))
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}
@@ -459,7 +458,7 @@ class PipelineRows(RowByRow):
 
     def _learn(self, x, y, sample_weight, method):
         pipeline, last = self.estimator, self._last
-        with _unchanged_on_error(pipeline) as ways_back:
+        with rollback_on_error(pipeline) as ways_back:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
                 X, given = pipeline._learn_features(chunk_of(x), None, c, {}, ways_back)
@@ -467,8 +466,8 @@ class PipelineRows(RowByRow):
             else:
                 for step in self._steps():
                     x = _learn_row(step, x, ways_back)
-            with _interruptible(last.estimator, ways_back):
-                return last._learn(x, y, sample_weight, method)
+            row = x, y, sample_weight, method
+            return learn_as_last_step(last.estimator, ways_back, last._learn, *row)
 
     def _predict(self, x, method):
         for step in self._steps():
@@ -570,26 +569,6 @@ def _way_back(step):
         vars(step).update(before)
 
     return restore
-
-
-def _is_ours(final):
-    """Whether a last step is as it was after failures, without a copy of it."""
-    return isinstance(final, OnlineEstimator | OnlinePipeline)
-
-
-@contextmanager
-def _interruptible(final, ways_back):
-    """Let transformers keep what they have learned where the last step does.
-
-    Interrupted, it keeps the rows learned so far: the features that it knows have to
-    stay what they are.
-    """
-    try:
-        yield
-    except KeyboardInterrupt:
-        if _is_ours(final):
-            ways_back.clear()
-        raise
 
 
 def make_online_pipeline(

@@ -1,7 +1,8 @@
 """Interrupted at any moment, an estimator has learned a whole number of rows.
 
-Moments are lines of the package, so that each can be tried; and random times, since an
-interruption may come within a line. `INTERRUPTIONS=1000` tries so many of each.
+A pipeline has learned all rows or none. Moments are lines of the package, so that each
+can be tried; and random times, since an interruption may come within a line.
+`INTERRUPTIONS=1000` tries so many of each.
 """
 
 import copy
@@ -9,15 +10,19 @@ import os
 import signal
 import sys
 import threading
+from contextlib import contextmanager
 from itertools import count
 from time import perf_counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from registry import thoroughly
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.decomposition import IncrementalPCA
 from sklearn.linear_model import SGDRegressor
+from sklearn.preprocessing import StandardScaler
 from test_invariances import assert_identical, learned
 
 import sklearn_scinol
@@ -27,10 +32,13 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeRegressor,
     ScInOLRegressor,
+    _rollback,
     config_context,
 )
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.models import expert, linear, mixture
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 
 PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
@@ -176,35 +184,257 @@ def test_interrupted_at_a_line(kind, engine, monkeypatch):
     assert n_lines >= N_MOMENTS / 2
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
-@kinds
-def test_interrupted_at_a_time(kind, engine, monkeypatch):
-    if threading.current_thread() is not threading.main_thread():
-        pytest.skip("signals come to the main thread")
-    estimator, rows = prepared(kind, monkeypatch)
-    X, y, c = rows
+@contextmanager
+def interrupted_after(delay):
+    """Raise KeyboardInterrupt in the block when that time has passed."""
 
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
-    start = perf_counter()
-    copy.deepcopy(estimator).partial_fit(X, y, sample_weight=c)
-    start = perf_counter()
-    copy.deepcopy(estimator).partial_fit(X, y, sample_weight=c)
-    duration = perf_counter() - start
     handler = signal.signal(signal.SIGALRM, interrupt)
     try:
-        for delay in np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS):
-            one = copy.deepcopy(estimator)
-            try:
-                signal.setitimer(signal.ITIMER_REAL, delay)
-                one.partial_fit(X, y, sample_weight=c)
-                signal.setitimer(signal.ITIMER_REAL, 0.0)
-            except KeyboardInterrupt:
-                assert_whole(one, estimator, rows)
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, handler)
+
+
+timers = pytest.mark.skipif(
+    not hasattr(signal, "setitimer")
+    or threading.current_thread() is not threading.main_thread(),
+    reason="there are no timers, or signals come to another thread",
+)
+
+
+def delays(call):
+    """Random times within a call, which compiles what is to be compiled first."""
+    call()
+    start = perf_counter()
+    call()
+    duration = perf_counter() - start
+    return np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS)
+
+
+@timers
+@kinds
+def test_interrupted_at_a_time(kind, engine, monkeypatch):
+    estimator, rows = prepared(kind, monkeypatch)
+    X, y, c = rows
+
+    def learn(one):
+        one.partial_fit(X, y, sample_weight=c)
+
+    for delay in delays(lambda: learn(copy.deepcopy(estimator))):
+        one = copy.deepcopy(estimator)
+        try:
+            with interrupted_after(delay):
+                learn(one)
+        except KeyboardInterrupt:
+            assert_whole(one, estimator, rows)
+
+
+# Pipelines.
+
+NUMBERS = np.random.default_rng(0).normal(size=(40, 3))
+DICTS = [
+    {
+        "city": f"c{i % 7}",
+        "rooms": i % 5,
+        "x": x,
+        "text": f"a nice flat {i} to let",
+    }
+    for i, x in enumerate(NUMBERS[:, 0].tolist())
+]
+TRANSFORMERS = {
+    "encoder of dicts": (
+        TableEncoder(n_named=4, n_hashed=64, interactions=[("city", "rooms")]),
+        DICTS,
+    ),
+    "encoder of frames": (TableEncoder(n_named=4, n_hashed=64), pd.DataFrame(DICTS)),
+    "binner": (OnlineBinner(25), NUMBERS),
+    "scaler": (OnlineScaler(), NUMBERS),
+    "foreign": (StandardScaler(), NUMBERS),
+    "foreign in double": (IncrementalPCA(2), NUMBERS),
+    "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),
+}
+LAST_STEPS = {
+    "alone": None,
+    "linear": ScInOLRegressor(),
+    "mixture": HedgeRegressor(EXPERTS),
+    "foreign": SGDRegressor(random_state=0),
+    "pipeline": make_online_pipeline(StandardScaler(), ScInOLRegressor()),
+}
+PIPELINES = [
+    *((transformer, "linear", "numpy") for transformer in TRANSFORMERS),
+    *((transformer, "alone", "numpy") for transformer in [*TRANSFORMERS][:4]),
+    *(("encoder of dicts", last, "numpy") for last in ("mixture", "foreign")),
+    ("binner", "mixture", "numpy"),
+    ("binner", "linear", "numba"),
+    ("scaler", "pipeline", "numpy"),
+    *thoroughly(
+        *(
+            (transformer, last, engine)
+            for transformer in TRANSFORMERS
+            for last in ("mixture", "foreign", "pipeline")
+            for engine in ("numpy", "numba")
+        )
+    ),
+]
+pipelines = pytest.mark.parametrize(
+    ("transformer", "last", "engine"), dict.fromkeys(PIPELINES), indirect=["engine"]
+)
+
+
+class Interrupted:
+    """A pipeline or transformer, and a call that is to be interrupted.
+
+    Parameters
+    ----------
+    transformer, last : str
+    n_rows : int
+        Number of rows to learn at once; 0 for one that is learned by itself.
+    """
+
+    def __init__(self, transformer, last, n_rows):
+        self.n_rows = n_rows
+        model, self.X = TRANSFORMERS[transformer]
+        model, last = clone(model), LAST_STEPS[last]
+        self.is_alone = last is None
+        if not self.is_alone:
+            model = make_online_pipeline(model, clone(last))
+        self.before = model.partial_fit(*self.rows(slice(20)))
+        self.after, call = self.copy()
+        call()
+
+    def rows(self, rows):
+        X = self.X[rows]
+        return (X,) if self.is_alone else (X, NUMBERS[rows, 0])
+
+    def copy(self):
+        """A copy of the model, and a call by which it learns rows."""
+        model = copy.deepcopy(self.before)
+        if self.n_rows:
+            rows = self.rows(slice(20, 20 + self.n_rows))
+            learn = model.partial_fit_transform if self.is_alone else model.partial_fit
+            return model, lambda: learn(*rows)
+        learn_one = model.row_by_row().predict_learn_one
+        for one in 20, 21:
+            learn_one(self.X[one], NUMBERS[one, 0])
+        return model, lambda: learn_one(self.X[22], NUMBERS[22, 0])
+
+    def assert_all_or_none(self, model):
+        """It is as before; or after, if all was done when the interruption came."""
+        before = self.before if self.n_rows else self.copy()[0]
+        try:
+            assert_identical(vars(model), vars(before))
+        except AssertionError:
+            assert_identical(vars(model), vars(self.after))
+            return False
+        return True
+
+    def at_lines(self):
+        last, n_as_before = 1, 0
+        while interrupted_at(last, self.copy()[1]):
+            last *= 2
+        moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
+        for line in moments:
+            model, call = self.copy()
+            if interrupted_at(line, call):
+                n_as_before += self.assert_all_or_none(model)
+        assert n_as_before >= N_MOMENTS / 2
+
+    def at_times(self):
+        for delay in delays(lambda: self.copy()[1]()):
+            model, call = self.copy()
+            try:
+                with interrupted_after(delay):
+                    call()
+            except KeyboardInterrupt:
+                self.assert_all_or_none(model)
+
+
+@pipelines
+def test_pipelines_interrupted_at_a_line(transformer, last, engine):
+    Interrupted(transformer, last, 18).at_lines()
+
+
+@timers
+@pipelines
+def test_pipelines_interrupted_at_a_time(transformer, last, engine):
+    Interrupted(transformer, last, 18).at_times()
+
+
+@pytest.mark.parametrize(
+    ("transformer", "last", "engine"),
+    [
+        ("encoder of dicts", "linear", "numpy"),
+        ("binner", "linear", "numba"),
+        ("scaler", "pipeline", "numba"),
+        ("foreign", "mixture", "numpy"),
+        *thoroughly(*(case for case in PIPELINES if case[1] in ("linear", "mixture"))),
+    ],
+    indirect=["engine"],
+)
+def test_rows_of_pipelines_interrupted_at_a_line(transformer, last, engine):
+    if transformer == "encoder of frames":
+        pytest.skip("a row of a frame is a dict")
+    Interrupted(transformer, last, 0).at_lines()
+
+
+# The compiled engine, which by itself would keep sparse rows.
+
+
+@pytest.fixture
+def interrupt_when_learned(monkeypatch):
+    """A function that lets calls be interrupted when all rows are learned."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    learn = linear.LinearModel.learn
+
+    def interrupted(*arguments):
+        yield from learn(*arguments)
+        raise KeyboardInterrupt
+
+    with config_context(engine="numba"):
+        yield lambda: monkeypatch.setattr(linear.LinearModel, "learn", interrupted)
+
+
+def test_interrupted_after_rows_of_a_pipeline(interrupt_when_learned):
+    """The transformers would know nothing of them."""
+    case = Interrupted("binner", "linear", 18)
+    model, call = case.copy()
+    interrupt_when_learned()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert_identical(vars(model), vars(case.before))
+
+
+def test_interrupted_warm_start(interrupt_when_learned, monkeypatch):
+    estimator, (X, y, _) = prepared("sparse rows", monkeypatch)
+    before = copy.deepcopy(estimator.set_params(warm_start=True))
+    interrupt_when_learned()
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, y)
+    assert_identical(vars(estimator), vars(before))
+
+
+def test_rollback_that_is_interrupted(monkeypatch):
+    """It begins anew, and the interruption is raised when it has ended."""
+    model, X, y = OnlineScaler(), NUMBERS, NUMBERS[:, 0]
+    model = make_online_pipeline(model, ScInOLRegressor()).partial_fit(X, y)
+    before, line = copy.deepcopy(model), _rollback.rollback_on_error._restore
+    n_interruptions = count()
+
+    def restore(self):
+        vars(self._estimator).clear()
+        if next(n_interruptions) < 5:
+            raise KeyboardInterrupt
+        line(self)
+
+    monkeypatch.setattr(_rollback.rollback_on_error, "_restore", restore)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, np.full(len(y), np.nan))
+    assert_identical(vars(model), vars(before))
 
 
 def test_interrupted_between_scaling_and_learning(monkeypatch):

@@ -103,6 +103,7 @@ FORMULAS = "_portable", "_invariants"
 LAYERS = {
     "_portable": set(),
     "_invariants": set(),
+    "_rollback": set(),
     "_shards": set(),
     "losses": {"_portable", "losses"},
     "learners": {*FORMULAS, "losses", "learners"},
@@ -110,6 +111,7 @@ LAYERS = {
     "engines": {"_portable", "losses", "learners", "transforms", "engines"},
     "models": {
         "_invariants",
+        "_rollback",
         "_shards",
         "config",
         "losses",

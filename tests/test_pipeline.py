@@ -401,7 +401,7 @@ class FailingSGD(SGDClassifier):
 
 
 class Interrupted(ScInOLClassifier):
-    """Is interrupted once it has learned 10 rows of a chunk of 20."""
+    """Is interrupted when it has learned 10 rows of a chunk of 20."""
 
     def _learn_rows(self, chunk, *arguments):
         if len(chunk) < 20:
@@ -412,28 +412,17 @@ class Interrupted(ScInOLClassifier):
         yield from super()._learn_rows(chunk.part(slice(0, 10)))
         raise KeyboardInterrupt
 
-    def _way_back(self, chunk):
-        return lambda: None
-
 
 @pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
-def test_features_stay_what_an_interrupted_learner_knows(method):
+def test_no_step_keeps_rows_that_an_interrupted_learner_has_learned(method, engine):
     X, y = data()
     names = (np.abs(X[:, :1]) * 40).astype(int).astype(str).astype(object)
     model = make_online_pipeline(TableEncoder(n_named=9, n_hashed=4), Interrupted())
-    alone, learner = clone(model[0]), ScInOLClassifier()
     model.partial_fit(names[:15], y[:15], classes=[0, 1])
-    learner.partial_fit(alone.partial_fit_transform(names[:15]), y[:15], [0, 1])
+    before = copy.deepcopy(model)
     with pytest.raises(KeyboardInterrupt):
         getattr(model, method)(names[15:35], y[15:35])
-    encoded = alone.partial_fit_transform(names[15:35])
-    learner.partial_fit(encoded[:10], y[15:25])
-    assert_array_equal(model[0].get_feature_names_out(), alone.get_feature_names_out())
-    assert_array_equal(model[-1].coef_, learner.coef_)
-    assert_array_equal(
-        model.decision_function(names),
-        learner.decision_function(alone.transform(names)),
-    )
+    assert_identical(vars(model), vars(before))
 
 
 FAILING = {

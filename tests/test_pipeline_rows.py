@@ -427,24 +427,25 @@ def test_bad_rows(learner, row, y, c, words, n_before, engine):
 
 
 class Interrupted(ScInOLClassifier):
-    def _record_call(self, *arguments, **keywords):
+    def _record_call(self, *arguments):
         raise KeyboardInterrupt
+
+    _record_row = _record_call
 
 
 def test_interruptions(engine):
-    """The learner is as it was; the encoder as `partial_fit` would leave it."""
+    """All steps are as they were, with a row that comes alone and with a chunk."""
     rows, y = table(20), labels(20)
     model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
     model.partial_fit(rows[:10], y[:10], classes=[0, 1])
     model[-1].__class__ = Interrupted
-    other, learner = deepcopy(model), deepcopy(model[-1])
+    before = deepcopy(model)
     with pytest.raises(KeyboardInterrupt):
         model.row_by_row().learn_one(rows[10], y[10])
+    assert_identical(vars(model), vars(before))
     with pytest.raises(KeyboardInterrupt):
-        other.partial_fit(rows[10:11], y[10:11])
-    assert model[-1].n_samples_seen_ == other[-1].n_samples_seen_
-    assert state_of(model[0]) == state_of(other[0])
-    assert_identical(vars(model[-1]).keys(), vars(learner).keys())
+        model.partial_fit(rows[10:11], y[10:11])
+    assert_identical(vars(model), vars(before))
 
 
 # Whatever comes.

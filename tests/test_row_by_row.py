@@ -43,9 +43,9 @@ def fast_rows(monkeypatch):
     """Counts the rows that took the short way."""
     learned, learn = count(), PreparedModel.learn
 
-    def learn_and_count(prepared):
+    def learn_and_count(prepared, *estimator):
         next(learned)
-        return learn(prepared)
+        return learn(prepared, *estimator)
 
     monkeypatch.setattr(PreparedModel, "learn", learn_and_count)
     return lambda: next(copy.copy(learned))

@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
+from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import LATER_START, Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import (
@@ -86,23 +87,6 @@ _ALLOW_ZERO_WEIGHTS = (
     if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
     else {}
 )
-
-
-@contextmanager
-def _unchanged_on_error(estimator):
-    """Give the estimator its attributes back if what is done in the block fails.
-
-    Yields a list, for functions that give back what is changed in place.
-    """
-    before, ways_back = vars(estimator).copy(), []
-    try:
-        yield ways_back
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        for way_back in ways_back:
-            way_back()
-        raise
 
 
 class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
@@ -183,7 +167,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         """
         # Callbacks score models on the data as the user has it: with labels, and names.
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        with _unchanged_on_error(self) as ways_back:
+        with rollback_on_error(self) as ways_back:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             chunk = self._validate(
                 X, y, sample_weight, reset=not go_on, row_by_row=False
@@ -193,7 +177,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                ways_back.append(self._model.way_to_whole_rows(chunk))
+                ways_back.append(self._model.way_back(chunk.X))
             else:
                 self._start(chunk.X)
             converged = self._run_epochs(chunk, given)
@@ -295,7 +279,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
         """Learn from rows in order; return what `method` says before each, if given."""
-        with _unchanged_on_error(self) as ways_back:
+        with rollback_on_error(self) as ways_back:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
             if not is_first:
@@ -303,7 +287,12 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             return self._learn_in_order(chunk, method)
 
     def _way_back(self, chunk):
-        """How to undo what learning the chunk will do, or to leave whole rows."""
+        """How to undo what learning the chunk will do, or to leave whole rows.
+
+        Whole rows will not do in a pipeline, whose other steps have learned all rows.
+        """
+        if rollbacks_around(self) is not None:
+            return self._model.way_back(chunk.X)
         return self._model.way_to_whole_rows(chunk)
 
     def _prepare(self, X, y, sample_weight, classes=None):
@@ -382,17 +371,30 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
 
-    def _record_call(self, loss_before, weight, in_place=False):
-        """Add the mean loss of rows with that weight in all to the curve.
-
-        In place only where nothing can fail afterwards: see `_unchanged_on_error`.
-        """
+    def _record_call(self, loss_before, weight):
+        """Add the mean loss of rows with that weight in all to the curve."""
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / weight
-            if not in_place:
-                self.loss_curve_ = self.loss_curve_.copy()
-            self.loss_curve_.append(float(loss))
-            del self.loss_curve_[: -max(LONGEST_CURVE, self.max_iter)]
+            curve = [*self.loss_curve_, float(loss)]
+            self.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
+
+    def _record_row(self, loss_before, weight, rollbacks):
+        """Do so after a single row, in place; add how to undo it to a list."""
+        if weight == 0:
+            return
+        curve, n = self.loss_curve_, len(self.loss_curve_)
+        dropped = curve[: max(n + 1 - max(LONGEST_CURVE, self.max_iter), 0)]
+        loss = (self._model.cumulative_loss - loss_before) / weight
+
+        def restore():
+            if curve and curve[-1] is loss:
+                del curve[-1]
+            if len(curve) < n:
+                curve[:0] = dropped
+
+        rollbacks.append(restore)
+        curve.append(loss)
+        del curve[: len(dropped)]
 
     # One row at a time.
 

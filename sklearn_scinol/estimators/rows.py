@@ -259,11 +259,13 @@ class EstimatorRows(RowByRow):
     def _learn(self, x, y, sample_weight, method):
         estimator, x = self.estimator, self._read(x)
         ready = self._ready(x)
-        if ready is not None and self._put(ready, x, sample_weight, y):
-            loss_before = ready.model.cumulative_loss
-            if ready.takes_row() and ready.learn():
-                ready.add_to_curves(estimator, loss_before)
-                return self._answer(ready.said, method)
+        if (
+            ready is not None
+            and self._put(ready, x, sample_weight, y)
+            and ready.takes_row()
+            and ready.learn(estimator)
+        ):
+            return self._answer(ready.said, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)

@@ -37,6 +37,10 @@ BLOCK_ENTRIES = 2**20
 # longer than to keep the state until they are.
 MANY_ENTRIES, MANY_ROWS = 2**15, 64
 
+# With so many columns an entry of sparse rows, a copy of those with entries takes less
+# time than one of all.
+FEW_ENTRIES = 4
+
 
 class LinearModel(OnlineModel):
     """State of an online learner of a linear model, and its predictions.
@@ -528,7 +532,7 @@ class LinearModel(OnlineModel):
         return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
     def way_back(self, X):
-        has_few = self.learns_sparse(X) and X.nnz < self.n_features
+        has_few = self.learns_sparse(X) and FEW_ENTRIES * X.nnz < self.n_features
         if not has_few or self._may_pass_over_all:
             return snapshot(self, self.weight_scale, *self.parts)
         # Of a few sparse rows, only the columns that they touch are kept.

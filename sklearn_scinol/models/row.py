@@ -13,6 +13,7 @@ from operator import is_
 import numpy as np
 from scipy import sparse
 
+from .._rollback import finish, rollbacks_around
 from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
 from .expert import learn_block
@@ -285,8 +286,13 @@ class PreparedModel:
             return False
         return row.given == 0.0 or self._next.t + 1 < self._next.next_change
 
-    def learn(self):
+    def learn(self, estimator=None):
         """Predict the row, and learn it if it has a weight.
+
+        Parameters
+        ----------
+        estimator : OnlineEstimator, default=None
+            To record the loss, of a row that is not only predicted.
 
         Returns
         -------
@@ -294,21 +300,31 @@ class PreparedModel:
             Whether all is finite. Otherwise all is as it was, as it is after an error.
         """
         self._state.save()
-        restore = self._way_back()
+        rollbacks, loss_before = self._rollbacks(), self.model.cumulative_loss
+
+        def restore():
+            for rollback in reversed(rollbacks):
+                rollback()
+
+        around = rollbacks_around(estimator)
+        if around is not None:
+            around.append(restore)
         try:
             if self._sees_new_features() and self._go():
+                if estimator is not None:
+                    self._add_to_curves(estimator, loss_before, rollbacks)
                 return True
-        except BaseException:
             restore()
+            return False
+        except BaseException:
+            finish(restore)
             raise
-        restore()
-        return False
 
-    def _way_back(self):
-        row, ways_back = self.row, [self._state.restore]
+    def _rollbacks(self):
+        row, rollbacks = self.row, [self._state.restore]
         if row.room is not None and row.given > 0.0:
-            ways_back += [each.way_back(row.indices.copy()) for each in self._units]
-        return lambda: [way_back() for way_back in ways_back]
+            rollbacks += [each.way_back(row.indices.copy()) for each in self._units]
+        return rollbacks
 
     def _sees_new_features(self):
         """Let units learn the features of a sparse row; False if one is not 1."""
@@ -332,10 +348,12 @@ class PreparedModel:
         """Estimators that record losses: that of the model, and those inside it."""
         return [own]
 
-    def add_to_curves(self, estimator, loss_before):
+    def _add_to_curves(self, estimator, loss_before, rollbacks):
         """Add the loss of a row that was learned to the curve of each estimator."""
-        estimator.n_iter_ = 1
-        estimator._record_call(loss_before, self.row.given, in_place=True)
+        if estimator.n_iter_ != 1:
+            rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
+            estimator.n_iter_ = 1
+        estimator._record_row(loss_before, self.row.given, rollbacks)
 
 
 def _numbers_of(parts):
@@ -421,21 +439,20 @@ class PreparedMixture(PreparedModel):
             hedge._state.weights is weights for hedge, weights in hedges
         )
 
-    def _way_back(self):
-        model, of_experts = self.model, super()._way_back()
+    def _rollbacks(self):
+        model = self.model
         hedges = [vars(hedge).copy() for hedge in model.hedges]
         limits = model.target_range and model.target_range.limits
         n_points = len(model.points)
 
         def restore():
-            of_experts()
             for hedge, before in zip(model.hedges, hedges, strict=True):
                 vars(hedge).update(before)
             if model.target_range is not None:
                 model.target_range.limits = limits
             del model.points[n_points:], model.curve[n_points:]
 
-        return restore
+        return [*super()._rollbacks(), restore]
 
     def _go(self):
         self._losses_before = [
@@ -477,17 +494,17 @@ class PreparedMixture(PreparedModel):
         model.record_weights(self._weights, self._block.weights.given)
         model.t += 1
 
-    def add_to_curves(self, estimator, loss_before):
-        super().add_to_curves(estimator, loss_before)
+    def _add_to_curves(self, estimator, loss_before, rollbacks):
+        super()._add_to_curves(estimator, loss_before, rollbacks)
         c = self.row.given
         for (expert, answers, is_shared), before in zip(
             self._experts, self._losses_before, strict=True
         ):
             if is_shared:
                 before = expert.loss_before(answers, self._block)
+                expert.estimator._record_row(before, c, rollbacks)
             else:
-                expert.estimator.n_iter_ = 1
-            expert.estimator._record_call(before, c, in_place=True)
+                super()._add_to_curves(expert.estimator, before, rollbacks)
 
     def estimators(self, own):
         return [own, *(expert.estimator for expert in self.model.experts)]

@@ -10,12 +10,12 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._rollback import rollback_on_error
 from .._shards import LATER_START, Shards
 from .._typing import TableLike, _fit_context
 from .._validation import advised, refuse_masks
 from ..config import get_config
 from ..engines import get_engine
-from ..estimators.base import _unchanged_on_error
 from ..estimators.rows import chunk_of, row_of
 
 __all__ = ["FeatureTransformer", "StreamTransformer"]
@@ -169,7 +169,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         return self._encode(engine_in_use(), rows, learns=False)
 
     def _take(self, X, learn, reset):
-        with _unchanged_on_error(self) as ways_back:
+        with rollback_on_error(self) as ways_back:
             rows = self._read(X, reset)
             if reset:
                 self._start(rows)

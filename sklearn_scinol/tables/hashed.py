@@ -85,20 +85,16 @@ class HashedColumns:
 
     def way_back(self):
         """How to undo what will be remembered."""
-        n_known = sum(len(columns) for columns, _ in self.remembered)
+        remembered = self.remembered.copy()
 
         def restore():
-            if sum(len(columns) for columns, _ in self.remembered) == n_known:
-                return
-            self._merge(len(self.remembered))
-            columns, names = self.remembered.pop()
-            of_new, n_new = np.unique(columns[n_known:], return_counts=True)
-            is_second = self.second[of_new] != 0
-            self.second[of_new] = 0
-            self.first[of_new[~is_second | (n_new == 2)]] = 0
-            if n_known:
-                known = np.arange(n_known)
-                self.remembered.append((columns[:n_known], names.take(known)))
+            self.remembered[:] = remembered
+            # Keys may be marked whose names are not remembered yet.
+            n_known = np.zeros(self.n_columns, np.int64)
+            for columns, _ in remembered:
+                n_known += np.bincount(columns, minlength=self.n_columns)
+            self.first[n_known == 0] = 0
+            self.second[n_known < 2] = 0
 
         return restore
 

@@ -129,13 +129,16 @@ class FeatureTransform:
 
     def way_back(self, columns):
         """How to undo what rows with values in these columns only will do."""
-        moments = self.moments.T.take(columns, axis=0)
+        moments = self.moments.T
+        if len(self.moments):  # to take nothing of many columns takes long
+            moments = moments.take(columns, axis=0)
         weight_sum, kept = self.weight_sum, self.kept
         parts = [part.way_back(columns) for part in self.parts[1:]]
 
         def restore():
-            self.moments.T[columns], self.weight_sum = moments, weight_sum
-            self.kept = kept
+            if len(self.moments):
+                self.moments.T[columns] = moments
+            self.weight_sum, self.kept = weight_sum, kept
             for part in parts:
                 part()
 
