@@ -570,6 +570,27 @@ MUTATIONS = [
         "interruptions rollback",
     ),
     Mutation(
+        "threads go on when a call has failed",
+        "models/mixture.py",
+        "        finish(wait)\n",
+        "",
+        "interruptions threads_whose or learn_while",
+    ),
+    Mutation(
+        "the wait for threads ends at the next interruption",
+        "models/mixture.py",
+        "        finish(wait)\n",
+        "        wait()\n",
+        "interruptions learn_while",
+    ),
+    Mutation(
+        "threads of other backends of joblib are not waited for",
+        "models/mixture.py",
+        'getattr(backend, "supports_sharedmem", False)',
+        "type(backend).__name__ == 'ThreadingBackend'",
+        "interruptions learn_while",
+    ),
+    Mutation(
         "moments of sparse rows are not taken back",
         "transforms/features.py",
         "self.moments.T[columns] = moments",

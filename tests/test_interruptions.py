@@ -12,11 +12,13 @@ import sys
 import threading
 from contextlib import contextmanager
 from itertools import count
-from time import perf_counter
+from time import perf_counter, sleep
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.parallel import ThreadingBackend
 from registry import thoroughly
 from scipy import sparse
 from sklearn.base import clone
@@ -79,6 +81,7 @@ KINDS = {
         sparse.csr_array,
         20,
     ),
+    "mixture in threads": (HedgeRegressor(EXPERTS, n_jobs=2), np.array, 20),
 }
 
 
@@ -180,8 +183,19 @@ def test_interrupted_at_a_line(kind, engine, monkeypatch):
         one = copy.deepcopy(estimator)
         if run(line, one):
             n_lines += 1
+            join_threads()
             assert_whole(one, estimator, rows)
     assert n_lines >= N_MOMENTS / 2
+
+
+def join_threads():
+    """Wait for threads that a call has left, which are to change nothing any more."""
+    # One whose start is interrupted cannot be joined, and may never begin.
+    for _ in range(1000):
+        names = [thread.name for thread in threading.enumerate()]
+        if not any(name.startswith("ThreadPoolExecutor") for name in names):
+            return
+        sleep(0.001)
 
 
 @contextmanager
@@ -231,7 +245,99 @@ def test_interrupted_at_a_time(kind, engine, monkeypatch):
             with interrupted_after(delay):
                 learn(one)
         except KeyboardInterrupt:
+            join_threads()
             assert_whole(one, estimator, rows)
+
+
+# Threads.
+
+
+class Waiting(SGDRegressor):
+    """An expert that learns when it is told to, and says when it begins."""
+
+    begins, goes_on = threading.Event(), threading.Event()
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.begins.set()
+        self.goes_on.wait(timeout=60)
+        return super().partial_fit(X, y, sample_weight)
+
+
+class Raising(SGDRegressor):
+    """An expert that raises an error once another one has begun to learn."""
+
+    error = None
+
+    def partial_fit(self, X, y, sample_weight=None):
+        if self.error is not None:
+            Waiting.begins.wait(timeout=60)
+            raise self.error
+        return super().partial_fit(X, y, sample_weight)
+
+
+def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions):
+    """A call that fails while an expert learns changes nothing, and will not later.
+
+    It waits for that expert, which is interrupted some times.
+    """
+    rng, interruptions = np.random.default_rng(0), count()
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    estimator = HedgeRegressor([(str(e), e) for e in experts], n_jobs=2)
+    Waiting.goes_on.set()
+    estimator.partial_fit(X[:20], y[:20])
+    Waiting.begins.clear()
+    Waiting.goes_on.clear()
+    before = copy.deepcopy(estimator)
+
+    def look_again(seconds):
+        if next(interruptions) < n_interruptions:
+            raise KeyboardInterrupt
+        Waiting.goes_on.set()
+
+    monkeypatch.setattr(mixture, "sleep", look_again)
+    monkeypatch.setattr(Raising, "error", RuntimeError("no more"))
+    try:
+        with pytest.raises(error):
+            estimator.partial_fit(X[20:], y[20:])
+        now = copy.deepcopy(estimator)
+    finally:
+        Waiting.goes_on.set()
+        join_threads()
+    for one in now, estimator:
+        assert_identical(vars(one), vars(before))
+
+
+class OwnThreads(ThreadingBackend):
+    """Another backend of joblib whose calls are threads."""
+
+
+joblib.register_parallel_backend("own threads", OwnThreads)
+
+
+@pytest.mark.parametrize(
+    ("n_interruptions", "error"), [(0, RuntimeError), (3, KeyboardInterrupt)]
+)
+@pytest.mark.parametrize("backend", ["threading", "own threads"])
+def test_experts_that_learn_while_one_fails(
+    backend, n_interruptions, error, monkeypatch
+):
+    experts = [Raising(random_state=0), Waiting(random_state=0)]
+    with joblib.parallel_backend(backend):
+        assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions)
+
+
+def test_threads_whose_start_is_interrupted(monkeypatch):
+    """The pool does not know of them yet."""
+    start, experts = threading.Thread.start, [Waiting(random_state=0), *EXPERTS[0][1:]]
+
+    def interrupted(thread):
+        start(thread)
+        if thread.name.startswith("ThreadPool") and not Waiting.goes_on.is_set():
+            assert Waiting.begins.wait(timeout=60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    assert_unchanged_while_one_waits(experts, KeyboardInterrupt, monkeypatch, 0)
 
 
 # Pipelines.

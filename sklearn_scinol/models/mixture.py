@@ -4,15 +4,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy, deepcopy
 from functools import partial
+from time import sleep
 
 import numpy as np
 import sklearn
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import ThreadingBackend, get_active_backend
+from joblib.parallel import get_active_backend
 from scipy import sparse
 from sklearn.base import clone
 
 from .._invariants import floats, within
+from .._rollback import finish
 from .._shards import columns_differ, merge
 from ..config import config_context, get_config
 from ..engines import get_engine
@@ -39,6 +41,9 @@ __all__ = ["MixtureModel", "SharedBlock"]
 # those that learn sparse rows, since it is their states that then stay in caches.
 BLOCK_ENTRIES = 2**18
 LARGE_BLOCK_ENTRIES = 2**21
+
+# Seconds between two looks at whether threads have ended, after an error.
+WAIT = 1e-3
 
 
 class MixtureModel(Model):
@@ -408,19 +413,48 @@ class MixtureModel(Model):
 
     @contextmanager
     def _workers(self):
-        """Give a function that runs calls, some at a time."""
+        """Give a function that runs calls, some at a time.
+
+        When it returns or raises, none of them runs that can change this memory.
+        """
         n_jobs = effective_n_jobs(self.n_jobs)
         backend, _ = get_active_backend(prefer="threads")
         call = partial(_call, get_config(), sklearn.get_config())
         if n_jobs == 1:
             yield lambda calls: [_call_here(*each) for each in calls]
-        elif type(backend) is ThreadingBackend:
-            # Where joblib would look for results every 10 ms only.
+        elif getattr(backend, "supports_sharedmem", False):
+            # Where joblib would look for results every 10 ms only, and leave calls
+            # running when it is interrupted.
             with ThreadPoolExecutor(n_jobs) as pool:
-                yield lambda calls: list(pool.map(lambda each: call(*each), calls))
+                yield lambda calls: _in_threads(pool, call, calls)
         else:
             with Parallel(n_jobs=self.n_jobs, max_nbytes=None) as parallel:
                 yield lambda calls: parallel(delayed(call)(*each) for each in calls)
+
+
+def _in_threads(pool, call, calls):
+    """Results of calls in threads; after an error, once those that began have ended."""
+    running, has_failed = set(), False
+
+    def run(each):
+        this = object()
+        running.add(this)
+        try:
+            return None if has_failed else call(*each)
+        finally:
+            running.discard(this)
+
+    def wait():
+        # The pool's own locks may be in any state when its calls are interrupted.
+        while running:
+            sleep(WAIT)
+
+    try:
+        return list(pool.map(run, calls))
+    except BaseException:
+        has_failed = True
+        finish(wait)
+        raise
 
 
 def _call_here(function, experts, arguments):
