@@ -591,6 +591,13 @@ MUTATIONS = [
         "interruptions learn_while",
     ),
     Mutation(
+        "experts record the loss of a call as if its last block were all of it",
+        "models/mixture.py",
+        "weight = np.concatenate(weights).sum()",
+        "weight = weights[-1].sum()",
+        "hedge curves_of_experts",
+    ),
+    Mutation(
         "moments of sparse rows are not taken back",
         "transforms/features.py",
         "self.moments.T[columns] = moments",

@@ -902,6 +902,49 @@ def test_experts_without_coefficients():
         model.coef_  # noqa: B018
 
 
+def test_curves_of_experts(engine, monkeypatch):
+    """A call is an entry, however its rows are cut into blocks and who learns them."""
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(90, 3)), weights(90)
+    y = (X[:, 0] > rng.normal(size=90)).astype(int)
+    experts = [
+        ("alone", ScInOLClassifier()),
+        ("weighs", BaselineClassifier("adaogd", class_weight="balanced")),
+        ("mixture", HedgeClassifier(few_experts(True, "log_loss"))),
+        ("theirs", SGDClassifier("log_loss", random_state=0)),
+    ]
+    for container in np.array, sparse.csr_array:
+        alone, found = [clone(estimator) for _, estimator in experts[:3]], []
+        models = [HedgeClassifier(experts, n_jobs=n_jobs) for n_jobs in (1, 2, 1)]
+        for part in np.split(np.arange(90), [40, 70]):
+            rows, given = container(X[part]), {"sample_weight": c[part]}
+            for estimator in alone:
+                estimator.partial_fit(rows, y[part], classes=[0, 1], **given)
+            for model, block in zip(models, (2**18, 2**18, 30), strict=True):
+                monkeypatch.setattr(mixture, "BLOCK_ENTRIES", block)
+                monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", block)
+                monkeypatch.setattr(mixture, "CHUNK_ROWS", 7)
+                model.partial_fit(rows, y[part], classes=[0, 1], **given)
+        for model in models:
+            of_experts = model.estimators_[:3]
+            inner = of_experts[2].estimators_
+            found.append([e.loss_curve_ for e in [*of_experts, *inner]])
+            assert [len(curve) for curve in found[-1]] == [3] * 6
+        assert found[0] == found[1] == found[2]
+        expected = [e.loss_curve_ for e in [*alone, *alone[2].estimators_]]
+        assert_allclose(found[0], expected, rtol=1e-12)
+
+
+def test_curves_of_experts_with_new_classes_on_the_way():
+    X, y = rows(), np.repeat(["b", "a", "c"], 20)
+    experts = few_experts(True, "log_loss")[:2]
+    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
+    assert [len(e.loss_curve_) for e in model.estimators_] == [1, 1]
+    for estimator in model.estimators_:
+        mean = estimator.cumulative_loss_ / estimator.n_samples_seen_
+        assert_allclose(estimator.loss_curve_, [mean])
+
+
 def test_curve_of_weights(engine):
     problem = PROBLEMS[3]
     model = problem.make()

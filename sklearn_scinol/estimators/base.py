@@ -284,7 +284,10 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             chunk = self._prepare(X, y, sample_weight, classes)
             if not is_first:
                 ways_back.append(self._way_back(chunk))
-            return self._learn_in_order(chunk, method)
+            loss_before = self._model.cumulative_loss
+            answer = self._learn_in_order(chunk, method)
+            self._record_call(loss_before, chunk.total_weight(slice(None)))
+            return answer
 
     def _way_back(self, chunk):
         """How to undo what learning the chunk will do, or to leave whole rows.
@@ -306,9 +309,19 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         return chunk
 
     def _learn_validated(self, X, y, sample_weight, method):
-        """What `partial_fit_predict` does with rows that need no check any more."""
+        """Learn rows that need no check any more, as a part of a call.
+
+        Returns
+        -------
+        answers : ndarray
+            What `method` says before each row.
+        weights : ndarray of shape (n,)
+            Weights of the rows' losses.
+        """
         chunk = Chunk(X, *self._validate_target(y, sample_weight))
-        return self._learn_in_order(chunk, method)
+        c = chunk.sample_weight
+        weights = np.ones(len(chunk)) if c is None else c
+        return self._learn_in_order(chunk, method), weights
 
     def _answer_validated(self, X, method):
         """What a method answers to rows that need no check any more."""
@@ -317,9 +330,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
     def _learn_in_order(self, chunk, method):
         """Learn; return what `method` says before each row, if given."""
         self.n_iter_ = 1
-        loss_before = self._model.cumulative_loss
         answers = [self._learn_part(part, method) for part in self._parts(chunk)]
-        self._record_call(loss_before, chunk.total_weight(slice(None)))
         return None if method is None else self._joined(answers, chunk, method)
 
     def _parts(self, chunk):
@@ -372,10 +383,14 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError(OVERFLOW)
 
     def _record_call(self, loss_before, weight):
-        """Add the mean loss of rows with that weight in all to the curve."""
+        """Add the mean loss of rows with that weight in all to the curve.
+
+        Experts have curves of their own, which get one entry as well.
+        """
+        self._model.end_call()
         if weight > 0:
-            loss = (self._model.cumulative_loss - loss_before) / weight
-            curve = [*self.loss_curve_, float(loss)]
+            loss = (self._model.cumulative_loss - loss_before) / float(weight)
+            curve = [*self.loss_curve_, loss]
             self.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
 
     def _record_row(self, loss_before, weight, rollbacks):

@@ -168,6 +168,9 @@ class Model(metaclass=ABCMeta):
             For each block.
         """
 
+    def end_call(self):  # noqa: B027 - most models have no experts
+        """Let experts record what the rows learned since the last call cost them."""
+
     @abstractmethod
     def add_classes(self, loss, is_new):
         """Go on with more classes than there were.

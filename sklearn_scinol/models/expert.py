@@ -77,23 +77,11 @@ class Expert:
         weighs_classes = getattr(self.estimator, "_weighs_classes", False)
         return isinstance(self.model, LinearModel) and not weighs_classes
 
-    def what_it_cost(self, answers, block, weight):
+    def what_it_cost(self, answers, block):
         """What it said of a block that it learned, and losses of the mixture's kind."""
-        with np.errstate(all="ignore"):  # see `is_finite` of the model
-            before = self.loss_before(answers, block)
-            self.estimator._record_call(before, weight)
         if not answers.all_finite:
             self._refuse()
         return self.what_it_said(answers, block)
-
-    def loss_before(self, answers, block):
-        """Its cumulative loss before a block that it learned."""
-        losses, c = answers.losses, block.weights.given
-        if losses.size == 1:  # which is a sum already
-            loss = losses.item() * c.item()
-        else:
-            loss = (losses.sum(axis=1) * c).sum()
-        return self.estimator._model.cumulative_loss - loss
 
     def says_as_charged(self, answers):
         """Whether it says what it was charged for, by the loss of the mixture."""
@@ -128,9 +116,13 @@ class Expert:
         return restore
 
     def predict_and_learn(self, X, labels, sample_weight):
-        """What it says of rows as they are, before it learns them; its losses."""
+        """What it says of rows as they are, before it learns them; its losses.
+
+        And the weights that rows have for an estimator of this package.
+        """
+        weights = None
         if self.is_ours:
-            answer = self.estimator._learn_validated(
+            answer, weights = self.estimator._learn_validated(
                 X, labels, sample_weight, self.method
             )
             answer = self._read(answer)
@@ -145,7 +137,7 @@ class Expert:
         y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
         ones = np.ones(len(y))
         block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
-        return answer, self._losses(answer, block)
+        return answer, self._losses(answer, block), weights
 
     def read_decision(self, decision, block):
         """What it said of rows for itself, where its model predicted that; its losses.
@@ -237,10 +229,9 @@ def learn_block(experts, block):
     """Learn a block of transformed rows with experts that make a team."""
     engine = get_engine(get_config()["engine"])
     models = [expert.estimator._model for expert in experts]
-    weight = block.weights.given.sum()
     of_experts = LinearModel.learn_team(engine, models, block)
     return [
-        (expert, *expert.what_it_cost(answers, block, weight))
+        (expert, *expert.what_it_cost(answers, block), block.weights.given)
         for expert, answers in zip(experts, of_experts, strict=True)
     ]
 

@@ -82,6 +82,9 @@ class MixtureModel(Model):
         Those weights.
     """
 
+    #: While a call goes on: what each expert had lost before, and weights of its rows.
+    _call = None
+
     def __init__(self, estimators, loss, n_outputs, n_classes, switching):
         super().__init__(loss, n_outputs)
         self.meaning = Meaning(loss, n_outputs, n_classes)
@@ -121,18 +124,33 @@ class MixtureModel(Model):
             self._share_transforms()
             self.has_begun = True
         self.arrange(X)
+        if self._call is None:
+            self._call = [
+                (expert.model.cumulative_loss if expert.is_ours else None, [])
+                for expert in self.experts
+            ]
         with self._workers() as run:
             for rows in self._blocks(X, order):
                 shared = SharedBlock(engine, chunk, rows, self.weight_scale)
                 calls = self.calls(shared, labels, chunk.sample_weight)
-                experts, answers, losses = zip(*self._run(run, calls), strict=True)
+                results = zip(*self._run(run, calls), strict=True)
+                experts, answers, losses, weights = results
                 self.experts = list(experts)
                 self._share_transforms()
+                for (_, of_call), of_block in zip(self._call, weights, strict=True):
+                    of_call.append(of_block)
                 block = Block((), None, shared.targets(self), shared.weights, None)
                 predictions = self.learn_answers(
                     engine, block, np.stack(answers), np.stack(losses), are_new
                 )
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
+
+    def end_call(self):
+        call = vars(self).pop("_call", ())
+        for expert, (loss_before, weights) in zip(self.experts, call, strict=False):
+            if expert.is_ours:
+                weight = np.concatenate(weights).sum()
+                expert.estimator._record_call(loss_before, weight)
 
     def learn_answers(self, engine, block, answers, losses, are_new=True):
         """Mix what the experts said of a block, and learn from what that cost them.

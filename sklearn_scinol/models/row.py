@@ -456,8 +456,7 @@ class PreparedMixture(PreparedModel):
 
     def _go(self):
         self._losses_before = [
-            None if is_shared else expert.model.cumulative_loss
-            for expert, _, is_shared in self._experts
+            expert.model.cumulative_loss for expert, *_ in self._experts
         ]
         if not super()._go():
             return False
@@ -497,11 +496,10 @@ class PreparedMixture(PreparedModel):
     def _add_to_curves(self, estimator, loss_before, rollbacks):
         super()._add_to_curves(estimator, loss_before, rollbacks)
         c = self.row.given
-        for (expert, answers, is_shared), before in zip(
+        for (expert, _, is_shared), before in zip(
             self._experts, self._losses_before, strict=True
         ):
             if is_shared:
-                before = expert.loss_before(answers, self._block)
                 expert.estimator._record_row(before, c, rollbacks)
             else:
                 super()._add_to_curves(expert.estimator, before, rollbacks)
