@@ -2,6 +2,8 @@
 
 from contextvars import ContextVar, copy_context
 
+from ._locks import locks_of
+
 __all__ = ["finish", "learn_as_last_step", "rollback_on_error", "rollbacks_around"]
 
 # The last step of the pipeline that is learning, and the pipeline's list of rollbacks.
@@ -50,6 +52,8 @@ class rollback_on_error:
             finish(self._restore)
 
     def _restore(self):
+        # Some may read, if the wait for them was what an interruption ended.
+        locks_of(self._estimator).wait_for_readers()
         vars(self._estimator).clear()
         vars(self._estimator).update(self._before)
         for rollback in reversed(self._rollbacks):

@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager, suppress
+from copy import deepcopy
 from inspect import isclass
 from io import BytesIO
 from os import PathLike
@@ -21,6 +22,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
+from ._locks import SharedByThreads
 from .engines.protocol import Hedge, Shares, Slots
 from .models.adahedge import AdaHedge
 from .models.additive import AdditiveModel
@@ -134,7 +136,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     The file is written under another name beside `path`, and takes its place when it is
     whole: when that fails, or the process is killed, the file that was there before
     stays. What was written is read back before. The file is one of skops, and
-    compressed.
+    compressed. What goes into it is a copy, made between two rows: another thread may
+    learn meanwhile, and waits for the copy only.
 
     Parameters
     ----------
@@ -173,7 +176,10 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     >>> again.partial_fit([[3.0]], [3.0]).n_samples_seen_
     3
     """
-    data = _packed(_skops("save"), model)
+    io = _skops("save")
+    if isinstance(model, SharedByThreads):
+        model = deepcopy(model)
+    data = _packed(io, model)
     with replacing(path) as file:
         file.write(data)
 

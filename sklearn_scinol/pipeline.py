@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from ._locks import SharedByThreads, learns, locks_of, reads
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
@@ -46,7 +47,16 @@ def _has_rows(pipeline):
     return _learns(pipeline._final_estimator, "row_by_row")
 
 
-class OnlinePipeline(Pipeline):
+def _reads(name):
+    """A method of scikit-learn's pipelines, of all steps as they are between two calls.
+
+    Else a step might have learned more rows than the next one.
+    """
+    method = vars(Pipeline)[name]
+    return available_if(method.check)(reads(method.fn))
+
+
+class OnlinePipeline(SharedByThreads, Pipeline):
     """A :class:`~sklearn.pipeline.Pipeline` that learns from a stream.
 
     :meth:`partial_fit` takes the next rows of the stream through the steps: each
@@ -149,6 +159,7 @@ class OnlinePipeline(Pipeline):
     __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
 
     @available_if(_can_partial_fit)
+    @learns
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit(
         self,
@@ -205,6 +216,7 @@ class OnlinePipeline(Pipeline):
             return self
 
     @available_if(_can_partial_fit_predict)
+    @learns
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit_predict(
         self,
@@ -305,6 +317,15 @@ class OnlinePipeline(Pipeline):
         3
         """
         return PipelineRows(self, classes)
+
+    predict = _reads("predict")
+    predict_proba = _reads("predict_proba")
+    predict_log_proba = _reads("predict_log_proba")
+    decision_function = _reads("decision_function")
+    score_samples = _reads("score_samples")
+    score = _reads("score")
+    transform = _reads("transform")
+    inverse_transform = _reads("inverse_transform")
 
     def _learn_features(self, X, classes, sample_weight, params, ways_back):
         """Let all steps but the last learn rows; give these and more for the last."""
@@ -457,8 +478,9 @@ class PipelineRows(RowByRow):
         self._last._check_method(method)
 
     def _learn(self, x, y, sample_weight, method):
-        pipeline, last = self.estimator, self._last
-        with rollback_on_error(pipeline) as ways_back:
+        pipeline, last, locks = self.estimator, self._last, self._locks
+        with locks.learning, locks.state, rollback_on_error(pipeline) as ways_back:
+            locks.wait_for_readers()
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
                 X, given = pipeline._learn_features(chunk_of(x), None, c, {}, ways_back)
@@ -470,12 +492,16 @@ class PipelineRows(RowByRow):
             return learn_as_last_step(last.estimator, ways_back, last._learn, *row)
 
     def _predict(self, x, method):
-        for step in self._steps():
-            if _takes_rows(step):
-                x = step._of_row(x, learns=False)
-            else:
-                x = row_of(step.transform(chunk_of(x)))
-        return self._last._predict(x, method)
+        locks = self._locks
+        locks.is_wanted = True
+        with locks.state:
+            locks.wait_for_readers()
+            for step in self._steps():
+                if _takes_rows(step):
+                    x = step._of_row(x, learns=False)
+                else:
+                    x = row_of(step.transform(chunk_of(x)))
+            return self._last._predict(x, method)
 
     def _steps(self):
         """Steps before the last; checked, if they are not those of the last call."""
@@ -497,7 +523,10 @@ def _learn_row(step, x, ways_back):
         nothing = {"partial_fit": {}, "transform": {}}
         return row_of(_learn_step(step, chunk_of(x), nothing, ways_back))
     ways_back.append(step._way_back())
-    return step._of_row(x, learns=True)
+    locks = locks_of(step)
+    with locks.state:
+        locks.wait_for_readers()
+        return step._of_row(x, learns=True)
 
 
 def _merged_steps(name, steps, start, placements):

@@ -620,35 +620,3 @@ def test_memory_that_runs_out(kind, engine, monkeypatch):
             with pytest.raises(MemoryError):
                 estimator.partial_fit(X, y, sample_weight=c)
         assert_identical(vars(estimator), vars(before))
-
-
-def test_predictions_while_another_thread_learns(engine):
-    """They are answers of some state on the way; nothing breaks."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(600, 200)), rng.normal(size=600)
-    kernel_model = DFEGRegressor(kernel="rbf", gamma=1e-3)
-    models = [
-        (kernel_model, np.array),
-        (copy.deepcopy(kernel_model), sparse.csr_array),
-        (ScInOLRegressor(), np.array),
-    ]
-    for model, container in models:
-        rows = container(X)
-        model.partial_fit(rows[:10], y[:10])
-        answers, begins, ends = [], threading.Event(), threading.Event()
-
-        def predict(
-            model=model, rows=rows[:50], answers=answers, begins=begins, ends=ends
-        ):
-            while not ends.is_set():
-                answers.append(model.predict(rows))
-                begins.set()
-
-        reader = threading.Thread(target=predict)
-        reader.start()
-        assert begins.wait(timeout=60)
-        for start in range(10, 600, 5):
-            model.partial_fit(rows[start : start + 5], y[start : start + 5])
-        ends.set()
-        reader.join()
-        assert all(np.isfinite(answer).all() for answer in answers)

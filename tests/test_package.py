@@ -103,7 +103,8 @@ FORMULAS = "_portable", "_invariants"
 LAYERS = {
     "_portable": set(),
     "_invariants": set(),
-    "_rollback": set(),
+    "_locks": set(),
+    "_rollback": {"_locks"},
     "_shards": set(),
     "losses": {"_portable", "losses"},
     "learners": {*FORMULAS, "losses", "learners"},

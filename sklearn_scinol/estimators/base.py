@@ -2,7 +2,7 @@
 
 import inspect
 from abc import ABCMeta, abstractmethod
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from copy import copy, deepcopy
 from functools import cache
 from itertools import chain
@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 
 from .. import __version__
 from .._invariants import check, finite
+from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import LATER_START, Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
@@ -89,7 +90,9 @@ _ALLOW_ZERO_WEIGHTS = (
 )
 
 
-class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
+class OnlineEstimator(
+    SharedByThreads, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the estimators: streams go in, the model's predictions come out."""
 
     _parameter_constraints: dict = {
@@ -135,6 +138,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     # Learning.
 
+    @learns
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
@@ -197,7 +201,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         training, held_out = self._hold_out(chunk, random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         tell = {"estimator": self, **given}
-        context.call_on_fit_task_begin(**tell)
+        self._call_back(context.call_on_fit_task_begin, tell)
         self.loss_curve_ = []
         vars(self).pop("validation_loss_curve_", None)
         if held_out is not None:
@@ -209,7 +213,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
         converged = stopped = False
         while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
             epoch = context.subcontext(task_name="epoch")
-            epoch.call_on_fit_task_begin(**tell)
+            self._call_back(epoch.call_on_fit_task_begin, tell)
             order = training
             if self.shuffle:
                 rows = len(chunk) if training is None else training
@@ -234,7 +238,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
                     best_loss = loss
                     way_to_best = self._model.way_back(chunk.X)
             tell_end = {**tell, "reconstruction_attributes": self._fitted_attributes}
-            stopped = epoch.call_on_fit_task_end(**tell_end)
+            stopped = self._call_back(epoch.call_on_fit_task_end, tell_end)
         if way_to_best is not None:
             way_to_best()
         if held_out is not None:
@@ -242,8 +246,13 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             for _ in self._learn(chunk, held_out, True, True):
                 pass
             self.loss_curve_ = curve
-        context.call_on_fit_task_end(**tell_end)
+        self._call_back(context.call_on_fit_task_end, tell_end)
         return converged or stopped
+
+    def _call_back(self, callback, tell):
+        """Call what may predict in threads of its own."""
+        with locks_of(self).open_to_readers():
+            return callback(**tell)
 
     def _hold_out(self, chunk, random_state):
         """Numbers of the rows to learn from, and of those to stop by; or None, None."""
@@ -277,6 +286,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             if name in self._private_state or name.endswith("_")
         }
 
+    @learns
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
         """Learn from rows in order; return what `method` says before each, if given."""
         with rollback_on_error(self) as ways_back:
@@ -308,6 +318,7 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
             self.loss_curve_ = []
         return chunk
 
+    @learns
     def _learn_validated(self, X, y, sample_weight, method):
         """Learn rows that need no check any more, as a part of a call.
 
@@ -368,13 +379,17 @@ class OnlineEstimator(CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _learn_rows(self, chunk, order=None, again=False, are_new=True):
         """Learn once from each row; nothing goes to the curve."""
-        model = self._model
+        model, locks = self._model, locks_of(self)
         learned = model.learn(chunk, order, again, are_new)
+        n_left = len(chunk) if order is None else len(order)
         try:
             for rows, predictions, all_finite in learned:
                 if not all_finite:
                     raise ValueError(OVERFLOW)
                 yield rows, predictions
+                n_left -= len(predictions)
+                if n_left and locks.is_wanted and model.is_finite(chunk):
+                    locks.give_way()
         except OutOfRange:
             values = chunk.X.data if sparse.issparse(chunk.X) else chunk.X
             refuse_not_finite(values, type(self).__name__)

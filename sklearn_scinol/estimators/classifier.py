@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_non_negative
 
 from .._invariants import floats
+from .._locks import reads
 from .._shards import Shards
 from .._typing import (
     Labels,
@@ -174,6 +175,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, classes, method)
 
+    @reads
     def predict(self, X: MatrixLike) -> NDArray[Any]:
         """Predict the classes of rows.
 
@@ -188,6 +190,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """
         return self._respond(self._decision(X), "predict")
 
+    @reads
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict scores, the algorithm's own predictions.
 
@@ -207,6 +210,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._respond(self._decision(X), "decision_function")
 
     @available_if(_has_probabilities)
+    @reads
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes; with ``loss="log_loss"`` only.
 
@@ -222,6 +226,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._respond(self._decision(X), "predict_proba")
 
     @available_if(_has_probabilities)
+    @reads
     def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities; with ``loss="log_loss"`` only.
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._locks import reads
 from .._typing import (
     ClassificationLoss,
     ClassWeight,
@@ -360,6 +361,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         self, X: MatrixLike, return_std: Literal[True]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
+    @reads
     def decision_function(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Predict scores, the algorithm's own predictions.
 
@@ -697,6 +699,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         self, X: MatrixLike, return_std: Literal[True]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
+    @reads
     def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
         """Predict the targets of rows.
 

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION
 from .base import OnlineEstimator, are_finite
@@ -97,6 +98,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method=method)
 
+    @reads
     def predict(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the targets of rows.
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._locks import locks_of
 from .._typing import Labels, Method
 from .._validation import refusal_of_dicts, refuse_masks
 from ..config import get_config
@@ -66,6 +67,10 @@ class RowByRow(metaclass=ABCMeta):
     its own: after each call the estimator is what `partial_fit` with that row would
     have made of it, and may be used in any other way in between.
 
+    One thread learns at a time, and any number predict: by this object, by others of
+    the same estimator, or by its own methods. What is learned does not change by that,
+    and each prediction is that of the estimator between two rows.
+
     Most of the time of `partial_fit` with one row goes into checks, and into telling
     compiled code what it is given. Both is done once where the engine is "numba", and
     the estimator is linear or a mixture of linear ones, without class weights and
@@ -113,6 +118,14 @@ class RowByRow(metaclass=ABCMeta):
     def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
         self.estimator = estimator
         self._classes = classes
+        self._locks = locks_of(estimator)
+
+    def __getstate__(self):
+        return {name: value for name, value in vars(self).items() if name != "_locks"}
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        self._locks = locks_of(self.estimator)
 
     def learn_one(self, x: RowLike, y: Any, sample_weight: float | None = None) -> Self:
         """Learn from a row.
@@ -228,6 +241,8 @@ class RowByRow(metaclass=ABCMeta):
     def _check_method(self, method):
         """Refuse a method that the estimator does not have."""
 
+    # Both take the locks of the estimator.
+
     @abstractmethod
     def _learn(self, x, y, sample_weight, method):
         """Learn from a row; return what `method` says before, if given."""
@@ -251,46 +266,55 @@ class EstimatorRows(RowByRow):
 
     def __getstate__(self):
         # What is ready is only so here: in this memory, with this compiler.
-        return vars(self) | dict.fromkeys(("_prepared", "_target"))
+        return super().__getstate__() | dict.fromkeys(("_prepared", "_target"))
 
     def _check_method(self, method):
         self.estimator._check_method(method)
 
     def _learn(self, x, y, sample_weight, method):
-        estimator, x = self.estimator, self._read(x)
-        ready = self._ready(x)
-        if (
-            ready is not None
-            and self._put(ready, x, sample_weight, y)
-            and ready.takes_row()
-            and ready.learn(estimator)
-        ):
-            return self._answer(ready.said, method)
-        classes = None if estimator.__sklearn_is_fitted__() else self._classes
-        if sample_weight is not None:
-            sample_weight = np.reshape(sample_weight, 1)
-        refuse_masks(y=y)
-        X = chunk_of(x)
-        with _without_names(estimator):
-            answer = estimator._partial_fit(
-                X, np.asarray([y]), sample_weight, classes, method
-            )
-        return None if answer is None else answer[0]
+        estimator, locks = self.estimator, self._locks
+        with locks.learning, locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            x = self._read(x)
+            ready = self._ready(x)
+            if (
+                ready is not None
+                and self._put(ready, x, sample_weight, y)
+                and ready.takes_row()
+                and ready.learn(estimator)
+            ):
+                return self._answer(ready.said, method)
+            classes = None if estimator.__sklearn_is_fitted__() else self._classes
+            if sample_weight is not None:
+                sample_weight = np.reshape(sample_weight, 1)
+            refuse_masks(y=y)
+            X = chunk_of(x)
+            with _without_names(estimator):
+                answer = estimator._partial_fit(
+                    X, np.asarray([y]), sample_weight, classes, method
+                )
+            return None if answer is None else answer[0]
 
     def _predict(self, x, method):
-        estimator, x = self.estimator, self._read(x)
-        ready = self._ready(x)
-        if (
-            ready is not None
-            and self._put(ready, x, 0.0)
-            and ready.takes_row()
-            and ready.learn()
-        ):
-            return self._answer(ready.said, method)
-        check_is_fitted(estimator)
-        X = chunk_of(x)
-        with _without_names(estimator):
-            return estimator._respond(estimator._decision(X), method)[0]
+        estimator, locks = self.estimator, self._locks
+        locks.is_wanted = True
+        with locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            x = self._read(x)
+            ready = self._ready(x)
+            if (
+                ready is not None
+                and self._put(ready, x, 0.0)
+                and ready.takes_row()
+                and ready.learn()
+            ):
+                return self._answer(ready.said, method)
+            check_is_fitted(estimator)
+            X = chunk_of(x)
+            with _without_names(estimator):
+                return estimator._respond(estimator._decision(X), method)[0]
 
     def _answer(self, said, method):
         if method is None:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import LATER_START, Shards
 from .._typing import TableLike, _fit_context
@@ -21,7 +22,9 @@ from ..estimators.rows import chunk_of, row_of
 __all__ = ["FeatureTransformer", "StreamTransformer"]
 
 
-class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
+class StreamTransformer(
+    SharedByThreads, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+):
     """Base of the transformers that learn from a stream, row after row."""
 
     # What the subclasses give.
@@ -144,6 +147,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         encode = partial(self._encode, learns=True)
         return take(self, X, encode, reset=not self.__sklearn_is_fitted__())
 
+    @reads
     def transform(self, X: TableLike) -> Any:
         """Transform rows, each as if it came next on the stream.
 
@@ -168,6 +172,7 @@ class StreamTransformer(TransformerMixin, BaseEstimator, metaclass=ABCMeta):
         rows = self._read(X, reset=False)
         return self._encode(engine_in_use(), rows, learns=False)
 
+    @learns
     def _take(self, X, learn, reset):
         with rollback_on_error(self) as ways_back:
             rows = self._read(X, reset)
