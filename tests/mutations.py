@@ -679,7 +679,7 @@ MUTATIONS = [
         "models/mixture.py",
         "        finish(wait)\n",
         "        wait()\n",
-        "interruptions learn_while",
+        "interruptions threads_whose",
     ),
     Mutation(
         "threads of other backends of joblib are not waited for",
@@ -799,7 +799,7 @@ MUTATIONS = [
         "_rollback.py",
         "            around.append(self._restore)\n",
         "            pass\n",
-        "interruptions pipelines_interrupted",
+        "interruptions last_step_has_learned",
     ),
     Mutation(
         "a compiled last step keeps sparse rows when the pipeline is interrupted",
@@ -820,7 +820,7 @@ MUTATIONS = [
         "models/row.py",
         "            around.append(restore)\n",
         "            pass\n",
-        "interruptions rows_of_pipelines",
+        "interruptions last_step_has_learned",
     ),
     Mutation(
         "an encoder that is interrupted keeps marks without names",

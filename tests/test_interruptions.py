@@ -36,6 +36,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
     _rollback,
     config_context,
+    pipeline,
 )
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.models import expert, linear, mixture
@@ -303,6 +304,7 @@ def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruption
     try:
         with pytest.raises(error):
             estimator.partial_fit(X[20:], y[20:])
+        assert next(interruptions) > n_interruptions  # it has looked once more
         now = copy.deepcopy(estimator)
     finally:
         Waiting.goes_on.set()
@@ -341,7 +343,7 @@ def test_threads_whose_start_is_interrupted(monkeypatch):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
-    assert_unchanged_while_one_waits(experts, KeyboardInterrupt, monkeypatch, 0)
+    assert_unchanged_while_one_waits(experts, KeyboardInterrupt, monkeypatch, 3)
 
 
 # Pipelines.
@@ -526,6 +528,22 @@ def test_interrupted_warm_start(interrupt_when_learned, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(X, y)
     assert_identical(vars(estimator), vars(before))
+
+
+@pytest.mark.parametrize("n_rows", [0, 18])
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_interrupted_when_the_last_step_has_learned(n_rows, engine, monkeypatch):
+    model, call = Interrupted("scaler", "linear", n_rows).copy()
+    before = copy.deepcopy(model)
+
+    def interrupted(*arguments, **keywords):
+        _rollback.learn_as_last_step(*arguments, **keywords)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "learn_as_last_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert_identical(vars(model), vars(before))
 
 
 def test_rollback_that_is_interrupted(monkeypatch):
