@@ -1155,6 +1155,20 @@ MUTATIONS = [
         "class_weight any_chunks",
     ),
     Mutation(
+        "experts of second order learn any number of classes",
+        "estimators/hedge.py",
+        "second_order = d <= MOST_SECOND_ORDER and has_few_classes",
+        "second_order = d <= MOST_SECOND_ORDER",
+        "hedge many_classes_have",
+    ),
+    Mutation(
+        "classes that come later are never too many for experts",
+        "estimators/hedge.py",
+        "if names and self.estimators is None:",
+        "if not names and self.estimators is None:",
+        "hedge too_many_for_experts",
+    ),
+    Mutation(
         "weights are not looked at while one class is known",
         "estimators/classifier.py",
         "            check_range(c[rows][c[rows] > 0.0])\n",

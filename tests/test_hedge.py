@@ -48,6 +48,7 @@ from sklearn_scinol import (
     get_config,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.estimators import hedge
 from sklearn_scinol.experts import ExpertWeightsDisplay
 from sklearn_scinol.models import expert, mixture
 from sklearn_scinol.models.expert import Expert
@@ -451,6 +452,43 @@ def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
     assert_identical(problem.charged(inside, X, y, sample_weight=c), charged)
     assert_identical(learned(inside), learned(whole))
     assert_identical(problem.decision(inside, X), problem.decision(whole, X))
+
+
+@pytest.mark.parametrize("n_classes", [4, 5])
+def test_many_classes_have_simple_experts(n_classes, monkeypatch):
+    monkeypatch.setattr(hedge, "MOST_CLASSES", 4)
+    X, y = np.eye(n_classes, 3), np.arange(n_classes)
+    model = HedgeClassifier().partial_fit(X, y, classes=y)
+    few = n_classes == 4
+    for name in "newton", "bins-scinol2", "pairs-scinol2":
+        assert (name in model.named_estimators_) == few
+    assert ("adaogd-0.125" in model.named_estimators_) != few
+    wanted = HedgeClassifier(additive=True, second_order=True, interactions=True)
+    assert "newton" in wanted.partial_fit(X, y, classes=y).named_estimators_
+
+
+def test_classes_that_are_too_many_for_experts(monkeypatch):
+    """They are refused in the middle of a stream, where "auto" chose the experts."""
+    monkeypatch.setattr(hedge, "MOST_CLASSES", 4)
+    X, y = np.eye(6, 3), np.arange(6)
+    words = "6 classes .* second_order=False, additive=False, interactions=False"
+    with pytest.raises(ValueError, match=words):
+        HedgeClassifier(new_classes="add").partial_fit(X, y)
+    model = HedgeClassifier(new_classes="add").partial_fit(X[:3], y[:3])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X[3:], y[3:])
+    assert pickle.dumps(model) == before
+    assert model.partial_fit(X[3:4], y[3:4]).classes_.size == 4
+    for simple in (
+        HedgeClassifier(second_order=False, additive=False, new_classes="add"),
+        HedgeClassifier(second_order=True, additive=True, new_classes="add"),
+        HedgeClassifier([("one", ScInOLClassifier())], new_classes="add"),
+    ):
+        simple.set_params(interactions=False)
+        assert simple.partial_fit(X, y).classes_.size == 6
+    named = HedgeClassifier(new_classes="add").partial_fit(X[:1], y[:1], classes=y[:5])
+    assert named.partial_fit(X[5:], y[5:]).classes_.size == 6
 
 
 N_STREAMS = int(os.environ.get("CHUNKED_STREAMS", 3))

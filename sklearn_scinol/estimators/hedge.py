@@ -56,6 +56,10 @@ MOST_ADDITIVE = 64
 MOST_PAIRED = 16
 MOST_SECOND_ORDER = 128
 
+# With "auto", up to how many classes there are any of these: each class takes a matrix
+# of second order, and weights of all bins.
+MOST_CLASSES = 256
+
 
 class _Family(NamedTuple):
     """The estimators that default experts are of, and parameters that they share."""
@@ -144,12 +148,14 @@ class _Hedge(Additive, _BaseComposition):
         d = X.shape[1]
         additive, pairs = self.additive, self.interactions
         second_order = self.second_order
+        has_few_classes = not is_classifier(self) or self.classes_.size <= MOST_CLASSES
         if additive == "auto":
-            additive = d <= MOST_ADDITIVE and not sparse.issparse(X)
+            is_dense = not sparse.issparse(X)
+            additive = d <= MOST_ADDITIVE and is_dense and has_few_classes
         if pairs == "auto":
-            pairs = additive and 1 < d <= MOST_PAIRED
+            pairs = additive and 1 < d <= MOST_PAIRED and has_few_classes
         if second_order == "auto":
-            second_order = d <= MOST_SECOND_ORDER
+            second_order = d <= MOST_SECOND_ORDER and has_few_classes
         return additive, pairs, second_order
 
     def _experts(self, loss, X):
@@ -458,19 +464,19 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         Whether there are two default experts that learn a function of each feature:
         ScInOL2 and AdaGrad with the rate 1/4, on values and the bins that these fall
         into; see `additive` of :class:`ScInOLClassifier`. "auto" has them for dense
-        rows with up to 64 features.
+        rows with up to 64 features, and up to 256 classes.
 
     interactions : {"auto", True, False}, default="auto"
         Whether there are two default experts that learn functions of pairs of features
         as well: ScInOL2 and AdaOGD with the rate 1/2. Their time grows with the square
         of the number of features. "auto" has them where there are additive experts, for
-        2 to 16 features.
+        2 to 16 features, and up to 256 classes.
 
     second_order : {"auto", True, False}, default="auto"
         Whether there are two default experts of second order beside the others:
         :class:`OnlineNewtonClassifier`, and the same with ``forgetting=0.01``. Their
         time grows with the square of the number of features. "auto" has them for up to
-        128 features.
+        128 features, and up to 256 classes.
 
     clip_ratio : float, default=None
         For the default experts: if given, a number above 1. Values of a feature are
@@ -742,6 +748,38 @@ class HedgeClassifier(_Hedge, OnlineClassifier):
         if not begins and self.__sklearn_is_fitted__():
             for expert in self._model.experts:
                 expert.check_takes_classes()
+
+    def _take_in(self, classes):
+        self._check_few_classes(classes)
+        super()._take_in(classes)
+
+    def _parts(self, chunk):
+        *_, (_, classes) = chunk.stages
+        self._check_few_classes(classes)  # before any row is learned
+        yield from super()._parts(chunk)
+
+    def _check_few_classes(self, classes):
+        """Refuse new classes for which "auto" would not have had all of the experts."""
+        if classes.size <= max(MOST_CLASSES, self.classes_.size):
+            return
+        estimators = [expert.estimator for expert in self._model.experts]
+        additive = [getattr(each, "additive", False) for each in estimators]
+        there_are = {
+            "second_order": OnlineNewtonClassifier in map(type, estimators),
+            "additive": True in additive,
+            "interactions": "pairs" in additive,
+        }
+        names = [
+            f"{name}=False"
+            for name, is_there in there_are.items()
+            if is_there and getattr(self, name) == "auto"
+        ]
+        if names and self.estimators is None:
+            raise ValueError(
+                f"{classes.size} classes are too many for the default experts, which "
+                f"take up to {MOST_CLASSES} if they are not known from the start: "
+                f"name them in `classes`, or set {', '.join(names)}."
+            )
 
 
 class HedgeRegressor(_Hedge, OnlineRegressor):
