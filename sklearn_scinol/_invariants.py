@@ -1,14 +1,30 @@
-"""What must hold of a state between two calls, stated for tests and for debugging.
+"""What must hold of a state between two calls, for loading, tests and debugging.
 
 An invariant is a pair: a statement in words, and where it holds, as a bool or an array
-of them. Each class that keeps state has a method `invariants`, a generator of such
-pairs, so that a statement may rely on those before it. Learning never calls them.
+of them. Each class that keeps state has a method `invariants`, `_invariants` if it is
+an estimator: a generator of such pairs, so that a statement may rely on those before
+it. Each states what holds of its own numbers, and of how its parts fit together. Files
+may have any state: a statement comes before whatever would fail, or take memory without
+bound, where it does not hold. Learning never calls them.
 """
+
+from functools import partial
+from types import MethodType
 
 import numpy as np
 from scipy import sparse
 
-__all__ = ["ROUNDING", "check", "finite", "floats", "within"]
+__all__ = [
+    "ROUNDING",
+    "check",
+    "check_parts",
+    "finite",
+    "floats",
+    "is_count",
+    "is_number",
+    "parameters",
+    "same_structure",
+]
 
 #: What is not more than a bound is, for all that was rounded, not more than this times
 #: the bound.
@@ -36,6 +52,110 @@ def check(invariants, of):
                 raise AssertionError(f"{of}: not so that {statement}{at}")
 
 
+def check_parts(thing, of):
+    """Check the invariants of an object of any kind and of all that it refers to.
+
+    Parameters
+    ----------
+    thing : object
+    of : str
+        Its name.
+
+    Raises
+    ------
+    AssertionError
+        As of :func:`check`. States that are not of this package's making may raise
+        anything else.
+    """
+    to_visit, visited = [(of, thing)], {}
+    while to_visit:
+        name, thing = to_visit.pop()
+        if isinstance(thing, type) or id(thing) in visited:
+            continue
+        visited[id(thing)] = thing
+        for method in "invariants", "_invariants":
+            # Learners are tuples: theirs are about the state of a model.
+            if hasattr(type(thing), method) and not isinstance(thing, tuple):
+                check(getattr(thing, method)(), name)
+        to_visit += _parts(name, thing)
+
+
+def _parts(name, thing):
+    """Objects that an object refers to, with names."""
+    if isinstance(thing, MethodType):
+        thing = [thing.__self__]
+    elif isinstance(thing, partial):
+        thing = [thing.func, thing.args, thing.keywords]
+    elif isinstance(thing, np.ndarray):
+        thing = thing.ravel().tolist() if thing.dtype == object else ()
+    if isinstance(thing, (list, tuple, set)):
+        thing = dict(enumerate(thing))
+    elif not isinstance(thing, dict):
+        thing = getattr(thing, "__dict__", {})
+    return [(f"{name}.{key}", value) for key, value in thing.items()]
+
+
+#: Types of what numbers of a type may have become.
+NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: float}
+
+
+def same_structure(state, fresh, name):
+    """Compare a state with a new one: attributes, types and shapes of arrays.
+
+    Arrays and lists that grow are empty in a new one, and may have any length. What is
+    None there is not looked at.
+    """
+    if fresh is None or state is fresh:
+        return
+    if type(fresh) in NUMBERS:
+        yield f"{name} is of type {type(fresh).__name__}", is_number(state, type(fresh))
+    elif isinstance(fresh, np.ndarray):
+        yield (
+            f"{name} is an array of {fresh.dtype}",
+            isinstance(state, np.ndarray) and state.dtype == fresh.dtype,
+        )
+        shape = fresh.shape
+        if shape[:1] == (0,) and state.size:
+            shape = state.shape[:1] + shape[1:]
+        elif shape[:1] == (0,):  # of which nothing is used
+            shape = state.shape
+        yield f"{name} has shape {shape}", state.shape == shape
+    else:
+        kind = type(fresh)
+        yield f"{name} is of type {kind.__name__}", type(state) is kind
+        if isinstance(fresh, str):
+            yield f"{name} is {fresh!r}", state == fresh
+        elif isinstance(fresh, tuple) or (isinstance(fresh, list) and fresh):
+            yield f"{name} has {len(fresh)} items", len(state) == len(fresh)
+            for i, (value, new) in enumerate(zip(state, fresh, strict=True)):
+                yield from same_structure(value, new, f"{name}[{i}]")
+        for attribute, new in getattr(fresh, "__dict__", {}).items():
+            yield f"{name} has {attribute!r}", hasattr(state, attribute)
+            yield from same_structure(
+                getattr(state, attribute), new, f"{name}.{attribute}"
+            )
+
+
+def is_number(value, kind):
+    """Whether a value is a number of a kind: bool, int or float."""
+    is_bool = isinstance(value, NUMBERS[bool])
+    return isinstance(value, NUMBERS[kind]) and is_bool == (kind is bool)
+
+
+def is_count(value, least=0):
+    """Whether a value is an integer, and not less than another."""
+    return is_number(value, int) and value >= least
+
+
+def parameters(name, values, least, most):
+    """State that parameters in a NamedTuple are numbers in a range, or truth values."""
+    for field, value in zip(values._fields, values, strict=True):
+        default = values._field_defaults.get(field, 0.0)
+        kind = bool if isinstance(default, bool) else float
+        yield f"{field} of {name} is of type {kind.__name__}", is_number(value, kind)
+        yield f"{field} of {name} is in its range", least <= value <= most
+
+
 def floats(name, values, shape):
     """Of an array of the state: finite numbers, of this shape."""
     yield (
@@ -57,9 +177,3 @@ def finite(name, value):
     value = np.asarray(value)
     if value.dtype.kind in "fc":
         yield f"{name} is finite", np.isfinite(value)
-
-
-def within(name, invariants):
-    """The same, each statement with the name of the part that it is about."""
-    for statement, holds in invariants:
-        yield f"{name}: {statement}", holds

@@ -22,6 +22,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
+from ._invariants import check_parts
 from ._locks import SharedByThreads
 from .engines.protocol import Hedge, Shares, Slots
 from .models.adahedge import AdaHedge
@@ -156,7 +157,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     TypeError
-        If the model has a part that skops does not bring back, such as a lambda.
+        If the model has a part that skops does not bring back, such as a lambda, or
+        parameters that are not valid although it has learned.
 
     See Also
     --------
@@ -191,7 +193,9 @@ def load(
 ) -> Any:
     """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
 
-    The model is as it was, to the last bit, and goes on learning. No type is made that
+    The model is as it was, to the last bit, and goes on learning. What the file says of
+    objects of this package has to fit together before anything learns from it: their
+    attributes, and the types, shapes and ranges of their numbers. No type is made that
     is not known to be harmless: those of this package (:data:`TRUSTED_TYPES`), the
     estimators of scikit-learn and whatever else skops trusts by default, and `trusted`.
 
@@ -222,8 +226,9 @@ def load(
     TypeError
         If the file has types that are not trusted. The message has their names.
     ValueError
-        If the file is damaged, is a pickle or no such file at all, or has a format
-        that only later versions of this package know.
+        If the file is damaged or has a state that does not fit together, is a pickle or
+        no such file at all, or has a format that only later versions of this package
+        know.
 
     See Also
     --------
@@ -260,7 +265,7 @@ def _packed(io, model):
         data, untrusted = _dumped(io, model)
         if "numpy.memmap" in untrusted:
             data, untrusted = _dumped(io, _in_memory(model))
-        io.loads(data, trusted=untrusted)
+        check_parts(io.loads(data, trusted=untrusted), name)
     except Exception as error:  # parts from elsewhere can raise anything
         raise TypeError(f"{name} cannot be saved: {error}") from error
     file = BytesIO(data)
@@ -331,6 +336,10 @@ def replacing(path, mode="xb", **options):
 # Loading.
 
 
+def _damaged(path):
+    return f"{path} is damaged, or no file that `save` wrote."
+
+
 def _is_known_format(path, data):
     """Check what a file is; return whether `save` wrote it, and not skops alone."""
     if data.startswith(b"\x80"):
@@ -348,7 +357,7 @@ def _is_known_format(path, data):
             header = json.loads(archive.read(HEADER))
         format_version, version = int(header["format_version"]), header["version"]
     except Exception as error:  # so can what zipfile makes of a damaged file
-        raise ValueError(f"{path} is damaged, or no file that `save` wrote.") from error
+        raise ValueError(_damaged(path)) from error
     if format_version > FORMAT_VERSION:
         raise ValueError(
             f"{path} has format version {format_version}, of which sklearn-scinol "
@@ -370,7 +379,7 @@ def _any_version_of_estimators(allowed):
 
 def _unpacked(io, path, data, trusted):
     try:
-        return io.loads(data, trusted=trusted)
+        model = io.loads(data, trusted=trusted)
     except io.exceptions.UntrustedTypesFoundException as error:
         untrusted = sorted({*io.get_untrusted_types(data=data)} - {*trusted})
         raise TypeError(
@@ -382,3 +391,8 @@ def _unpacked(io, path, data, trusted):
     except Exception as error:  # so can a file that somebody made up
         what = f"{type(error).__name__}: {error}"
         raise ValueError(f"{path} cannot be loaded: {what}") from error
+    try:
+        check_parts(model, type(model).__name__)
+    except Exception as error:  # so can a state that somebody made up
+        raise ValueError(_damaged(path)) from error
+    return model

@@ -393,28 +393,31 @@ def finding(name, seed):
     return None
 
 
-def work(pipe):
+def work(pipe, find):
     """Judge the cases that come through a pipe, saying which is next."""
     while (task := pipe.recv()) is not None:
         name, seeds = task
         for seed in seeds:
             pipe.send(seed)
-            found = finding(name, seed)
+            found = find(name, seed)
             if found:
                 pipe.send(found)
         pipe.send(None)
 
 
 class Worker:
-    """A process with the cases it was given."""
+    """A process with the cases it was given, and a function that judges them."""
 
-    def __init__(self):
+    def __init__(self, find):
+        self.find = find
         self.restart()
 
     def restart(self):
         context = get_context("spawn")
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=work, args=(theirs,), daemon=True)
+        self.process = context.Process(
+            target=work, args=(theirs, self.find), daemon=True
+        )
         self.process.start()
         theirs.close()
         self.task = None
@@ -430,15 +433,15 @@ class Worker:
         self.pipe.close()
 
 
-def fuzz(names, seeds, n_workers, tell):
-    """Findings of all cases of some estimators."""
+def fuzz(names, seeds, n_workers, tell, find=finding):
+    """Findings of all cases of some estimators, each by its name and seed."""
     tasks = [
         (name, seeds[start : start + BATCH])
         for start in range(0, len(seeds), BATCH)
         for name in names
     ][::-1]
     n_tasks, n_done, findings = len(tasks), 0, []
-    workers = [Worker() for _ in range(min(n_workers, n_tasks))]
+    workers = [Worker(find) for _ in range(min(n_workers, n_tasks))]
     for worker in workers:
         worker.give(tasks.pop())
     while busy := {worker.pipe: worker for worker in workers if worker.task}:

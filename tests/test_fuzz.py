@@ -133,7 +133,11 @@ class Weary(ScInOLRegressor):
         (Mute, "exception", "ValueError: "),
         (Careless, "exception", "IndexError: index 7 is out of bounds"),
         (Forgetful, "changed", "the state, by a call that was refused"),
-        (Infinite, "state", "Infinite: not so that M is finite, first at [0, 0]"),
+        (
+            Infinite,
+            "state",
+            "Infinite._model: not so that M is finite, first at [0, 0]",
+        ),
         (Clueless, "answer", "predict is NaN"),
         (Curt, "answer", "predict has 3 entries for 4 rows"),
         (Nosy, "changed", "the state, by a call that only asked"),
@@ -279,14 +283,23 @@ def states(model):
     ("breaking", "words"),
     [
         (lambda m: setattr(m, "t", 1.5), "t is a whole number"),
-        (lambda m: setattr(m, "t", -1), "t >= 0"),
-        (lambda m: setattr(m, "cumulative_loss", np.nan), "cumulative_loss is finite"),
+        (lambda m: setattr(m, "t", -1), "t is a number of rows"),
+        (lambda m: setattr(m, "cumulative_loss", np.nan), "numbers is finite"),
         (lambda m: setattr(m, "cumulative_loss", -1.0), "cumulative_loss >= 0"),
         (lambda m: setattr(m, "first", m.first + 9.0), "first is not above"),
-        (lambda m: m.features.moments[1].fill(-1.0), "features: variance >= 0"),
-        (lambda m: m.features.moments[2].fill(99.0), "features: recorded <= weight"),
-        (lambda m: setattr(m, "fields", m.fields[:, :, 1:]), "M has shape (1, 4)"),
-        (lambda m: m.target.moments.fill(-1.0), "target: variance >= 0"),
+        (
+            lambda m: m.features.moments[1].fill(-1.0),
+            "features: not so that variance >= 0",
+        ),
+        (
+            lambda m: m.features.moments[2].fill(99.0),
+            "features: not so that recorded <= weight",
+        ),
+        (
+            lambda m: setattr(m, "fields", m.fields[:, :, 1:]),
+            "model.fields has shape (6, 1, 4)",
+        ),
+        (lambda m: m.target.moments.fill(-1.0), "target: not so that variance >= 0"),
         (lambda m: m.fields[-1].fill(1e9), "clock of the sum is not ahead"),
     ],
 )
@@ -302,21 +315,21 @@ def test_linear_models(breaking, words):
 @pytest.mark.parametrize(
     ("breaking", "words"),
     [
-        (lambda m: m.hedges[0].weights_.fill(1.0), "weights: weights sum to one"),
-        (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "weights: of_shares > 0"),
+        (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
+        (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "of_shares > 0"),
         (
             lambda m: m.hedges[0]._state.of_experts[1].fill(1.0),
-            "weights: of_experts sum to one",
+            "of_experts sum to one",
         ),
         (lambda m: m.target_range.limits.fill(np.nan), "limits are in order"),
         (lambda m: setattr(m, "points", m.points[::-1]), "points grow"),
         (lambda m: m.curve.pop(), "a curve for each point"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
-        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "t is the number of rounds"),
+        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points have been"),
         (lambda m: setattr(m, "t", 5), "weights learn a row once at most"),
         (
             lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
-            "expert 'scinol2': first is not above the largest",
+            "first is not above the largest",
         ),
     ],
 )
@@ -332,9 +345,9 @@ def test_mixtures(breaking, words):
 @pytest.mark.parametrize(
     ("breaking", "words"),
     [
-        (lambda m: m.hedges[0].weights_.fill(1.0), "weights: weights sum to one"),
-        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "weights: lead >= 0"),
-        (lambda m: m.hedges[0]._state.lead.fill(1.0), "weights: an expert leads"),
+        (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
+        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "lead >= 0"),
+        (lambda m: m.hedges[0]._state.lead.fill(1.0), "an expert leads"),
     ],
 )
 def test_mixtures_without_switches(breaking, words):

@@ -25,7 +25,7 @@ from sklearn.utils.validation import (
 )
 
 from .. import __version__
-from .._invariants import check, finite
+from .._invariants import check, check_parts, finite, is_count
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import LATER_START, Shards
@@ -36,7 +36,7 @@ from .._validation import (
     refuse_not_finite,
     refuse_wrong_indices,
 )
-from ..losses import CLASSIFICATION, REGRESSION
+from ..losses import CLASSIFICATION, JOINT, REGRESSION
 from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -113,6 +113,7 @@ class OnlineEstimator(
     # What the subclasses give.
 
     _model: Any
+    _model_types: tuple[type, ...]
 
     @abstractmethod
     def _start(self, X):
@@ -602,17 +603,33 @@ class OnlineEstimator(
 
     def _check_state(self):
         """Raise AssertionError if what was learned breaks one of its invariants."""
-        check(self._invariants(), type(self).__name__)
+        check_parts(self, type(self).__name__)
+        check(self._finite_attributes(), type(self).__name__)
 
-    def _invariants(self):
-        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
-        if not self.__sklearn_is_fitted__():
-            return
-        yield from self._model.invariants()
+    def _finite_attributes(self):
+        """What holds of the public attributes, of which some take long to compute."""
         for name in sorted({*vars(self), *_properties(type(self))}):
             if name.endswith("_") and not name.startswith("_"):
                 with suppress(AttributeError):  # another kind of model has that
                     yield from finite(name, getattr(self, name))
+
+    def _invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield from invariants_of_input(self)
+        if not self.__sklearn_is_fitted__():
+            return
+        model = self._model
+        yield "the model is one of this estimator", isinstance(model, self._model_types)
+        losses = [CLASSIFICATION, JOINT] if is_classifier(self) else [REGRESSION]
+        yield (
+            "the loss is one of this estimator",
+            any(type(model.loss) in kinds.values() for kinds in losses),
+        )
+        yield "the model has the outputs", model.n_outputs == self._n_outputs()
+        if hasattr(model, "n_features"):
+            yield "the model has the features", model.n_features == self.n_features_in_
+        yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
+        yield "n_iter_ is a number", is_count(getattr(self, "n_iter_", 0))
 
     # Stored estimators say which version they are of, as scikit-learn's own do.
 
@@ -660,6 +677,24 @@ class OnlineEstimator(
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
+
+
+def invariants_of_input(estimator):
+    """What holds of the parameters of an estimator, and of the columns that it knows.
+
+    Parameters that nothing was learned with yet are looked at when rows come.
+    """
+    names = estimator._get_param_names()
+    yield "all parameters are there", all(hasattr(estimator, name) for name in names)
+    if not estimator.__sklearn_is_fitted__():
+        return
+    estimator._validate_params()
+    n_features = estimator.n_features_in_
+    yield "n_features_in_ is a number of features", is_count(n_features, 1)
+    if hasattr(estimator, "feature_names_in_"):
+        names = estimator.feature_names_in_
+        yield "each feature has a name", names.shape == (n_features,)
+        yield "names are text", all(isinstance(name, str) for name in names)
 
 
 def are_finite(values):

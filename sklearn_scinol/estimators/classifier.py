@@ -467,13 +467,14 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if not self.__sklearn_is_fitted__():
             return
         n_classes = self.classes_.size
+        yield "classes are an array", self.classes_.shape == (n_classes,)
         yield "classes are sorted", self.classes_[:-1] < self.classes_[1:]
-        yield "an output for each class", self._model.n_outputs == self._n_outputs()
         if self._class_weight is not None:
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0
         if self._class_counts is not None:
             yield "a count for each class", self._class_counts.shape == (n_classes,)
+            yield "counts are integers", self._class_counts.dtype == np.intp
             yield "counts are not negative", self._class_counts >= 0
 
     # Learning, stage by stage.

@@ -85,6 +85,8 @@ class _Hedge(Additive, _BaseComposition):
         "n_jobs": [Integral, None],
     }
 
+    _model_types = (MixtureModel,)
+
     def _start(self, X):
         loss = self._make_loss()
         adds_classes = is_classifier(self) and self._adds_classes
@@ -200,6 +202,17 @@ class _Hedge(Additive, _BaseComposition):
     def _decision(self, X):
         self._fitted_model().n_jobs = self.n_jobs
         return super()._decision(X)
+
+    def _invariants(self):
+        yield from super()._invariants()
+        if not self.__sklearn_is_fitted__():
+            return
+        has_classes = self._model.meaning.n_classes is not None
+        yield "the model knows of classes", has_classes == is_classifier(self)
+        for expert in self._model.experts:
+            if expert.model is not None:
+                n_features = expert.estimator.n_features_in_
+                yield "experts have the features", n_features == self.n_features_in_
 
     # Parameters of the experts are parameters, too.
 

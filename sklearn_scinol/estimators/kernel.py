@@ -37,6 +37,10 @@ class KernelMethods:
     }
 
     @property
+    def _model_types(self):
+        return *super()._model_types, KernelModel
+
+    @property
     def _has_kernel(self):
         return self.kernel != "linear"
 

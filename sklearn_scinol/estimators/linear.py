@@ -132,6 +132,10 @@ class _Linear:
     _model_type: Any = LinearModel
 
     @property
+    def _model_types(self):
+        return (self._model_type,)
+
+    @property
     def _bounds_regret(self):
         """Whether a bound is known of the algorithm, before there is a model."""
         return True

@@ -166,12 +166,10 @@ class AdaHedge(ExpertWeights):
         holds : bool or ndarray of bool
             Whether it does.
         """
-        state, shape = self._state, (self.n_experts,)
-        yield "n_rounds_ >= 0", self.n_rounds_ >= 0
-        for name, value in zip(state._fields, state, strict=True):
-            yield f"{name} is finite", np.isfinite(value)
-            yield f"{name} has its shape", np.shape(value) in [(), shape]
-        yield "log_K is what it was", state.log_K == math.log(self.n_experts)
+        yield from super().invariants()
+        state = self._state
+        log_K = math.log(self.n_experts)
+        yield "log_K is what it was", math.isclose(state.log_K, log_K)
         yield "lead >= 0", state.lead >= 0.0
         yield "an expert leads", state.lead.min() == 0.0
         yield "weights >= 0", state.weights >= 0.0

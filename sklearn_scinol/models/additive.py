@@ -5,7 +5,6 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from .._invariants import within
 from .._shards import Shards, columns_differ
 from ..config import get_config
 from ..engines import get_engine
@@ -55,9 +54,9 @@ class AdditiveModel(LinearModel):
     def parts(self):
         return [*super().parts, self.bins]
 
-    def invariants(self):
-        yield from super().invariants()
-        yield from within("bins", self.bins.invariants())
+    def _sizes(self):
+        yield "bins are of the features", len(self.bins.edges) == self.n_features
+        yield from super()._sizes()
 
     # Learning.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._invariants import floats
+from .._invariants import floats, is_count, is_number, parameters, same_structure
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeable
@@ -29,6 +29,12 @@ __all__ = [
 # A block is what the engines see at a time: enough rows to forget what a block costs,
 # few enough for what is kept of each to be small.
 BLOCK_ROWS = 16384
+
+# Up to this, numbers of rows are integers that float64 has.
+MOST_ROWS = 2**53
+
+# No parameter of a loss is above it.
+LARGEST_PARAMETER = 1e100
 
 
 class Chunk:
@@ -285,9 +291,13 @@ class Model(metaclass=ABCMeta):
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield "n_outputs is a number of outputs", is_count(self.n_outputs, 1)
+        yield from parameters("loss", self.loss, 0.0, LARGEST_PARAMETER)
+        is_of_two = self.n_outputs <= 2
+        yield "a joint loss is of three classes", not (self.loss.joint and is_of_two)
+        yield from floats("numbers", self.numbers, (2,))
         yield "t is a whole number", self.numbers[0] == self.t
-        yield "t >= 0", self.t >= 0
-        yield "cumulative_loss is finite", np.isfinite(self.cumulative_loss)
+        yield "t is a number of rows", 0 <= self.t <= MOST_ROWS
         yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
         yield from floats("weight scale", self.weight_scale.numbers, (2,))
         unit, smallest = self.weight_scale.numbers
@@ -483,6 +493,14 @@ class OnlineModel(Model):
 
     def invariants(self):
         yield from super().invariants()
+        yield "n_features is a number of features", is_count(self.n_features, 1)
+        yield "average is a number of a trial", is_count(self.average)
+        yield "fit_intercept is true or false", is_number(self.fit_intercept, bool)
+        yield from parameters("learner", self.learner, 0.0, np.inf)
+        is_bounded = np.isfinite(self.lipschitz)
+        yield "slopes are bounded", is_bounded or not self.traits.bounded_gradients
+        yield from self._sizes()
+        yield from same_structure(self, self.fresh(), "model")
         names = self.learner.Shared._fields if self.traits.by_row else ()
         yield "shared has an array for each name", len(self.shared) == len(names)
         for name, values in zip(names, self.shared, strict=True):
@@ -490,6 +508,13 @@ class OnlineModel(Model):
         yield from floats("clock", self.clock, (2, self.n_outputs))
         yield "clock >= 0", self.clock >= 0.0
         yield "clock counts trials", self.clock[1] <= self.t
+        if self.reference is not None:
+            yield "reference is an output", is_count(self.reference)
+            yield "reference is one of the outputs", self.reference < self.n_outputs
+
+    def _sizes(self):
+        """What holds of the numbers that say how much memory a new one takes."""
+        yield "clock is of the outputs", self.clock.shape == (2, self.n_outputs)
 
     def _learner_invariants(self, s):
         """What the learner states, if it does."""

@@ -2,14 +2,17 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from copy import deepcopy
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
+from .._invariants import is_count, same_structure
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import changeable
@@ -190,6 +193,25 @@ class ExpertWeights(ABC):
             changeable(part) if isinstance(part, np.ndarray) else part
             for part in self._state
         )
+
+    def invariants(self) -> Iterator[tuple[str, Any]]:
+        """State what holds between two calls.
+
+        Yields
+        ------
+        statement : str
+            What is stated.
+
+        holds : bool or ndarray of bool
+            Whether it does.
+        """
+        state, K = self._state, self.n_experts
+        yield "n_experts is a number of experts", is_count(K, 1)
+        yield "n_rounds_ is a number of rounds", is_count(self.n_rounds_)
+        yield "there is a weight for each expert", state.weights.shape == (K,)
+        yield from same_structure(state, self._initial_state(K), "state")
+        for name, value in zip(state._fields, state, strict=True):
+            yield f"{name} is finite", np.isfinite(value)
 
     @property
     def is_finite(self) -> bool:

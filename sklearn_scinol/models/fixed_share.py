@@ -244,17 +244,16 @@ class FixedShare(ExpertWeights):
         holds : bool or ndarray of bool
             Whether it does.
         """
+        yield from super().invariants()
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
-        shapes = {"shares": (A,), "of_shares": (A,), "of_experts": (A, K)}
-        shapes |= {"weights": (K,), "totals": (K,)}
-        yield "n_rounds_ >= 0", self.n_rounds_ >= 0
-        for name, value in zip(state._fields, state, strict=True):
-            yield f"{name} is finite", np.isfinite(value)
-            yield f"{name} has its shape", np.shape(value) == shapes.get(name, ())
         yield "t is the number of rounds", state.t == self.n_rounds_
         yield "shares are what they were", state.shares == fixed_share.SHARES
-        yield "log_paths is what it was", state.log_paths == math.log(A * K)
-        yield "mixable_scale >= 0", state.mixable_scale >= 0.0
+        yield "log_paths is what it was", math.isclose(state.log_paths, math.log(A * K))
+        rate = self.learning_rate
+        yield (
+            "mixable_scale is what it was",
+            (state.mixable_scale == (0.0 if rate is None else 1.0 / float(rate))),
+        )
         for name in "of_shares", "of_experts", "weights":
             sums = getattr(state, name).sum(axis=-1)
             yield f"{name} > 0", getattr(state, name) > 0.0

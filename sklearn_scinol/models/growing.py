@@ -5,6 +5,8 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from .._invariants import is_count
+
 __all__ = ["GrowingArray", "GrowingSparseArray"]
 
 # Arrays grow by this share at least, which bounds what is copied and what is not used.
@@ -39,6 +41,12 @@ class GrowingArray:
         buffer[start:size] = rows
         self._buffer_and_size = buffer, size
 
+    def invariants(self):
+        """What holds between two calls."""
+        buffer, size = self._buffer_and_size
+        yield "size is a number of rows", is_count(size)
+        yield "there are so many", size <= len(buffer)
+
     def make_writable(self):
         buffer, size = self._buffer_and_size
         self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
@@ -71,6 +79,15 @@ class GrowingSparseArray:
         self._indices.append(rows.indices)
         # Last, for threads that read while one appends: entries are there by then.
         self._ends.append(end + rows.indptr[1:])
+
+    def invariants(self):
+        """What holds between two calls."""
+        yield "there are columns", is_count(self._n_columns)
+        indices, n_entries = self._indices.rows, len(self._data.rows)
+        yield "indices are of the entries", len(indices) == n_entries
+        ends = np.concatenate([[0], self._ends.rows, [n_entries]])
+        yield "rows end in order", np.diff(ends) >= 0
+        yield "indices are of columns", (indices >= 0) & (indices < self._n_columns)
 
     def checkpoint(self):
         other = copy(self)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import linalg, sparse
 from sklearn import config_context
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from .._invariants import finite, floats
+from .._invariants import finite, floats, is_count
 from ..config import get_config
 from ..engines import get_engine
 from ..engines.protocol import Block, Combination, CSRRows, DenseRows, RowWeights
@@ -41,6 +41,14 @@ class Kernel:
 
     metric: object
     parameters: dict = field(default_factory=dict)
+
+    def invariants(self):
+        """What holds between two calls."""
+        yield (
+            "metric is the name of a kernel, or a function",
+            (callable(self.metric) or self.metric in PAIRWISE_KERNEL_FUNCTIONS),
+        )
+        yield "parameters have names", all(isinstance(n, str) for n in self.parameters)
 
     def __call__(self, X, Y=None):
         """Kernels of the rows of `X` with those of `Y`, or with one another."""
@@ -172,7 +180,14 @@ class KernelModel(OnlineModel):
         return restore
 
     def invariants(self):
+        if self.kernel is not None:
+            yield "the kernel is one", isinstance(self.kernel, Kernel)
         yield from super().invariants()
+        yield "n_rows is a number of rows", is_count(self.n_rows)
+        yield (
+            "_first_row is one of them",
+            (is_count(self._first_row) and self._first_row <= self.n_rows),
+        )
         support, n = self.support.rows, self.n_support
         yield from floats("coef", self.coef.rows, (n, self.n_outputs))
         shape = n, self.n_outputs if self.average else 0
@@ -181,6 +196,7 @@ class KernelModel(OnlineModel):
         n_rows = self.n_features if self.kernel is None else self.n_rows
         yield "stored rows have been", (support >= 0) & (support < n_rows)
         if self.max_support is not None:
+            yield "max_support is a number of rows", is_count(self.max_support, 1)
             yield "n_support <= max_support", n <= self.max_support
         if self.projection is not None:
             shape = n, self.projection.shape[-1]

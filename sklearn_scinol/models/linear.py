@@ -5,7 +5,7 @@ from copy import copy, deepcopy
 import numpy as np
 from scipy import sparse
 
-from .._invariants import floats, within
+from .._invariants import floats
 from .._shards import Shards
 from ..config import get_config
 from ..engines import get_engine
@@ -175,9 +175,18 @@ class LinearModel(OnlineModel):
             largest = self.state()[0]
             yield "first is not above the largest", self.first <= largest
         yield from self._learner_invariants(self.state())
-        yield from within("features", self.features.invariants())
-        if self.target is not None:
-            yield from within("target", self.target.invariants())
+
+    def _sizes(self):
+        yield from super()._sizes()
+        n_features, target = self.features.n_features, self.target
+        yield "features are those of rows", n_features == self.n_features
+        if target is not None:
+            shape = 2, self.n_outputs
+            yield "target is of the outputs", target.moments.shape == shape
+            is_bounded = np.isfinite(self.loss.lipschitz)
+            yield "slopes have no unit if bounded", is_bounded or not target.unit_free
+        shape = (self.n_coordinates,)
+        yield "first is of the coordinates", self.first.shape == shape
 
     # Learning.
 

@@ -13,7 +13,7 @@ from joblib.parallel import get_active_backend
 from scipy import sparse
 from sklearn.base import clone
 
-from .._invariants import floats, within
+from .._invariants import floats, is_count, same_structure
 from .._rollback import finish
 from .._shards import columns_differ, merge
 from ..config import config_context, get_config
@@ -267,22 +267,39 @@ class MixtureModel(Model):
     def invariants(self):
         yield from super().invariants()
         shape = len(self.hedges), len(self.experts)
+        n_classes, n_outputs, n_hedges = self.meaning.n_classes, self.n_outputs, 1
+        if n_classes is None:
+            n_hedges = n_outputs
+        else:
+            n_scores = 1 if n_classes == 2 else n_classes
+            yield "classes have outputs", n_outputs == n_scores
+        yield "outputs have weights", shape[0] == n_hedges
+        if self.target_range is not None:
+            limits = self.target_range.limits
+            yield "target_range is of the outputs", limits.shape == (2, n_outputs)
+        estimators = [expert.estimator for expert in self.experts]
+        yield from same_structure(self, self._with_experts(estimators), "model")
+        meaning = vars(Meaning(self.loss, self.n_outputs, n_classes))
+        for part in self, *self.experts:
+            yield "what is mixed is known", vars(part.meaning) == meaning
         for hedge in self.hedges:
             yield "a weight for each expert", hedge.n_experts == shape[1]
             yield "weights have learned the same rows", hedge.n_rounds_ == self.n_rounds
-            yield from within("weights", hedge.invariants())
         yield "weights learn a row once at most", self.n_rounds <= self.t
         yield "a curve for each point", len(self.curve) == len(self.points)
+        yield "points are numbers of rows", all(map(is_count, self.points))
         yield "points grow", np.diff(self.points) > 0
         yield "points have been", np.less(self.points, max(self.n_rounds, 1))
         for weights in self.curve:
             yield from floats("curve", weights, shape)
-        if self.target_range is not None:
-            yield from within("target range", self.target_range.invariants())
         for expert in self.experts:
-            if expert.is_ours:
-                invariants = expert.estimator._invariants()
-                yield from within(f"expert {expert.name!r}", invariants)
+            is_ours = hasattr(expert.estimator, "_learn_validated")
+            yield "it is known how experts learn", expert.is_ours == is_ours
+            if is_ours:
+                has_begun = expert.model is not None
+                yield "experts began with the mixture", has_begun == self.has_begun
+            if expert.model is not None:
+                yield "experts have the outputs", expert.model.n_outputs == n_outputs
 
     @property
     def weights(self):
@@ -312,8 +329,13 @@ class MixtureModel(Model):
     # Merging.
 
     def fresh(self):
+        return self._with_experts(clone(expert.estimator) for expert in self.experts)
+
+    def _with_experts(self, estimators):
+        """The same before the first row, with experts that are given."""
+        names = [expert.name for expert in self.experts]
         return MixtureModel(
-            [(expert.name, clone(expert.estimator)) for expert in self.experts],
+            [*zip(names, estimators, strict=True)],
             self.loss,
             self.n_outputs,
             self.meaning.n_classes,

@@ -41,8 +41,6 @@ class NewtonModel(LinearModel):
 
     shares_rows = False
 
-    origin = 0.0  # of models that were saved before they had it
-
     def __init__(self, learner, loss, n_features, n_outputs, **keywords):
         super().__init__(learner, loss, n_features, n_outputs, **keywords)
         self.mean = np.zeros(n_features)
@@ -52,12 +50,22 @@ class NewtonModel(LinearModel):
         self.target_deviation = np.full(n_outputs, 1.0 if self.target is None else 0.0)
         self.next_change = 1
 
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "origin" not in state:  # of models that were saved before they had it
+            self.origin = np.zeros_like(self.mean)
+
     def invariants(self):
         yield from super().invariants()
-        for name in "mean", "deviation":
+        yield (
+            "the learner knows of the intercept",
+            (self.learner.fit_intercept == self.fit_intercept),
+        )
+        yield "the learner forgets a part", self.learner.forgetting < 1.0
+        for name in "mean", "deviation", "origin":
             yield from floats(name, getattr(self, name), (self.n_features,))
-            of_target = f"target_{name}"
-            yield from floats(of_target, getattr(self, of_target), (self.n_outputs,))
+        for name in "target_mean", "target_deviation":
+            yield from floats(name, getattr(self, name), (self.n_outputs,))
         yield "deviation >= 0", self.deviation >= 0.0
         yield "target_deviation >= 0", self.target_deviation >= 0.0
         yield "the next change is to come", self.next_change > self.t

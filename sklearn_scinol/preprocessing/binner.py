@@ -11,6 +11,7 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
+from .._invariants import same_structure
 from ..models.base import snapshot
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 from ..transforms.placement import Moves
@@ -120,6 +121,11 @@ class OnlineBinner(FeatureTransformer):
             bins.move(each._bins, starts, moves)
             placements.append(moves.placement())
         return placements
+
+    def _invariants_of_state(self):
+        n_samples, n_quantiles = self._bins.n_samples, self._bins.edges.shape[1] // 2
+        fresh = FeatureBins(self.n_features_in_, n_samples, n_quantiles)
+        yield from same_structure(self._bins, fresh, "the state")
 
     def _way_back_of_state(self):
         return snapshot(self._bins)

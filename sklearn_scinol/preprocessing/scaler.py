@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._invariants import same_structure
 from ..transforms.standard import StandardTransform
 from .stream import FeatureTransformer
 
@@ -80,6 +81,10 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
         of_each = shards.of(lambda each: each._standard)
         self._standard = StandardTransform.merged(of_each)
         return [None for _ in everything]
+
+    def _invariants_of_state(self):
+        fresh = StandardTransform(self.n_features_in_)
+        yield from same_structure(self._standard, fresh, "the state")
 
     def _way_back_of_state(self):
         return self._standard.way_back()

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._invariants import is_count
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import LATER_START, Shards
@@ -17,6 +18,7 @@ from .._typing import TableLike, _fit_context
 from .._validation import advised, refuse_masks
 from ..config import get_config
 from ..engines import get_engine
+from ..estimators.base import invariants_of_input
 from ..estimators.rows import chunk_of, row_of
 
 __all__ = ["FeatureTransformer", "StreamTransformer"]
@@ -44,6 +46,10 @@ class StreamTransformer(
     @abstractmethod
     def _way_back_of_state(self):
         """How to undo what will be learned, but for attributes that are replaced."""
+
+    @abstractmethod
+    def _invariants_of_state(self):
+        """What holds of what was learned, beyond what its parts state."""
 
     @abstractmethod
     def _take_state(self, engine, shards, everything):
@@ -221,8 +227,19 @@ class StreamTransformer(
         n_rows = shards.of(lambda each: each.n_samples_seen_)
         if min(n_rows) < n_rows.start:
             raise ValueError(LATER_START)
-        merged.n_samples_seen_ = n_rows.sum()
+        merged.n_samples_seen_ = int(n_rows.sum())
         return merged, merged._take_state(engine_in_use(), shards, everything)
+
+    def _invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield from invariants_of_input(self)
+        if self.__sklearn_is_fitted__():
+            n = self.n_samples_seen_  # of merged ones, earlier versions have a float
+            yield (
+                "n_samples_seen_ is a number of rows",
+                is_count(int(n)) and int(n) == n,
+            )
+            yield from self._invariants_of_state()
 
     def _fresh(self):
         """One that is ready for the first rows."""

@@ -383,6 +383,16 @@ class TableEncoder(StreamTransformer):
     def _check_alike(self, other):
         _check_same_kinds(self._first_kinds, other._first_kinds)
 
+    def _invariants_of_state(self):
+        yield "kinds are known", {*self.kinds_.values()} <= {*KINDS}
+        fresh, encoding = Encoding(self.kinds_, [], 1, 1, 1, 1), self._encoding
+        yield "the state is of the columns", type(encoding) is Encoding
+        groups = [
+            [(type(group), group.names) for group in each.groups]
+            for each in (encoding, fresh)
+        ]
+        yield "the state is of the kinds", groups[0] == groups[1]
+
     def _way_back_of_state(self):
         return self._encoding.way_back()
 

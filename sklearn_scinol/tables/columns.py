@@ -176,6 +176,10 @@ class Columns:
         is_missing = np.array([[value is None for value in plain]])
         return Column(self.stack_plain(plain), is_missing)
 
+    def fresh(self):
+        """The same before the first row."""
+        return type(self)(self.names)
+
     def value_names(self):
         """Names of the columns of values."""
         return []
@@ -279,6 +283,11 @@ class Numbers(Columns):
     @property
     def missing_code(self):
         return self.bins.n_columns - 1
+
+    def fresh(self):
+        n_quantiles = self.bins.edges.shape[1] // 2
+        n_named = self.vocabulary.n_slots
+        return Numbers(self.names, self.bins.n_samples, n_quantiles, n_named)
 
     def stacked(self, columns):
         """See :class:`Columns`."""
@@ -495,6 +504,9 @@ class Categories(Columns):
     @property
     def widths(self):
         return (1 + self.vocabulary.n_slots,)
+
+    def fresh(self):
+        return Categories(self.names, self.vocabulary.n_slots)
 
     plain = staticmethod(plain_text)
     stack: Callable = staticmethod(Strings.concatenated)

@@ -5,6 +5,7 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
+from .._invariants import same_structure
 from ..engines.protocol import Entries
 from ..transforms.placement import Moves
 from .columns import (
@@ -366,6 +367,22 @@ class Encoding:
         for group, of_other in zip(self.groups, other.groups, strict=True):
             group.move(of_other, moves, columns_of)
         return moves.placement()
+
+    def invariants(self):
+        """What holds between two calls."""
+        start = sum(group.n_values for group in self.groups)
+        for group in self.groups:
+            yield from same_structure(
+                group, group.fresh(), f"the {type(group).__name__}"
+            )
+            yield "columns follow one another", group.start == start
+            start += group.n_codes
+        yield "hashed columns come last", self.n_named_columns == start
+        fresh = HashedColumns(len(self.hashed.first))
+        yield from same_structure(self.hashed, fresh, "the hashed columns")
+        names = {name for group in self.groups for name in group.names}
+        for together in self.interactions:
+            yield "columns that are combined are there", names.issuperset(together)
 
     def way_back(self):
         """How to undo what will be learned."""

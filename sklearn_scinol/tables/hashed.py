@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._invariants import is_count
 from ..engines.protocol import Marks, changeable
 from ..transforms.hashing import place
 from .strings import Strings
@@ -82,6 +83,18 @@ class HashedColumns:
             return []
         columns, names = zip(*self.remembered, strict=True)
         return [(np.concatenate(columns), Strings.concatenated(names))]
+
+    def invariants(self):
+        """What holds between two calls."""
+        yield "n_columns is a number of columns", is_count(self.n_columns, 1)
+        for keys in self.first, self.second:
+            yield "there are keys", keys.dtype == np.uint64
+            yield "each column has keys", keys.shape == (self.n_columns,)
+        for columns, names in self.remembered:
+            yield "columns are numbers", columns.dtype == np.int32
+            yield "columns have names", columns.shape == (len(names),)
+            yield "columns are there", (columns >= 0) & (columns < self.n_columns)
+            yield "names are strings", isinstance(names, Strings)
 
     def way_back(self):
         """How to undo what will be remembered."""

@@ -34,6 +34,14 @@ class Strings:
         data = self.data[self.offsets[i] : self.offsets[i + 1]]
         return data.tobytes().decode("utf-8", "replace")
 
+    def invariants(self):
+        """What holds between two calls."""
+        yield "data are bytes", self.data.dtype == np.uint8 and self.data.ndim == 1
+        yield "offsets are integers", self.offsets.dtype == np.int64
+        yield "offsets are of one string or more", self.offsets.ndim == 1
+        ends = np.concatenate([[0], self.offsets, self.data.shape])
+        yield "offsets are in order", np.diff(ends) >= 0
+
     def take(self, places):
         """Those at some places."""
         starts, sizes = self.offsets[places], np.diff(self.offsets)[places]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._invariants import is_count
 from ..engines.protocol import Slots, changeable
 
 __all__ = ["Vocabulary"]
@@ -142,6 +143,18 @@ class Vocabulary:
         """Say where the slots of another one lie in these; see :class:`FeatureBins`."""
         for j, start in enumerate(starts):
             moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
+
+    def invariants(self):
+        """What holds between two calls; types are known from the columns' kind."""
+        n_used = self.slots.n_used
+        yield "fewest_seen is a number", is_count(self.slots.fewest_seen)
+        yield "a slot is used once", (n_used >= 0) & (n_used <= self.n_slots)
+        yield "keys were seen", self.slots.n_seen >= 0
+        yield "keys have names", np.array([*map(len, self.names)]) == n_used
+        yield (
+            "names are text",
+            all(isinstance(name, str) for names in self.names for name in names),
+        )
 
     def way_back(self):
         """How to undo what will be learned."""

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 from scipy import sparse
 
-from .._invariants import floats
+from .._invariants import floats, is_count
 from ..engines.protocol import CodePlaces
 
 __all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
@@ -287,11 +287,14 @@ class FeatureBins:
 
     def invariants(self):
         """What holds between two calls."""
+        for name in "n_samples", "n_quantiles":
+            yield f"{name} is a number", is_count(getattr(self, name), 1)
         n_features = len(self.edges)
         n_first = len(self.first)
         yield "first has a column a feature", self.first.shape == (n_first, n_features)
         yield "first is kept while it is needed", (n_first == 0) or not self.is_fixed
         yield "first is not all that is needed", n_first < self.n_samples
+        yield from floats("first", np.nan_to_num(self.first), self.first.shape)
         yield from floats(
             "edges", np.nan_to_num(self.edges), (n_features, 2 * self.n_quantiles)
         )

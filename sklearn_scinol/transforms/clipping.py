@@ -99,5 +99,6 @@ class FeatureLimits:
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield "ratio is above one", 1.0 < self.ratio < np.inf
         yield from floats("largest", self.largest, self.largest.shape)
         yield "largest >= 0", self.largest >= 0.0

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from .._invariants import floats
+from .._invariants import floats, is_count, is_number
 from .._shards import Shards
 from ..engines.protocol import Moments, changeable
 from . import moments
@@ -365,6 +365,14 @@ class FeatureTransform:
 
     def invariants(self):
         """What holds between two calls."""
+        yield "n_features is a number of features", is_count(self.n_features)
+        for name in "center", "scale":
+            yield f"{name} is true or false", is_number(getattr(self, name), bool)
+        yield (
+            "forgetting is a part",
+            (is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0),
+        )
+        yield "kept is what is not forgotten", self.kept in (1.0, 1.0 - self.forgetting)
         shape = (3 if self.scale else int(self.center), self.n_features)
         yield from floats("moments", self.moments, shape)
         yield from floats("weight_sum", self._weight_sum, (1,))
@@ -374,5 +382,3 @@ class FeatureTransform:
             yield "variance >= 0", variance >= 0.0
             yield "recorded >= 0", recorded >= 0.0
             yield "recorded <= weight_sum", recorded <= self.weight_sum
-        for part in self.parts[1:]:
-            yield from part.invariants()

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._invariants import floats
+from .._invariants import floats, is_number
 from ..engines.protocol import Moments, changeable
 from . import moments
 
@@ -103,6 +103,7 @@ class TargetTransform:
 
     def invariants(self):
         """What holds between two calls."""
+        yield "unit_free is true or false", is_number(self.unit_free, bool)
         yield from floats("moments", self.moments, (2, self.moments.shape[-1]))
         yield from floats("weight_sum", self.weight_sum, (1,))
         yield "weight_sum >= 0", self.weight_sum >= 0.0

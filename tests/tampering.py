@@ -1,0 +1,412 @@
+"""Tamper with the states of saved models at random, and see what loading lets through.
+
+    python tests/tampering.py                     10,000 states, of all kinds in turn
+    python tests/tampering.py --cases 100 kernel  100 of kinds with such a word
+    python tests/tampering.py --engine numba      on the compiled engine only
+    python tests/tampering.py --replay hedge 7    one case, step by step
+
+A case is a fitted model of which one attribute, item or number is replaced or taken
+away somewhere, and which is then saved. It is harmless if `load` refuses it with its
+sentence, or if what is loaded goes on learning and predicting: errors of this package's
+making are allowed; a crash, a RuntimeWarning or any other error is not.
+"""
+
+import argparse
+import copy
+import os
+import re
+import sys
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+from fuzz import Failed, Finding, fuzz, on_engine
+from save_models import KINDS
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import SGDRegressor
+from sklearn.pipeline import make_pipeline
+from skops import io
+
+from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLRegressor
+from sklearn_scinol.experts import AdaHedge, FixedShare
+from sklearn_scinol.persistence import load
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.transforms import bins
+
+N_CHUNKS = 20
+
+#: Errors that are raised on purpose, and words that show that one was not.
+ON_PURPOSE = ValueError, TypeError
+BY_ACCIDENT = re.compile(r"broadcast|unpack|aligned|matmul|out of bounds|not callable")
+
+
+class Tampered(NamedTuple):
+    """How a model of a kind is made, and what is done with it afterwards."""
+
+    make: callable
+    use: callable
+
+
+# Kinds of models.
+
+
+def of_kind(kind):
+    """A kind of model that is saved for later versions."""
+
+    def use(model):
+        for chunk in range(N_CHUNKS):
+            kind.learn(model, chunk % 2)
+            kind.answers(model)
+
+    return Tampered(lambda: kind.learn(clone(kind.estimator), 0), use)
+
+
+def of_weights(weights):
+    losses = np.abs(np.sin(np.arange(60.0))).reshape(20, 3)
+
+    def use(model):
+        for _ in range(N_CHUNKS):
+            model.update(losses)
+            model.regret_bound()
+
+    def make():
+        model = copy.deepcopy(weights)
+        model.update(losses)
+        return model
+
+    return Tampered(make, use)
+
+
+def of_transformer(transformer, X):
+    def use(model):
+        for _ in range(N_CHUNKS):
+            model.partial_fit_transform(X)
+            model.transform(X)
+        model.get_feature_names_out()
+
+    return Tampered(lambda: clone(transformer).partial_fit(X), use)
+
+
+def of_columns():
+    """Steps of scikit-learn around a transformer of this package."""
+    kind = KINDS["bins"]
+    columns = ColumnTransformer([("bins", OnlineBinner(5), [0, 1])], sparse_threshold=0)
+
+    def use(model):
+        for _ in range(N_CHUNKS):
+            model[-1].partial_fit(model[:-1].transform(kind.rows()), kind.targets())
+            model.predict(kind.rows())
+
+    def make():
+        model = make_pipeline(clone(columns), ScInOLRegressor(max_iter=2, tol=None))
+        return model.fit(kind.rows(), kind.targets())
+
+    return Tampered(make, use)
+
+
+def table(n=20):
+    names = "Rome", "Oslo", "Lima", None
+    return [
+        {
+            "x": float(i % 7),
+            "city": names[i % 4],
+            "is_new": i % 3 == 0,
+            "at": np.datetime64("2020-01-01") + i,
+            "said": f"word {i % 5} of many",
+        }
+        for i in range(n)
+    ]
+
+
+ENCODER = TableEncoder(
+    kinds={"said": "text"}, interactions=[("x", "city")], n_hashed=16, n_named=3
+)
+INNER = [("ours", ScInOLRegressor()), ("others", ScInOLRegressor(scale=True))]
+EXPERTS = [
+    ("inner", HedgeRegressor(INNER)),
+    ("pipeline", make_online_pipeline(OnlineScaler(), ScInOLRegressor())),
+    ("sgd", SGDRegressor(random_state=0)),
+]
+DEFAULT = KINDS["dfeg"]._replace(estimator=HedgeClassifier())
+
+TAMPERED = {
+    **{name: of_kind(kind) for name, kind in KINDS.items()},
+    "hedge-default": of_kind(DEFAULT),
+    "hedge-default-sparse": of_kind(DEFAULT._replace(container=sparse.csr_array)),
+    "hedge-default-regression": of_kind(
+        KINDS["bins"]._replace(estimator=HedgeRegressor())
+    ),
+    "hedge-nested": of_kind(KINDS["bins"]._replace(estimator=HedgeRegressor(EXPERTS))),
+    "columns": of_columns(),
+    "encoder": of_transformer(ENCODER, table()),
+    "scaler": of_transformer(OnlineScaler(), KINDS["bins"].rows()),
+    "adahedge": of_weights(AdaHedge(3)),
+    "fixed_share": of_weights(FixedShare(3)),
+}
+
+
+# What is tampered with.
+
+
+#: Where estimators of scikit-learn have those of this package.
+STEPS = "steps", "transformers_"
+
+
+class Place(NamedTuple):
+    """A value somewhere in a model."""
+
+    path: str
+    value: object
+    put: callable  # another value there
+    remove: callable  # take it away; None where that cannot be
+
+
+def places(value, path="", put=None, remove=None):
+    """All places in a model, but for what is in estimators from elsewhere."""
+    if put is not None:
+        yield Place(path, value, put, remove)
+    if isinstance(value, (type, np.ndarray, np.generic)):
+        return
+    if isinstance(value, tuple):
+        for i, item in enumerate(value):
+
+            def put_item(new, i=i):
+                items = [*value[:i], new, *value[i + 1 :]]
+                put(value._make(items) if hasattr(value, "_make") else tuple(items))
+
+            yield from places(item, f"{path}[{i}]", put_item)
+        return
+    if isinstance(value, list):
+        container, items = value, enumerate(value)
+    elif isinstance(value, dict):
+        container, items = value, value.items()
+    else:
+        container = getattr(value, "__dict__", {})
+        items = container.items()
+        if isinstance(value, BaseEstimator) and not is_ours(value):
+            items = [(name, item) for name, item in items if name in STEPS]
+    for key, item in items:
+        yield from places(
+            item,
+            f"{path}[{key!r}]",
+            lambda new, key=key: container.__setitem__(key, new),
+            lambda key=key: container.__delitem__(key),
+        )
+
+
+def is_ours(thing):
+    return type(thing).__module__.startswith("sklearn_scinol.")
+
+
+def tamper(model, random):
+    """Replace a value somewhere, or take it away; return what was done."""
+    all_places = [*places(model)]
+    place = all_places[random.integers(len(all_places))]
+    action = random.random()
+    if action < 0.06 and place.remove:
+        place.remove()
+        return f"{place.path} removed"
+    if action < 0.16:
+        other = all_places[random.integers(len(all_places))]
+        place.put(other.value)
+        other.put(place.value)
+        return f"{place.path} and {other.path} swapped"
+    new = another(place.value, random)
+    place.put(new)
+    return f"{place.path} = {new!r}, was {place.value!r}"
+
+
+def another(value, random):
+    """Another value than one, of the same or of another kind."""
+    if isinstance(value, np.ndarray):
+        return another_array(value, random)
+    choices = [None, 0, -1, 1.5, "text", [], {}, np.zeros(3), np.zeros((2, 2)), True]
+    if isinstance(value, (bool, np.bool_)):
+        choices = [not value] * 5 + choices
+    elif isinstance(value, (int, float, np.number)):
+        with np.errstate(all="ignore"):
+            choices = [
+                *(value + 1, value - 1, 2 * value, -value, value / 2),
+                *(int(value) if np.isfinite(value) else 7, float(value)),
+                *(0, 1, 2, 100_000, 2**31, 2**40, 1e-300, 1e300, np.nan, np.inf),
+                *choices[:5],
+            ]
+    elif isinstance(value, str):
+        choices = ["", value + "x", value[::-1], *choices]
+    elif isinstance(value, (list, tuple)):
+        of_kind = type(value)._make if hasattr(value, "_make") else type(value)
+        if not hasattr(value, "_make"):
+            choices = [of_kind(value[:-1]), of_kind([*value, *value]), *choices]
+        choices = [of_kind([*value][::-1]), [*value], tuple(value), *choices]
+    elif isinstance(value, dict):
+        choices = [{}, dict([*value.items()][1:]), {**value, "text": 1}, *choices]
+    return choices[random.integers(len(choices))]
+
+
+def another_array(array, random):
+    """Another array than one, as a rule nearly the same."""
+    changes = [
+        lambda: array[:1].copy(),
+        lambda: array[:-1].copy(),
+        lambda: array[..., :-1].copy(),
+        lambda: np.concatenate([array, array]),
+        lambda: np.repeat(array, 2, axis=-1),
+        lambda: array[np.newaxis].copy(),
+        lambda: array.ravel(),
+        lambda: array.T.copy(),
+        lambda: np.asfortranarray(array),
+        lambda: np.repeat(array, 2, axis=-1)[..., ::2],
+        lambda: array.astype(np.float32),
+        lambda: array.astype(np.int64),
+        lambda: array.astype(np.int32),
+        lambda: array.astype(np.complex128),
+        lambda: array.astype(bool),
+        lambda: array.astype(array.dtype.newbyteorder()),
+        lambda: -array,
+        lambda: 0 * array,
+        lambda: array + 1,
+        lambda: array * 1e200,
+        lambda: array[::-1].copy(),
+        lambda: random.permuted(array),
+        lambda: array[:0].copy(),
+        lambda: array.flat[0],
+        lambda: array.tolist(),
+        lambda: None,
+    ]
+    for value in np.nan, np.inf, -1, 1, 2**31, 2**40, -1e300, 1e300, 1e-300:
+        changes += [lambda value=value: with_entry(array, random, value)] * 2
+    while True:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return changes[random.integers(len(changes))]()
+            except Exception:
+                continue  # there is no such change of this array
+
+
+def with_entry(array, random, value):
+    array = array.copy(order="K")
+    array[tuple(random.integers(n) for n in array.shape)] = value
+    return array
+
+
+# What comes of it.
+
+
+@cache
+def fitted(name):
+    with on_engine("numpy"), patch.object(bins, "N_SAMPLES", 8):
+        return TAMPERED[name].make()
+
+
+def outcome(name, seed, engine, path, tell=lambda _: None):
+    """What came of a case in a word; raise `Failed` if it did harm."""
+    random = np.random.default_rng([seed, *name.encode()])
+    with on_engine("numpy"):
+        model = copy.deepcopy(fitted(name))
+        tell(tamper(model, random))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                io.dump(model, path)
+        except Exception:
+            return "not saved"
+    with on_engine(engine), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            model = load(path)
+        except Exception as error:
+            tell(repr(error.__cause__))
+            check_refusal(error, path)
+            return "refused"
+        try:
+            TAMPERED[name].use(model)
+        except Exception as error:
+            tell(repr(error))
+            check_error(error)
+            return "an error"
+    return "harmless"
+
+
+def check_refusal(error, path):
+    sentence = str(error)
+    is_of_load = isinstance(error, ON_PURPOSE) and sentence.startswith(str(path))
+    if not is_of_load or "\n" in sentence:
+        raise Failed("exception", f"load: {error!r}") from error
+
+
+def check_error(error):
+    if isinstance(error, RuntimeWarning):
+        raise Failed("warning", str(error)) from error
+    is_missing = isinstance(error, AttributeError) and str(error).startswith("This '")
+    is_on_purpose = isinstance(error, ON_PURPOSE) or is_missing
+    if not is_on_purpose or BY_ACCIDENT.search(str(error)):
+        raise Failed("exception", repr(error)) from error
+
+
+def path_of_process():
+    return Path(tempfile.gettempdir()) / f"tampered-{os.getpid()}.skops"
+
+
+def finding(name, seed):
+    """What is wrong with the case of a seed, or None; `name` ends in an engine."""
+    name, _, engine = name.rpartition(" on ")
+    path = path_of_process()
+    try:
+        outcome(name, seed, engine, path)
+    except Failed as failure:
+        return Finding(f"{name} on {engine}", seed, failure.verdict, failure.cause)
+    finally:
+        path.unlink(missing_ok=True)
+    return None
+
+
+def findings_of(n_cases, engines, names=TAMPERED, n_workers=1, tell=lambda *_: None):
+    """What is wrong with cases of all kinds and engines in turn."""
+    names = [f"{name} on {engine}" for name in names for engine in engines]
+    n_each = -(-n_cases // len(names))
+    return fuzz(names, range(n_each), n_workers, tell, finding)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("words", nargs="*", help="of the names of kinds")
+    parser.add_argument("--cases", type=int, default=10_000, help="default: 10,000")
+    parser.add_argument("--engine", nargs="+", default=["numpy", "numba"])
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--replay", nargs=2, metavar=("KIND", "SEED"))
+    chosen = parser.parse_args()
+    if chosen.replay:
+        name, seed = chosen.replay
+        for engine in chosen.engine:
+            print(outcome(name, int(seed), engine, path_of_process(), print))
+        return 0
+    names = [
+        name
+        for name in TAMPERED
+        if not chosen.words or any(word in name for word in chosen.words)
+    ]
+
+    def tell(share, n_findings):
+        line = f"{share:4.0%}, {n_findings} did harm"
+        print(line, end="\r", file=sys.stderr, flush=True)
+
+    findings = findings_of(chosen.cases, chosen.engine, names, chosen.workers, tell)
+    for found in findings:
+        print(*found)
+    print(f"{len(findings)} of {chosen.cases} states did harm")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
