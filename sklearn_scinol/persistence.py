@@ -155,7 +155,8 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     ImportError
         If skops is not installed.
     OSError
-        If the file cannot be written.
+        If the file cannot be written, or `path` is something else than a regular file,
+        such as a folder, a pipe or a device.
     TypeError
         If the model has a part that skops does not bring back, such as a lambda, or
         parameters that are not valid although it has learned.
@@ -299,6 +300,14 @@ def _in_memory(model):
     return joblib.load(file)
 
 
+def refuse_special(path):
+    """Refuse to replace what is not a regular file, such as a pipe or a device."""
+    if Path(path).exists() and not Path(path).is_file():
+        raise FileExistsError(
+            f"{path} is not a regular file: choose another name for the new one."
+        )
+
+
 @contextmanager
 def replacing(path, mode="xb", **options):
     """Open a new file that takes the place of another, when all of it is written.
@@ -314,6 +323,7 @@ def replacing(path, mode="xb", **options):
     **options : dict
         More for :func:`open`.
     """
+    refuse_special(path)
     path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{token_hex(8)}.tmp")
     try:

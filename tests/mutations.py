@@ -521,6 +521,13 @@ MUTATIONS = [
         "stages looked_at",
     ),
     Mutation(
+        "pipes and devices are replaced by files",
+        "persistence.py",
+        "    refuse_special(path)\n",
+        "",
+        "persistence regular_file",
+    ),
+    Mutation(
         "what is loaded is not looked at",
         "persistence.py",
         "check_parts(model, type(model).__name__)",

@@ -655,7 +655,7 @@ def test_inspect_an_estimator_of_others(run):
         ("x,y\n1,a\n2,b\n", ["--file-format", "parquet"], "cannot be read"),
         ("x,y\n1,a\n", ["--resume", "missing.skops"], "missing.skops: No such file"),
         ("x,y\n1,a\n", ["--model", "no/m.skops"], "There is no folder"),
-        ("x,y\n1,a\n", ["--model", "."], "is something else than a file"),
+        ("x,y\n1,a\n", ["--model", "."], "is not a regular file"),
     ],
 )
 def test_bad_data(fails, text, options, words):

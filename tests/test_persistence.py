@@ -403,6 +403,18 @@ def test_a_folder_that_is_missing(tmp_path):
         load(path)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="needs pipes and devices")
+def test_what_is_not_a_regular_file(path):
+    pipe, link = path.with_name("pipe"), path.with_name("link")
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for special in pipe, link, path.parent, "/dev/null":
+        with pytest.raises(FileExistsError, match="is not a regular file: choose"):
+            save(fitted(), special)
+    assert pipe.is_fifo()
+    assert {*path.parent.iterdir()} == {pipe, link}
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs modes and links of files")
 def test_modes_and_links(path):
     path.write_bytes(b"")

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..persistence import _skops, load
+from ..persistence import _skops, load, refuse_special
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.errors import quote
@@ -216,8 +216,7 @@ def check_can_save(path):
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
-    if Path(path).exists() and not Path(path).is_file():
-        raise FileExistsError(f"{path} is something else than a file.")
+    refuse_special(path)
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} cannot be written to: permission denied.")
 
