@@ -528,6 +528,13 @@ MUTATIONS = [
         "persistence regular_file",
     ),
     Mutation(
+        "types of what was saved are looked for in any case",
+        "persistence.py",
+        "return data, io.loads(data, trusted=TRUSTED_TYPES)",
+        "return data, io.loads(data, trusted=[])",
+        "persistence read_once",
+    ),
+    Mutation(
         "what is loaded is not looked at",
         "persistence.py",
         "check_parts(model, type(model).__name__)",

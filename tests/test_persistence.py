@@ -200,6 +200,21 @@ def test_weights_of_experts(algorithm, path):
     assert_array_equal(revived.update(losses[20:]), original.update(losses[20:]))
 
 
+def test_what_is_written_is_read_once(path, monkeypatch):
+    """Each look at a file takes as long as loading it."""
+    looks = []
+    for name in "dumps", "loads", "get_untrusted_types":
+        function = getattr(skops, name)
+
+        def noted(*arguments, name=name, function=function, **keywords):
+            looks.append(name)
+            return function(*arguments, **keywords)
+
+        monkeypatch.setattr(skops, name, noted)
+    save(fitted(HedgeClassifier), path)
+    assert looks == ["dumps", "loads"]
+
+
 def test_a_model_that_is_mapped_from_a_file(path):
     X, _ = data()
     joblib.dump(fitted(), path)
