@@ -183,6 +183,11 @@ def places(value, path="", put=None, remove=None):
 
             yield from places(item, f"{path}[{i}]", put_item)
         return
+    if isinstance(value, BaseEstimator) and not is_ours(value):
+        for name in STEPS:
+            for _, step, *_ in getattr(value, name, ()):
+                yield from places(step, f"{path}.{name}")
+        return
     if isinstance(value, list):
         container, items = value, enumerate(value)
     elif isinstance(value, dict):
@@ -190,8 +195,6 @@ def places(value, path="", put=None, remove=None):
     else:
         container = getattr(value, "__dict__", {})
         items = container.items()
-        if isinstance(value, BaseEstimator) and not is_ours(value):
-            items = [(name, item) for name, item in items if name in STEPS]
     for key, item in items:
         yield from places(
             item,
