@@ -384,14 +384,18 @@ class TableEncoder(StreamTransformer):
         _check_same_kinds(self._first_kinds, other._first_kinds)
 
     def _invariants_of_state(self):
-        yield "kinds are known", {*self.kinds_.values()} <= {*KINDS}
-        fresh, encoding = Encoding(self.kinds_, [], 1, 1, 1, 1), self._encoding
-        yield "the state is of the columns", type(encoding) is Encoding
-        groups = [
-            [(type(group), group.names) for group in each.groups]
-            for each in (encoding, fresh)
-        ]
-        yield "the state is of the kinds", groups[0] == groups[1]
+        yield "kinds are known", {*self.kinds_.values()} <= {*KINDS, None}
+        yield "the state is of the columns", type(self._encoding) is Encoding
+        late = self._encoding.late
+        yield "late columns are there", late.items() <= self.kinds_.items()
+        early = {name: kind for name, kind in self.kinds_.items() if name not in late}
+        groups = [group for group in self._encoding.groups if not group.is_late]
+        fresh = Encoding(early, [], 1, 1, 1, 1).groups
+        yield (
+            "the state is of the kinds",
+            [(type(group), group.names) for group in groups]
+            == [(type(group), group.names) for group in fresh],
+        )
 
     def _way_back_of_state(self):
         return self._encoding.way_back()

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 from scipy import sparse
 
-from .._invariants import same_structure
+from .._invariants import is_count, same_structure
 from ..engines.protocol import Entries
 from ..transforms.placement import Moves
 from .columns import (
@@ -27,6 +27,9 @@ __all__ = ["Encoding"]
 
 # Columns for the values of a column, of whichever kind: those of dates.
 MOST_VALUES = Dates.n_values_each
+
+# No file may make more columns for the codes of a single one.
+MAX_ROOM = 2**24
 
 
 class Encoding:
@@ -75,15 +78,19 @@ class Encoding:
         for group in self.groups:
             group.start = start
             start += group.n_codes
-        of_each_kind = self._groups_of({kind: kind for kind in KINDS})
-        before = max(group.missing_code for group in of_each_kind)
-        self.room = max(
-            before - group.missing_code + group.n_codes for group in of_each_kind
-        )
+        before, self.room = self._room_of_any_kind()
         self.missing = start + before + self.room * np.arange(len(self.late))
         self.n_named_columns = start + self.room * len(self.late)
         self.hashed = HashedColumns(n_hashed)
         self._group_late(0)
+
+    def _room_of_any_kind(self):
+        """Return numbers of columns for codes: before missing ones, and in all."""
+        groups = self._groups_of({kind: kind for kind in KINDS})
+        before = max(group.missing_code for group in groups)
+        return before, max(
+            before - group.missing_code + group.n_codes for group in groups
+        )
 
     def _groups_of(self, kinds):
         """Make a group of the columns of each kind that there is."""
@@ -123,19 +130,31 @@ class Encoding:
         former = {type(group): group for group in self.groups if group.is_late}
         self.groups = [group for group in self.groups if not group.is_late]
         n_values = sum(group.n_values for group in self.groups)
-        columns = [np.arange(n_values)]
         for group in self._groups_of(self.late):
-            places = np.array([[*self.late].index(name) for name in group.names])
-            group.places = self.missing[places] - group.missing_code
+            group.places = self._places_of(group)
             known = former.get(type(group))
             if known is None:
                 group.skip(n_rows)
             else:
                 group.put(known)  # a copy: what is decided may be taken back
             self.groups.append(group)
-            first = n_values + MOST_VALUES * places[:, np.newaxis]
-            columns.append((first + np.arange(group.n_values_each)).ravel())
-        self.value_columns = np.concatenate(columns)
+        self.value_columns = self._columns_of_values(n_values)
+
+    def _numbers_of(self, group):
+        """Return the numbers of a group's columns among the late ones."""
+        return np.array([[*self.late].index(name) for name in group.names])
+
+    def _places_of(self, group):
+        return self.missing[self._numbers_of(group)] - group.missing_code
+
+    def _columns_of_values(self, n_early):
+        """Return the columns of the values of all groups, one after the other."""
+        columns = [np.arange(n_early)]
+        for group in self.groups:
+            if group.is_late:
+                first = n_early + MOST_VALUES * self._numbers_of(group)[:, np.newaxis]
+                columns.append((first + np.arange(group.n_values_each)).ravel())
+        return np.concatenate(columns)
 
     @property
     def n_columns(self):
@@ -370,13 +389,19 @@ class Encoding:
 
     def invariants(self):
         """What holds between two calls."""
-        start = sum(group.n_values for group in self.groups)
+        early = [group for group in self.groups if not group.is_late]
+        n_values = sum(group.n_values for group in early)
+        start = n_values + MOST_VALUES * len(self.late)
         for group in self.groups:
             yield from same_structure(
                 group, group.fresh(), f"the {type(group).__name__}"
             )
+        for group in early:
             yield "columns follow one another", group.start == start
             start += group.n_codes
+        if self.late:
+            yield from self._invariants_of_late(n_values, start)
+            start += self.room * len(self.late)
         yield "hashed columns come last", self.n_named_columns == start
         fresh = HashedColumns(len(self.hashed.first))
         yield from same_structure(self.hashed, fresh, "the hashed columns")
@@ -384,11 +409,46 @@ class Encoding:
         for together in self.interactions:
             yield "columns that are combined are there", names.issuperset(together)
 
+    def _invariants_of_late(self, n_values, start):
+        """State where columns whose first value is missing come after the others."""
+        n_late = len(self.late)
+        yield "room is a number of columns", is_count(self.room, 1)
+        yield "there is no room without bound", self.room <= MAX_ROOM
+        yield (
+            "sizes are numbers",
+            len(self.sizes) == 3 and all(map(is_count, self.sizes)),
+        )
+        yield "sizes fit into the room", max(self.sizes[0], self.sizes[2]) <= self.room
+        before, room = self._room_of_any_kind()
+        yield "any kind has room", self.room == room
+        missing = start + before + room * np.arange(n_late)
+        yield "missing is where it was", _are_equal(self.missing, missing)
+        yield "values come first", self.n_values == n_values + MOST_VALUES * n_late
+        groups = [group for group in self.groups if group.is_late]
+        for group, fresh in zip(groups, self._groups_of(self.late), strict=True):
+            yield "late columns have their kind", type(group) is type(fresh)
+            yield "late columns have their names", group.names == fresh.names
+            yield from same_structure(group, fresh, f"the late {type(group).__name__}")
+            yield (
+                "late columns have their places",
+                _are_equal(group.places, self._places_of(group)),
+            )
+        yield (
+            "values have their columns",
+            _are_equal(self.value_columns, self._columns_of_values(n_values)),
+        )
+
     def way_back(self):
         """How to undo what will be learned."""
         ways = [group.way_back() for group in self.groups]
         ways.append(self.hashed.way_back())
         return lambda: [way() for way in ways]
+
+
+def _are_equal(state, expected):
+    """Whether a state is an array of integers with the expected values."""
+    is_array = isinstance(state, np.ndarray) and state.dtype == expected.dtype
+    return is_array and np.array_equal(state, expected)
 
 
 def _side_by_side(blocks, n_rows, dtype):
