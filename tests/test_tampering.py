@@ -39,6 +39,7 @@ CHANGES = {
     "parameter": ("scinol2", "max_iter", lambda _: -1),
     "learner": ("scinol2", "_model.learner", lambda a: a._replace(initial_wealth="1")),
     "moments": ("scinol2", "_model.features.moments", first_row),
+    "units-cut": ("scinol2", "_model.features.units.seen", first_row),
     "units": ("scinol2", "_model.features.units.exponents", np.int64),
     "limits": ("scinol2-clipped", "_model.features.limits.ratio", lambda _: np.nan),
     "newton": ("online_newton", "_model.arrays", lambda a: (a[0], first_row(a[1]))),
@@ -64,11 +65,7 @@ CHANGES = {
     ),
     "weights": ("hedge", "_model.hedges.0.n_experts", lambda _: 9),
     "expert": ("hedge", "_model.experts.0.estimator._model.fields", first_row),
-    "expert-features": (
-        "hedge",
-        "_model.experts.2.estimator.n_features_in_",
-        lambda n: n + 1,
-    ),
+    "expert-features": ("hedge", "n_features_in_", lambda n: n + 1),
     "adahedge": ("adahedge", "n_experts", lambda _: 100),
 }
 
