@@ -113,7 +113,11 @@ class OnlineEstimator(
     # What the subclasses give.
 
     _model: Any
-    _model_types: tuple[type, ...]
+
+    @property
+    @abstractmethod
+    def _model_types(self) -> tuple[type, ...]:
+        """Classes that the model may be of."""
 
     @abstractmethod
     def _start(self, X):

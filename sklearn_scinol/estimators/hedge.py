@@ -85,7 +85,9 @@ class _Hedge(Additive, _BaseComposition):
         "n_jobs": [Integral, None],
     }
 
-    _model_types = (MixtureModel,)
+    @property
+    def _model_types(self) -> tuple[type, ...]:
+        return (MixtureModel,)
 
     def _start(self, X):
         loss = self._make_loss()

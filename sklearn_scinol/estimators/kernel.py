@@ -37,7 +37,7 @@ class KernelMethods:
     }
 
     @property
-    def _model_types(self):
+    def _model_types(self) -> tuple[type, ...]:
         return *super()._model_types, KernelModel
 
     @property

@@ -132,7 +132,7 @@ class _Linear:
     _model_type: Any = LinearModel
 
     @property
-    def _model_types(self):
+    def _model_types(self) -> tuple[type, ...]:
         return (self._model_type,)
 
     @property

@@ -414,10 +414,8 @@ class Encoding:
         n_late = len(self.late)
         yield "room is a number of columns", is_count(self.room, 1)
         yield "there is no room without bound", self.room <= MAX_ROOM
-        yield (
-            "sizes are numbers",
-            len(self.sizes) == 3 and all(map(is_count, self.sizes)),
-        )
+        yield "there are three sizes", len(self.sizes) == 3
+        yield "sizes are numbers", all(map(is_count, self.sizes))
         yield "sizes fit into the room", max(self.sizes[0], self.sizes[2]) <= self.room
         before, room = self._room_of_any_kind()
         yield "any kind has room", self.room == room
