@@ -481,8 +481,8 @@ MUTATIONS = [
     Mutation(
         "the first column that a file does not have is named alone",
         "streams/columns.py",
-        "    if missing := [name for name in given if name not in names]:\n",
-        "    if missing := [name for name in given if name not in names][:1]:\n",
+        "    if missing := [name for name in given if name not in known]:\n",
+        "    if missing := [name for name in given if name not in known][:1]:\n",
         "streams columns_of_files",
     ),
     Mutation(
@@ -591,10 +591,17 @@ MUTATIONS = [
         "threads change_nothing and rows",
     ),
     Mutation(
+        "threads: a failed call is undone while others predict",
+        "_rollback.py",
+        "        locks_of(self._estimator).wait_for_readers()\n",
+        "",
+        "threads interrupted",
+    ),
+    Mutation(
         "threads: rows of a pipeline are learned while others predict",
         "pipeline.py",
-        "            locks.learning,\n            locks.state,",
-        "            locks.learning,",
+        "with locks.learning, locks.state, rollback_on_error",
+        "with locks.learning, rollback_on_error",
         "threads change_nothing and rows",
     ),
     Mutation(
@@ -811,7 +818,7 @@ MUTATIONS = [
     Mutation(
         "new features of a sparse row that fails stay seen",
         "models/row.py",
-        "            ways_back += [",
+        "            rollbacks += [",
         "            [",
         "row_by_row rows_that_fail",
     ),
@@ -917,7 +924,7 @@ MUTATIONS = [
     Mutation(
         "a failure leaves keys at the places that they marked",
         "tables/hashed.py",
-        "self.second[of_new] = 0",
+        "self.second[n_known < 2] = 0",
         "pass",
         "table_encoder takes_the_encoder_back",
     ),

@@ -349,8 +349,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Have these classes, among them all those that there were."""
         if classes.size == self.classes_.size:
             return
-        # The model that there was stays as it is, for a call that fails.
-        self._model = deepcopy(self._model)
+        # The model that there was stays as it is, for a call that fails. More outputs
+        # have arrays of their own, so that the old ones need no copy.
+        shared = self._model.arrays_of_outputs() if classes.size > 2 else []
+        self._model = deepcopy(self._model, {id(array): array for array in shared})
         self._add_classes(classes, ~np.isin(classes, self.classes_))
 
     def _target_of_row(self):

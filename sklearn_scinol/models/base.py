@@ -189,6 +189,10 @@ class Model(metaclass=ABCMeta):
             Which of them are new; at least three classes, of which two are not.
         """
 
+    def arrays_of_outputs(self):
+        """Return large arrays that `add_classes` replaces by others."""
+        return []
+
     @abstractmethod
     def decision(self, X):
         """Predictions of rows, each as if it were the next one to learn from.

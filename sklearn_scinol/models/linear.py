@@ -101,6 +101,9 @@ class LinearModel(OnlineModel):
         values = () if self.traits.by_vector else self.learner.initial_state()
         return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
 
+    def arrays_of_outputs(self):
+        return [self.fields, *self.arrays]
+
     def _add_outputs(self, origins):
         super()._add_outputs(origins)
         is_new, learner = origins.is_new, self.learner
@@ -109,7 +112,10 @@ class LinearModel(OnlineModel):
             for values, old in zip(arrays, self.arrays, strict=True):
                 values[~is_new] = old[origins.places[~is_new]]
             self.arrays = tuple(arrays)
-        self.fields = self.fields[:, origins.places]
+        if self.fields.flags.c_contiguous:
+            self.fields = self.fields.take(origins.places, axis=1)
+        else:
+            self.fields = self.fields.T.take(origins.places, axis=1).T
         if self.traits.by_vector:
             return
         names = learner.State._fields

@@ -112,6 +112,14 @@ class MixtureModel(Model):
             if self.has_begun:
                 expert.estimator._add_classes(np.arange(is_new.size), is_new)
 
+    def arrays_of_outputs(self):
+        return [
+            array
+            for expert in self.experts
+            if expert.is_ours and self.has_begun
+            for array in expert.estimator._model.arrays_of_outputs()
+        ]
+
     # Learning.
 
     def learn(self, chunk, order=None, again=False, are_new=True):
