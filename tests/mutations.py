@@ -595,7 +595,7 @@ MUTATIONS = [
         "_rollback.py",
         "        locks_of(self._estimator).wait_for_readers()\n",
         "",
-        "threads interrupted",
+        "threads undone",
     ),
     Mutation(
         "threads: rows of a pipeline are learned while others predict",
@@ -1171,8 +1171,8 @@ MUTATIONS = [
     Mutation(
         "a model that fails to learn keeps its new classes",
         "estimators/classifier.py",
-        "self._model = deepcopy(self._model)",
-        "self._model = self._model",
+        "deepcopy(self._model, {id(array): array for array in shared})",
+        "self._model",
         "new_classes failing",
     ),
     Mutation(

@@ -40,6 +40,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol._locks import locks_of
+from sklearn_scinol._rollback import rollback_on_error
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.merging import merge_models
 from sklearn_scinol.models import linear
@@ -447,6 +448,21 @@ def test_locks_are_free_after_interruptions(monkeypatch):
         assert is_free(model)
         if name != "decision":
             assert_identical(vars(model), vars(before))
+
+
+def test_a_failed_call_is_undone_when_nobody_reads(monkeypatch):
+    """An interruption may end the wait for readers, so the rollback waits again."""
+    model, seen = ScInOLRegressor().partial_fit(dense(4), np.zeros(4)), []
+
+    def wait(locks):
+        seen.append(model.n_iter_)
+
+    monkeypatch.setattr(_locks.Locks, "wait_for_readers", wait)
+    with pytest.raises(KeyboardInterrupt), rollback_on_error(model):
+        model.n_iter_ = 7
+        raise KeyboardInterrupt
+    assert seen == [7]
+    assert model.n_iter_ == 1
 
 
 @pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
