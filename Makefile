@@ -36,10 +36,14 @@ certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams 
 mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
 	@$(BIN)/python tests/mutations.py $(ARGS)
 
-fuzz: $(VENV)/dev.stamp ## let all estimators learn hostile streams: nothing may give way
+fuzz: $(VENV)/dev.stamp ## attack with hostile streams, files, states, threads, Ctrl-C
 	@$(BIN)/python tests/fuzz.py $(ARGS)
-	@MUTILATED_FILES=10000 $(BIN)/python -m pytest tests/test_command_line.py \
-	    -k mutilated
+	@$(BIN)/python tests/tampering.py --engine numba
+	@$(BIN)/python tests/mutilations.py
+	@MUTILATED_FILES=10000 INTERRUPTIONS=60 THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
+	    $(BIN)/python -m pytest -n auto --dist worksteal tests/test_command_line.py \
+	    tests/test_interruptions.py tests/test_threads.py tests/test_hedge.py \
+	    -k "mutilated or interrupt or change_nothing or chunks_of_sparse"
 
 long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
 	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py \
