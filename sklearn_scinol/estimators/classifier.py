@@ -390,7 +390,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if merged._class_counts is not None:
             counts = [member._class_counts for member in members]
             of_start = 0 if start is None else start._class_counts
-            merged._class_counts = Shards(counts, of_start, None).sum()
+            counts = Shards(counts, of_start, None).sum()
+            merged._class_counts = counts.astype(np.intp)
         return merged
 
     def _with_classes(self, classes):
@@ -475,9 +476,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0
         if self._class_counts is not None:
-            yield "a count for each class", self._class_counts.shape == (n_classes,)
-            yield "counts are integers", self._class_counts.dtype == np.intp
-            yield "counts are not negative", self._class_counts >= 0
+            counts = self._class_counts  # of merged ones, earlier versions have floats
+            yield "a count for each class", counts.shape == (n_classes,)
+            yield "counts are numbers", counts.dtype in (np.intp, np.float64)
+            yield "counts are whole", counts % 1 == 0
+            yield "counts are not negative", counts >= 0
 
     # Learning, stage by stage.
 

@@ -398,8 +398,9 @@ def _loop(
                 for j in range(m):
                     i = place(at, j)
                     if fields[0, 0, i] == 0.0 and first[i] == 0.0:
-                        for e in range(n_learners):
-                            member(state.first, e)[i] = np.abs(row_scale * x[j])
+                        first[i] = np.abs(row_scale * x[j])
+                        for e in range(1, n_learners):
+                            member(state.first, e)[i] = first[i]
             derivatives(loss, task.lipschitz, y, predictions, r, own, team, g)
             if standard_target:
                 for k in range(n_outputs):
