@@ -11,14 +11,18 @@ __all__ = ["config_context", "get_config", "set_config"]
 
 Engine: TypeAlias = Literal["auto", "numba", "numpy"]
 
-_DEFAULTS = {"engine": "auto"}
-_local = threading.local()
+
+class _Local(threading.local):
+    def __init__(self):
+        self.config = {"engine": "auto"}
 
 
-def _current():
-    if not hasattr(_local, "config"):
-        _local.config = _DEFAULTS.copy()
-    return _local.config
+_local = _Local()
+
+
+def current_engine():
+    """Return the engine that this thread has asked for."""
+    return _local.config["engine"]
 
 
 def get_config() -> dict[str, Any]:
@@ -35,7 +39,7 @@ def get_config() -> dict[str, Any]:
     >>> sklearn_scinol.get_config()
     {'engine': 'auto'}
     """
-    return _current().copy()
+    return _local.config.copy()
 
 
 def set_config(*, engine: Engine | None = None) -> None:
@@ -65,7 +69,7 @@ def set_config(*, engine: Engine | None = None) -> None:
         return
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {ENGINES}, got {engine!r} instead.")
-    _current()["engine"] = engine
+    _local.config["engine"] = engine
 
 
 @contextmanager

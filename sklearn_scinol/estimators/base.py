@@ -418,7 +418,8 @@ class OnlineEstimator(
         if weight == 0:
             return
         curve, n = self.loss_curve_, len(self.loss_curve_)
-        dropped = curve[: max(n + 1 - max(LONGEST_CURVE, self.max_iter), 0)]
+        n_dropped = n + 1 - max(LONGEST_CURVE, self.max_iter)
+        dropped = curve[:n_dropped] if n_dropped > 0 else ()
         loss = (self._model.cumulative_loss - loss_before) / weight
 
         def restore():
@@ -429,7 +430,8 @@ class OnlineEstimator(
 
         rollbacks.append(restore)
         curve.append(loss)
-        del curve[: len(dropped)]
+        if dropped:
+            del curve[:n_dropped]
 
     # One row at a time.
 
@@ -482,8 +484,8 @@ class OnlineEstimator(
             raise
 
     def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
-        refuse_masks(X=X, y=y, sample_weight=sample_weight)
         if reset or not (self._takes_rows(X) and self._takes_targets(X, y)):
+            refuse_masks(X=X, y=y)
             refuse_wrong_indices(X)
             with advised(X, type(self).__name__):
                 X, y = validate_data(
@@ -498,6 +500,7 @@ class OnlineEstimator(
                 )
         X = _canonical(X)
         if sample_weight is not None:
+            refuse_masks(sample_weight=sample_weight)
             sample_weight = _check_sample_weight(
                 sample_weight,
                 X,

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._locks import locks_of
 from .._typing import Labels, Method
 from .._validation import refusal_of_dicts, refuse_masks
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..models.row import prepared
 from ..models.weights import is_usual
@@ -328,7 +328,7 @@ class EstimatorRows(RowByRow):
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
         estimator, ready = self.estimator, self._prepared
-        model, engine = getattr(estimator, "_model", None), get_config()["engine"]
+        model, engine = getattr(estimator, "_model", None), current_engine()
         if (
             ready is None
             or model is not ready.model
@@ -359,7 +359,9 @@ class EstimatorRows(RowByRow):
     def _put(self, ready, x, weight, y=NO_TARGET):
         """Put a row where it is learned; False if it needs a closer look."""
         row, weight = ready.row, 1.0 if weight is None else weight
-        if not isinstance(weight, Real) or not is_usual(weight):
+        # The first question is the fast one.
+        is_number = type(weight) is float or isinstance(weight, Real)
+        if not is_number or not is_usual(weight):
             return False
         if y is not NO_TARGET:
             target = self._target(y)

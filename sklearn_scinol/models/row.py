@@ -203,6 +203,7 @@ class PreparedModel:
         self._places = [[*each] for each in zip(*self._attributes, strict=True)]
         units = {id(m.features.units): m.features.units for m in self._models}
         self._units = [each for each in units.values() if each is not None]
+        self._seen = []
         if row.room is None:
             self._seen = [(each, each.seen.tobytes()) for each in self._units]
             self._unseen = np.zeros(row.X.shape[1], dtype=bool)
@@ -266,8 +267,6 @@ class PreparedModel:
         owners, names, values = self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
-        if self.row.room is not None:
-            return True
         return all(units.seen.tobytes() == seen for units, seen in self._seen)
 
     def takes(self, n_entries):
@@ -300,15 +299,19 @@ class PreparedModel:
             Whether all is finite. Otherwise all is as it was, as it is after an error.
         """
         self._state.save()
-        rollbacks, loss_before = self._rollbacks(), self.model.cumulative_loss
+        rollbacks = self._rollbacks()
 
         def restore():
             for rollback in reversed(rollbacks):
                 rollback()
 
-        around = rollbacks_around(estimator)
-        if around is not None:
-            around.append(restore)
+        if estimator is not None:
+            loss_before, around = (
+                self.model.cumulative_loss,
+                rollbacks_around(estimator),
+            )
+            if around is not None:
+                around.append(restore)
         try:
             if self._sees_new_features() and self._go():
                 if estimator is not None:
