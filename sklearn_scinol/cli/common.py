@@ -168,9 +168,9 @@ def check_not_read(path, files):
         return
     for file in files:
         if os.path.samefile(file, path):
-            same = "" if str(file) == path else f", the same file as {file}"
+            same = "" if str(file) == path else f" ({file})"
             raise FileExistsError(
-                f"{path}{same}, is read: writing to it would destroy it."
+                f"{path}{same} is read: writing to it would destroy it."
             )
 
 
