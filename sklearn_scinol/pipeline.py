@@ -408,6 +408,16 @@ class OnlinePipeline(SharedByThreads, Pipeline):
                 mapping.add(caller="partial_fit", callee="transform")
         return router
 
+    def _invariants(self):
+        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield "steps are a list", isinstance(self.steps, list | tuple)
+        yield "there are steps", len(self.steps) > 0
+        yield (
+            "steps are pairs",
+            all(isinstance(step, tuple) and len(step) == 2 for step in self.steps),
+        )
+        yield "steps have names", all(isinstance(name, str) for name, _ in self.steps)
+
     # Merging.
 
     _same_in_all = ()  # The steps look at that.

@@ -830,6 +830,13 @@ MUTATIONS = [
         "row_by_row rows_that_fail",
     ),
     Mutation(
+        "a saved unit of weights may be any number",
+        "models/base.py",
+        "is_usual(unit)",
+        "True",
+        "tampering fit_together and unit",
+    ),
+    Mutation(
         "digests leave out what modules import",
         "engines/numba_engine/compiling.py",
         "to_follow = [name for name in to_read if not _is_list(name)]",

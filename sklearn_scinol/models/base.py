@@ -13,7 +13,7 @@ from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeab
 from ..learners.interface import traits
 from ..losses import as_targets
 from ..transforms.placement import Placement
-from .weights import WeightScale
+from .weights import SMALLEST_RELATIVE_WEIGHT, WeightScale, is_usual
 
 __all__ = [
     "BLOCK_ROWS",
@@ -309,7 +309,8 @@ class Model(metaclass=ABCMeta):
             "unit of weights is positive once rows are learned",
             (unit >= 0.0 and (unit > 0.0 or self.t == 0)),
         )
-        yield "smallest weight is positive", 0.0 < smallest <= 1.0
+        yield "unit of weights is a weight", is_usual(unit)
+        yield "no weight is smaller", SMALLEST_RELATIVE_WEIGHT <= smallest <= 1.0
 
     def _arrange(self):
         """Make the state what engines take; joblib maps arrays, to be read only."""

@@ -9,6 +9,9 @@ __all__ = ["WeightScale", "check_range", "is_usual"]
 #: The range of weights that are not 0: no quotient of two is beyond 1e100.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
 
+# But for rounding, in the quotient and in products of those.
+SMALLEST_RELATIVE_WEIGHT = 0.999 * SMALLEST_WEIGHT / LARGEST_WEIGHT
+
 
 def is_usual(weight):
     """Whether a weight is in that range, or 0."""

@@ -24,6 +24,10 @@ __all__ = ["TableEncoder"]
 Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop"]
 
 
+# No saved table has more columns.
+MAX_COLUMNS = 2**24
+
+
 class TableEncoder(StreamTransformer):
     """Rows of numbers from tables with columns of all kinds, on a stream.
 
@@ -384,6 +388,7 @@ class TableEncoder(StreamTransformer):
         _check_same_kinds(self._first_kinds, other._first_kinds)
 
     def _invariants_of_state(self):
+        yield "there are not columns without bound", self.n_features_in_ <= MAX_COLUMNS
         yield "kinds are known", {*self.kinds_.values()} <= {*KINDS, None}
         yield "the state is of the columns", type(self._encoding) is Encoding
         late = self._encoding.late
