@@ -117,7 +117,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Taking in a class costs a copy of the model, so that many classes that come one
         by one take time that grows with the square of their number; name them if you
         can. Default mixtures with experts of second order or additive ones take up to
-        256 classes in this way, see :class:`HedgeClassifier`.
+        256 classes in this way, see :class:`~sklearn_scinol.HedgeClassifier`.
 
         Examples
         --------
