@@ -48,7 +48,7 @@ def _has_rows(pipeline):
 
 
 def _reads(name):
-    """A method of scikit-learn's pipelines, of all steps as they are between two calls.
+    """Make a method of scikit-learn's Pipeline see all steps as between two calls.
 
     Else a step might have learned more rows than the next one.
     """
@@ -487,10 +487,9 @@ class PipelineRows(RowByRow):
     def _check_method(self, method):
         self._last._check_method(method)
 
-    def _learn(self, x, y, sample_weight, method):
-        pipeline, last, locks = self.estimator, self._last, self._locks
-        with locks.learning, locks.state, rollback_on_error(pipeline) as ways_back:
-            locks.wait_for_readers()
+    def _learn_locked(self, x, y, sample_weight, method):
+        pipeline, last = self.estimator, self._last
+        with rollback_on_error(pipeline) as ways_back:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
                 X, given = pipeline._learn_features(chunk_of(x), None, c, {}, ways_back)
@@ -501,17 +500,13 @@ class PipelineRows(RowByRow):
             row = x, y, sample_weight, method
             return learn_as_last_step(last.estimator, ways_back, last._learn, *row)
 
-    def _predict(self, x, method):
-        locks = self._locks
-        locks.is_wanted = True
-        with locks.state:
-            locks.wait_for_readers()
-            for step in self._steps():
-                if _takes_rows(step):
-                    x = step._of_row(x, learns=False)
-                else:
-                    x = row_of(step.transform(chunk_of(x)))
-            return self._last._predict(x, method)
+    def _predict_locked(self, x, method):
+        for step in self._steps():
+            if _takes_rows(step):
+                x = step._of_row(x, learns=False)
+            else:
+                x = row_of(step.transform(chunk_of(x)))
+        return self._last._predict(x, method)
 
     def _steps(self):
         """Steps before the last; checked, if they are not those of the last call."""

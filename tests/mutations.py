@@ -598,13 +598,6 @@ MUTATIONS = [
         "threads undone",
     ),
     Mutation(
-        "threads: rows of a pipeline are learned while others predict",
-        "pipeline.py",
-        "with locks.learning, locks.state, rollback_on_error",
-        "with locks.learning, rollback_on_error",
-        "threads change_nothing and rows",
-    ),
-    Mutation(
         "threads: a chunk is learned while others predict",
         "_locks.py",
         "with locks.learning, locks.state:",

@@ -241,15 +241,30 @@ class RowByRow(metaclass=ABCMeta):
     def _check_method(self, method):
         """Refuse a method that the estimator does not have."""
 
-    # Both take the locks of the estimator.
-
-    @abstractmethod
     def _learn(self, x, y, sample_weight, method):
         """Learn from a row; return what `method` says before, if given."""
+        locks = self._locks
+        with locks.learning, locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            return self._learn_locked(x, y, sample_weight, method)
 
-    @abstractmethod
     def _predict(self, x, method):
         """What `method` says of a row."""
+        locks = self._locks
+        locks.is_wanted = True
+        with locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            return self._predict_locked(x, method)
+
+    @abstractmethod
+    def _learn_locked(self, x, y, sample_weight, method):
+        """Do what `_learn` does, while the estimator is locked."""
+
+    @abstractmethod
+    def _predict_locked(self, x, method):
+        """Do what `_predict` does, while the estimator is locked."""
 
 
 class EstimatorRows(RowByRow):
@@ -271,50 +286,41 @@ class EstimatorRows(RowByRow):
     def _check_method(self, method):
         self.estimator._check_method(method)
 
-    def _learn(self, x, y, sample_weight, method):
-        estimator, locks = self.estimator, self._locks
-        with locks.learning, locks.state:
-            if locks.readers:
-                locks.wait_for_readers()
-            x = self._read(x)
-            ready = self._ready(x)
-            if (
-                ready is not None
-                and self._put(ready, x, sample_weight, y)
-                and ready.takes_row()
-                and ready.learn(estimator)
-            ):
-                return self._answer(ready.said, method)
-            classes = None if estimator.__sklearn_is_fitted__() else self._classes
-            if sample_weight is not None:
-                sample_weight = np.reshape(sample_weight, 1)
-            refuse_masks(y=y)
-            X = chunk_of(x)
-            with _without_names(estimator):
-                answer = estimator._partial_fit(
-                    X, np.asarray([y]), sample_weight, classes, method
-                )
-            return None if answer is None else answer[0]
+    def _learn_locked(self, x, y, sample_weight, method):
+        estimator, x = self.estimator, self._read(x)
+        ready = self._ready(x)
+        if (
+            ready is not None
+            and self._put(ready, x, sample_weight, y)
+            and ready.takes_row()
+            and ready.learn(estimator)
+        ):
+            return self._answer(ready.said, method)
+        classes = None if estimator.__sklearn_is_fitted__() else self._classes
+        if sample_weight is not None:
+            sample_weight = np.reshape(sample_weight, 1)
+        refuse_masks(y=y)
+        X = chunk_of(x)
+        with _without_names(estimator):
+            answer = estimator._partial_fit(
+                X, np.asarray([y]), sample_weight, classes, method
+            )
+        return None if answer is None else answer[0]
 
-    def _predict(self, x, method):
-        estimator, locks = self.estimator, self._locks
-        locks.is_wanted = True
-        with locks.state:
-            if locks.readers:
-                locks.wait_for_readers()
-            x = self._read(x)
-            ready = self._ready(x)
-            if (
-                ready is not None
-                and self._put(ready, x, 0.0)
-                and ready.takes_row()
-                and ready.learn()
-            ):
-                return self._answer(ready.said, method)
-            check_is_fitted(estimator)
-            X = chunk_of(x)
-            with _without_names(estimator):
-                return estimator._respond(estimator._decision(X), method)[0]
+    def _predict_locked(self, x, method):
+        estimator, x = self.estimator, self._read(x)
+        ready = self._ready(x)
+        if (
+            ready is not None
+            and self._put(ready, x, 0.0)
+            and ready.takes_row()
+            and ready.learn()
+        ):
+            return self._answer(ready.said, method)
+        check_is_fitted(estimator)
+        X = chunk_of(x)
+        with _without_names(estimator):
+            return estimator._respond(estimator._decision(X), method)[0]
 
     def _answer(self, said, method):
         if method is None:
