@@ -252,7 +252,8 @@ class TableEncoder(StreamTransformer):
             if kind != self.kinds_[name]:
                 found[name] = kind
             columns[name] = column
-        self._check_interactions(self.kinds_ | found)
+        if reset or found:
+            self._check_interactions(self.kinds_ | found)
         return _Rows(columns, frame.n_rows, found)
 
     def _find_kinds(self, frame):
