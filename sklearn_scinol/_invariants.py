@@ -1,4 +1,4 @@
-"""What must hold of a state between two calls, for loading, tests and debugging.
+"""State and check what must hold between two calls, for loading, tests, debugging.
 
 An invariant is a pair: a statement in words, and where it holds, as a bool or an array
 of them. Each class that keeps state has a method `invariants`, `_invariants` if it is

@@ -64,7 +64,7 @@ class Locks:
 
     @contextmanager
     def open_to_readers(self):
-        """Let others predict in this block, in which nothing is learned."""
+        """Release `state` in a block that learns nothing, so that others predict."""
         # As `threading.Condition.wait` does: the lock comes back in any case.
         held = self.state._release_save()
         try:
@@ -74,7 +74,7 @@ class Locks:
             self.wait_for_readers()
 
     def give_way(self):
-        """Let those that wait have `state`, which takes them some time to wake up."""
+        """Release `state` long enough for waiting threads to wake up and take it."""
         self.is_wanted = False
         with self.open_to_readers():
             sleep(5e-4)

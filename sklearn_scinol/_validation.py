@@ -15,7 +15,7 @@ __all__ = [
     "refuse_wrong_indices",
 ]
 
-# What to do about masks.
+# Advice for masked arrays, by the name of the parameter.
 OF_MASKS = {
     "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "
     "TableEncoder",
@@ -26,7 +26,7 @@ OF_MASKS = {
 # Where scikit-learn begins to recommend other estimators.
 RECOMMENDS = " For supervised learning, you might want to consider"
 
-# What Python says of a string.
+# Python's message for a string that is not a number.
 NO_NUMBER = "could not convert string to float"
 
 
@@ -72,7 +72,7 @@ def refuse_not_finite(values, name):
 
 @contextmanager
 def advised(X, name):
-    """Let scikit-learn check rows, and say what to do about what it refuses.
+    """Add advice to the errors of scikit-learn's validation of rows.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def advised(X, name):
 
 
 def _with_advice(message, X):
-    """What scikit-learn says, and what helps here; None if that is not known."""
+    """Return a message with advice added, or None if there is no advice for it."""
     known, found, _ = message.partition(RECOMMENDS)
     if found:
         return (
@@ -116,7 +116,7 @@ def _with_advice(message, X):
 
 def _columns_of_text(X):
     """Names of columns with strings that are no numbers; none if that is not known."""
-    # What most programs need not import.
+    # Imported here, since only errors need these modules.
     from .tables.frames import open_frame
     from .tables.kinds import as_kind
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from .engines import ENGINES
 
-__all__ = ["config_context", "get_config", "set_config"]
+__all__ = ["config_context", "current_engine", "get_config", "set_config"]
 
 Engine: TypeAlias = Literal["auto", "numba", "numpy"]
 

@@ -1,4 +1,4 @@
-"""What the commands share: files and models, what is printed, and said of errors."""
+"""Options, files, models, printing and error messages that the commands share."""
 
 import os
 import re
@@ -244,7 +244,7 @@ def _kind_of_target(model):
     )
 
 
-# What is printed and written.
+# Printing, and writing CSV.
 
 #: How text begins that spreadsheets take for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r].", re.DOTALL)

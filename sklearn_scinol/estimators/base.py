@@ -255,7 +255,7 @@ class OnlineEstimator(
         return converged or stopped
 
     def _call_back(self, callback, tell):
-        """Call what may predict in threads of its own."""
+        """Call a callback, which may predict in other threads."""
         with locks_of(self).open_to_readers():
             return callback(**tell)
 
@@ -414,7 +414,7 @@ class OnlineEstimator(
             self.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
 
     def _record_row(self, loss_before, weight, rollbacks):
-        """Do so after a single row, in place; add how to undo it to a list."""
+        """Add the loss of a single row to the curve, in place; append a rollback."""
         if weight == 0:
             return
         curve, n = self.loss_curve_, len(self.loss_curve_)
@@ -614,7 +614,7 @@ class OnlineEstimator(
         check(self._finite_attributes(), type(self).__name__)
 
     def _finite_attributes(self):
-        """What holds of the public attributes, of which some take long to compute."""
+        """State that the public attributes are finite; some take long to compute."""
         for name in sorted({*vars(self), *_properties(type(self))}):
             if name.endswith("_") and not name.startswith("_"):
                 with suppress(AttributeError):  # another kind of model has that
@@ -687,7 +687,7 @@ class OnlineEstimator(
 
 
 def invariants_of_input(estimator):
-    """What holds of the parameters of an estimator, and of the columns that it knows.
+    """State what holds of the parameters of an estimator and of its input features.
 
     Parameters that nothing was learned with yet are looked at when rows come.
     """

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import DenseRows
 from ..transforms import bins
@@ -154,7 +154,7 @@ class AdditiveModel(LinearModel):
         return np.arange(first, first + self.bins.n_cells)
 
     def transform(self, X):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         X = X.toarray() if sparse.issparse(X) else X
         values = DenseRows(super().transform(X))
         rows = self._add_codes(engine, values, self.bins.of_rows(engine, X))

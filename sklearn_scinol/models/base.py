@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import floats, is_count, is_number, parameters, same_structure
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeable
 from ..learners.interface import traits
@@ -72,7 +72,7 @@ class Chunk:
     @cached_property
     def largest(self):
         """No less than the largest absolute value of sparse rows and their targets."""
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         norm = engine.norm(np.require(self.X.data, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
 
@@ -212,7 +212,7 @@ class Model(metaclass=ABCMeta):
         c = np.ones(len(chunk)) if c is None else c
         targets = chunk.targets(self.loss, self.n_outputs, slice(None))
         block = Block((), None, targets, RowWeights(c, c, c[:0]), None)
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         with np.errstate(all="ignore"):  # infinite if it is
             decision = self.decision(chunk.X)
             _, total = engine.charge(self.loss, block, decision, 0.0)

@@ -4,7 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
@@ -203,7 +203,7 @@ class Expert:
         return answer
 
     def _losses(self, answer, block):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         return engine.charge(self.meaning.loss, block, answer, 0.0)[0]
 
     def _read(self, answer):
@@ -227,7 +227,7 @@ class Expert:
 
 def learn_block(experts, block):
     """Learn a block of transformed rows with experts that make a team."""
-    engine = get_engine(get_config()["engine"])
+    engine = get_engine(current_engine())
     models = [expert.estimator._model for expert in experts]
     of_experts = LinearModel.learn_team(engine, models, block)
     return [

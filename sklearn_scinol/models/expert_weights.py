@@ -13,7 +13,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
 from .._invariants import is_count, same_structure
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import changeable
 
@@ -163,7 +163,7 @@ class ExpertWeights(ABC):
             part.copy() if isinstance(part, np.ndarray) else part
             for part in self._state
         )
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         state, charged = engine.learn_rounds(state, rounds, c)
         if not self._are_finite(state):
             raise ValueError("The sums of losses are too large for dtype('float64').")

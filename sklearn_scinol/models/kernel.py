@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._invariants import finite, floats, is_count
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..losses import as_targets
@@ -210,7 +210,7 @@ class KernelModel(OnlineModel):
     # Learning.
 
     def learn(self, chunk, order=None, again=False, are_new=True):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         self._arrange(chunk.X, again)
         for rows in self._blocks(chunk.X, order):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from .._invariants import floats
 from .._shards import Shards
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import Block, CSRRows, DenseRows, changeable
 from ..learners.bases.averaging import sum_before
@@ -197,7 +197,7 @@ class LinearModel(OnlineModel):
     # Learning.
 
     def learn(self, chunk, order=None, again=False, are_new=True):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         self.arrange(chunk.X)
         for rows in self.blocks(chunk.X, order):
             answers = self._learn_many(engine, chunk, rows)
@@ -578,7 +578,7 @@ class LinearModel(OnlineModel):
         """
         if not self.learns_sparse(chunk.X):
             return False
-        if not get_engine(get_config()["engine"]).LEARNS_AT_ONCE:
+        if not get_engine(current_engine()).LEARNS_AT_ONCE:
             return False
         if self.features.limits is not None or self.target is not None:
             return False

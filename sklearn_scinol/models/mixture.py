@@ -16,7 +16,7 @@ from sklearn.base import clone
 from .._invariants import floats, is_count, same_structure
 from .._rollback import finish
 from .._shards import columns_differ, merge
-from ..config import config_context, get_config
+from ..config import config_context, current_engine, get_config
 from ..engines import get_engine
 from ..engines.protocol import Block
 from .adahedge import AdaHedge
@@ -123,7 +123,7 @@ class MixtureModel(Model):
     # Learning.
 
     def learn(self, chunk, order=None, again=False, are_new=True):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if not self.has_begun:
@@ -414,7 +414,7 @@ class MixtureModel(Model):
     # Predictions.
 
     def decision(self, X):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
         weights = self.weights[:, np.newaxis]
         with self._workers() as run:

@@ -7,7 +7,7 @@ from scipy import linalg, sparse
 
 from .._invariants import floats
 from .._shards import Shards
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..engines.protocol import TargetScale, changeable
 from ..learners.online_newton import Change
@@ -90,7 +90,7 @@ class NewtonModel(LinearModel):
         self.deviation = changeable(self.deviation)
 
     def learn(self, chunk, order=None, again=False, are_new=True):
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         self.arrange(chunk.X)
         for rows in self.blocks(chunk.X, order):
             indices = np.arange(rows.start, rows.stop) if order is None else rows
@@ -200,7 +200,7 @@ class NewtonModel(LinearModel):
 
     def _merge_learner(self, shards, scales):
         """Let each go over to the moments of all rows, and add up what rows say."""
-        engine = get_engine(get_config()["engine"])
+        engine = get_engine(current_engine())
         self._take_moments()
         self.origin = self.mean
         start, units = shards.start, self.features.units

@@ -306,10 +306,8 @@ class PreparedModel:
                 rollback()
 
         if estimator is not None:
-            loss_before, around = (
-                self.model.cumulative_loss,
-                rollbacks_around(estimator),
-            )
+            loss_before = self.model.cumulative_loss
+            around = rollbacks_around(estimator)
             if around is not None:
                 around.append(restore)
         try:

@@ -16,7 +16,7 @@ from .._rollback import rollback_on_error
 from .._shards import LATER_START, Shards
 from .._typing import TableLike, _fit_context
 from .._validation import advised, refuse_masks
-from ..config import get_config
+from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import invariants_of_input
 from ..estimators.rows import chunk_of, row_of
@@ -286,4 +286,4 @@ class FeatureTransformer(StreamTransformer):
 
 def engine_in_use():
     """The engine that is configured."""
-    return get_engine(get_config()["engine"])
+    return get_engine(current_engine())

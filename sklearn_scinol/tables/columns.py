@@ -209,7 +209,7 @@ class Columns:
         """Count so many rows, in which all values were missing, before the first."""
 
     def put(self, group):
-        """Have what a group of some of these columns has learned, before the first."""
+        """Take what a group of some of these columns has learned, before any row."""
         for name in self.learned:
             places = [self.names.index(of_column) for of_column in group.names]
             getattr(self, name).put(getattr(group, name), places)

@@ -157,7 +157,7 @@ def learning(tasks, states, block, answers):
 
 
 def _joined(named):
-    """What a learner has; of a team, all that its learners have, name by name."""
+    """Join the NamedTuples of a team field by field; return a single one as it is."""
     return named[0] if len(named) == 1 else type(named[0])(*zip(*named, strict=True))
 
 
