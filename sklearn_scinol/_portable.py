@@ -15,10 +15,10 @@ from scipy.linalg.lapack import dpotrf
 __all__ = [
     "BLOCK",
     "EXACT",
-    "LARGEST_WEALTH",
+    "MAX_WEALTH",
+    "MIN_SCALE",
+    "MIN_VARIANCE",
     "PORTABLE",
-    "SMALLEST_SCALE",
-    "SMALLEST_VARIANCE",
     "TINY",
     "chosen",
     "clip_into",
@@ -49,20 +49,20 @@ __all__ = [
 TINY = np.finfo(np.float64).tiny
 
 #: The largest feature so far is taken to be at least this: its square is a number.
-SMALLEST_SCALE = 1e-150
+MIN_SCALE = 1e-150
 
 #: Wealth and weights that grow exponentially stop here, far from overflow: even the
 #: square of it, and its sum over any number of features, is finite.
-LARGEST_WEALTH = 1e150
+MAX_WEALTH = 1e150
 
 #: Rounding leaves no variance below this, so that its inverse is a number.
-SMALLEST_VARIANCE = 1e-200
+MIN_VARIANCE = 1e-200
 
 #: Rows and columns of the blocks that symmetric matrices are stored by.
 BLOCK = 4
 
 #: Between these, a sum of squares has lost nothing to the ends of the range.
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-280, 1e280
+MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
 #: The functions that formulas may call: a compiling engine registers them. Those that
 #: are exact it must compile operation for operation; in others it may reorder sums and
@@ -199,7 +199,7 @@ def inverse(A):
     What has nothing to do with the rest, to the last bit, still has not in the inverse.
     That of a matrix with numbers that are not finite is NaN.
     """
-    units = np.sqrt(np.maximum(np.diag(A), SMALLEST_VARIANCE))
+    units = np.sqrt(np.maximum(np.diag(A), MIN_VARIANCE))
     scaled = 0.5 * (A + A.T) / units / units[:, np.newaxis]
     added = 0.0
     while True:
@@ -250,7 +250,7 @@ def move_and_multiply(w, P, v, g, root, growth, x, u):
 def norm(a, b):
     """Root of the sum of two squares: where these are in range, without a call."""
     square = a * a + b * b
-    if SMALLEST_SQUARE < square < LARGEST_SQUARE:
+    if MIN_SQUARE < square < MAX_SQUARE:
         return np.sqrt(square)
     return np.hypot(a, b)
 

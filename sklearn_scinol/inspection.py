@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["TermsDisplay"]
 
 # How many functions are drawn if it is not said which.
-MOST_TERMS = 9
+MAX_TERMS = 9
 
 # Points on the axis of a feature, beside those on both sides of each edge.
 N_POINTS = 50
@@ -163,7 +163,7 @@ class TermsDisplay:
         ]
         if not given:
             variation = [-np.ptp(term) for term in terms]
-            most = np.argsort(variation, kind="stable")[:MOST_TERMS]
+            most = np.argsort(variation, kind="stable")[:MAX_TERMS]
             chosen, values, terms = (
                 [of_all[i] for i in most] for of_all in (chosen, values, terms)
             )

@@ -22,20 +22,23 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
+from ._former_names import with_present_names
 from ._invariants import check_parts
 from ._locks import SharedByThreads
-from .engines.protocol import Hedge, Shares, Slots
-from .models.adahedge import AdaHedge
+from .advice.adahedge import AdaHedgeState
+from .advice.fixed_share import FixedShareState
+from .blocks import Slots
+from .mixtures.adahedge import AdaHedge
+from .mixtures.expert import Expert
+from .mixtures.fixed_share import FixedShare
+from .mixtures.mixing_scale import MixingScale
+from .mixtures.model import MixtureModel
+from .mixtures.target_range import TargetRange
 from .models.additive import AdditiveModel
-from .models.expert import Expert
-from .models.fixed_share import FixedShare
 from .models.growing import GrowingArray, GrowingSparseArray
 from .models.kernel import Kernel, KernelModel
 from .models.linear import LinearModel
-from .models.meaning import Meaning
-from .models.mixture import MixtureModel
 from .models.newton import NewtonModel
-from .models.target_range import TargetRange
 from .models.weights import WeightScale
 from .tables.columns import (
     Booleans,
@@ -101,11 +104,11 @@ _PARTS = [
     GrowingArray,
     GrowingSparseArray,
     HashedColumns,
-    Hedge,
+    AdaHedgeState,
     Kernel,
-    Meaning,
+    MixingScale,
     Numbers,
-    Shares,
+    FixedShareState,
     Slots,
     StandardTransform,
     Strings,
@@ -117,9 +120,6 @@ _PARTS = [
     WeightScale,
 ]
 
-# Where classes were when files of earlier versions were written.
-_FORMER_NAMES = ["sklearn_scinol.preprocessing.OnlineBinner"]
-
 #: Names of the types of this package that models consist of.
 #:
 #: Making one runs no code but this package's, whatever a file says.
@@ -128,7 +128,6 @@ TRUSTED_TYPES = tuple(
         [
             *map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS]),
             *map(_name, _classes(learners, losses)),
-            *_FORMER_NAMES,
         ]
     )
 )
@@ -397,6 +396,7 @@ def _any_version_of_estimators(allowed):
 
 def _unpacked(io, path, data, trusted):
     try:
+        data = with_present_names(data)
         model = io.loads(data, trusted=trusted)
     except io.exceptions.UntrustedTypesFoundException as error:
         untrusted = sorted({*io.get_untrusted_types(data=data)} - {*trusted})

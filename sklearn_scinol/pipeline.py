@@ -206,13 +206,13 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             If a parameter is that of no step. What a step does not accept raises its
             own errors. All steps are then as they were.
         """
-        with rollback_on_error(self) as ways_back:
+        with rollback_on_error(self) as rollbacks:
             X, given = self._learn_features(
-                X, classes, sample_weight, params, ways_back
+                X, classes, sample_weight, params, rollbacks
             )
             final = self._final_estimator
             if _learns(final):
-                learn_as_last_step(final, ways_back, final.partial_fit, X, y, **given)
+                learn_as_last_step(final, rollbacks, final.partial_fit, X, y, **given)
             return self
 
     @available_if(_can_partial_fit_predict)
@@ -262,13 +262,13 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         NotFittedError, TypeError, ValueError
             As :meth:`partial_fit`, or if the last step has no such method.
         """
-        with rollback_on_error(self) as ways_back:
+        with rollback_on_error(self) as rollbacks:
             X, given = self._learn_features(
-                X, classes, sample_weight, params, ways_back
+                X, classes, sample_weight, params, rollbacks
             )
             final = self._final_estimator
             learn, given = final.partial_fit_predict, {"method": method, **given}
-            return learn_as_last_step(final, ways_back, learn, X, y, **given)
+            return learn_as_last_step(final, rollbacks, learn, X, y, **given)
 
     @available_if(_has_rows)
     @_fit_context(prefer_skip_nested_validation=False)
@@ -327,7 +327,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
     transform = _reads("transform")
     inverse_transform = _reads("inverse_transform")
 
-    def _learn_features(self, X, classes, sample_weight, params, ways_back):
+    def _learn_features(self, X, classes, sample_weight, params, rollbacks):
         """Let all steps but the last learn rows; give these and more for the last."""
         self._validate_steps()
         self._check_transformers()
@@ -341,12 +341,12 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             )
 
         for index, name, step in self._iter(with_final=False):
-            X = _learn_step(step, X, of_step(index, name), ways_back)
+            X = _learn_step(step, X, of_step(index, name), rollbacks)
         name, final = self.steps[-1]
         if not _learns(final):
             return X, {}
         if not isinstance(final, OnlineEstimator | OnlinePipeline):
-            ways_back.append(_way_back(final))
+            rollbacks.append(_checkpoint(final))
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}
 
@@ -441,13 +441,13 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             merged.steps.append((name, step))
         return merged, placements
 
-    def _way_back(self):
+    def _checkpoint(self):
         """How to take all steps back to what they are now."""
-        ways_back = [_way_back(step) for _, _, step in self._iter() if _learns(step)]
+        rollbacks = [_checkpoint(step) for _, _, step in self._iter() if _learns(step)]
 
         def restore():
-            for way_back in ways_back:
-                way_back()
+            for checkpoint in rollbacks:
+                checkpoint()
 
         return restore
 
@@ -489,16 +489,16 @@ class PipelineRows(RowByRow):
 
     def _learn_locked(self, x, y, sample_weight, method):
         pipeline, last = self.estimator, self._last
-        with rollback_on_error(pipeline) as ways_back:
+        with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
-                X, given = pipeline._learn_features(chunk_of(x), None, c, {}, ways_back)
+                X, given = pipeline._learn_features(chunk_of(x), None, c, {}, rollbacks)
                 x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
             else:
                 for step in self._steps():
-                    x = _learn_row(step, x, ways_back)
+                    x = _learn_row(step, x, rollbacks)
             row = x, y, sample_weight, method
-            return learn_as_last_step(last.estimator, ways_back, last._learn, *row)
+            return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
     def _predict_locked(self, x, method):
         for step in self._steps():
@@ -522,12 +522,12 @@ class PipelineRows(RowByRow):
         return steps
 
 
-def _learn_row(step, x, ways_back):
+def _learn_row(step, x, rollbacks):
     """Let a step learn a row that comes alone; return what becomes of it."""
     if not _takes_rows(step):
         nothing = {"partial_fit": {}, "transform": {}}
-        return row_of(_learn_step(step, chunk_of(x), nothing, ways_back))
-    ways_back.append(step._way_back())
+        return row_of(_learn_step(step, chunk_of(x), nothing, rollbacks))
+    rollbacks.append(step._checkpoint())
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()
@@ -578,24 +578,24 @@ def _takes_rows(step):
     return _get_output_config("transform", step)["dense"] == "default"
 
 
-def _learn_step(step, X, given, ways_back):
+def _learn_step(step, X, given, rollbacks):
     """Let a step learn rows, if it does; return what becomes of them."""
     if _learns(step):
-        ways_back.append(_way_back(step))
+        rollbacks.append(_checkpoint(step))
         if hasattr(step, "partial_fit_transform"):
             return step.partial_fit_transform(X, **given["partial_fit"])
         step.partial_fit(X, **given["partial_fit"])
     return step.transform(X, **given["transform"])
 
 
-def _way_back(step):
+def _checkpoint(step):
     """How to take a step back to what it is now.
 
     A step that knows a cheaper way than a copy of all it has tells it by a method
-    `_way_back`.
+    `_checkpoint`.
     """
-    if hasattr(step, "_way_back"):
-        return step._way_back()
+    if hasattr(step, "_checkpoint"):
+        return step._checkpoint()
     before = deepcopy(vars(step))
 
     def restore():

@@ -54,7 +54,7 @@ from test_invariances import assert_identical
 import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.models import linear
-from sklearn_scinol.models.weights import LARGEST_WEIGHT
+from sklearn_scinol.models.weights import MAX_WEIGHT
 from sklearn_scinol.transforms import bins
 
 PACKAGE = str(Path(sklearn_scinol.__file__).parent)
@@ -268,7 +268,7 @@ def beyond_tame(call):
         if values.dtype.kind == "f":
             with np.errstate(over="ignore"):
                 sizes = np.abs(values.astype(np.float64))
-            if sizes.max(initial=0, where=np.isfinite(sizes)) > linear.LARGEST_TAME:
+            if sizes.max(initial=0, where=np.isfinite(sizes)) > linear.MAX_SAFE_VALUE:
                 return True
     return False
 
@@ -319,7 +319,7 @@ def ordinary_rows(estimator, n=6):
 def could_learn(estimator, call):
     """Whether parameters are such that an estimator without a past learns the rows."""
     of_classes = getattr(estimator, "_class_weight", None)  # those of its first rows
-    if of_classes is not None and of_classes.max() > LARGEST_WEIGHT:
+    if of_classes is not None and of_classes.max() > MAX_WEIGHT:
         return False
     keywords = {}
     if is_classifier(estimator):

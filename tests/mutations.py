@@ -78,8 +78,8 @@ MUTATIONS = [
     Mutation(
         "AdaImplicit adds up half of the decreases",
         "learners/implicit.py",
-        "decrease / self.beta / self.beta, LARGEST_LAMBDA",
-        "0.5 * decrease / self.beta / self.beta, LARGEST_LAMBDA",
+        "decrease / self.beta / self.beta, MAX_LAMBDA",
+        "0.5 * decrease / self.beta / self.beta, MAX_LAMBDA",
         "naive_agreement adaimplicit and dense",
     ),
     Mutation(
@@ -92,8 +92,8 @@ MUTATIONS = [
     Mutation(
         "a clock restarts a hundred times too late",
         "learners/bases/averaging.py",
-        "clock[0, k] > LARGEST_TICK",
-        "clock[0, k] > 1e300 * LARGEST_TICK",
+        "clock[0, k] > MAX_TICK",
+        "clock[0, k] > 1e300 * MAX_TICK",
         "implicit fold_their_scale or small_scale",
     ),
     Mutation(
@@ -184,7 +184,7 @@ MUTATIONS = [
     ),
     Mutation(
         "experts are left where an interruption found them",
-        "models/expert.py",
+        "mixtures/expert.py",
         "parts += [lambda: vars(self.estimator).update(before), model]",
         "parts += [lambda: vars(self.estimator).update(before)]",
         "interruptions expert_that_fails",
@@ -330,14 +330,14 @@ MUTATIONS = [
     # Mixtures.
     Mutation(
         "AdaHedge's gap of mild rounds has the wrong sign",
-        "learners/hedge.py",
+        "advice/adahedge.py",
         "larger(0.0, scale * np.log1p(",
         "larger(0.0, -scale * np.log1p(",
         "stages",
     ),
     Mutation(
         "AdaHedge's gap of other rounds has the wrong sign",
-        "learners/hedge.py",
+        "advice/adahedge.py",
         "0.0, hedge_loss - rise + scale",
         "0.0, hedge_loss + rise + scale",
         "stages",
@@ -351,37 +351,37 @@ MUTATIONS = [
     ),
     Mutation(
         "the decreasing share is that of the round before",
-        "learners/fixed_share.py",
+        "advice/fixed_share.py",
         "1.0 / (t + 1.0)",
         "1.0 / t",
         "experts bayes",
     ),
     Mutation(
         "a smaller learning rate leaves the weights alone",
-        "learners/fixed_share.py",
+        "advice/fixed_share.py",
         "return w**ratio",
         "return w",
         "experts shares_agree",
     ),
     Mutation(
         "fixed share's gap has the wrong sign",
-        "learners/fixed_share.py",
+        "advice/fixed_share.py",
         "hedge_loss + scale * np.log",
         "hedge_loss - scale * np.log",
         "experts shares_agree",
     ),
     Mutation(
         "predictions are clipped to targets of the same row",
-        "models/target_range.py",
+        "mixtures/target_range.py",
         "return limits[:, :-1]",
         "return limits[:, 1:]",
         "hedge agrees_with_reference",
     ),
     Mutation(
         "unlikely classes are impossible",
-        "learners/hedge.py",
-        "SMALLEST_PROBABILITY = 1e-300",
-        "SMALLEST_PROBABILITY = 0.0",
+        "advice/adahedge.py",
+        "MIN_PROBABILITY = 1e-300",
+        "MIN_PROBABILITY = 0.0",
         "stages probabilities",
     ),
     # Validation, and what is done when a call fails.
@@ -488,8 +488,8 @@ MUTATIONS = [
     Mutation(
         "values that overflow are let in",
         "transforms/ranges.py",
-        "LARGEST_VALUE = 1e100",
-        "LARGEST_VALUE = 1e155",
+        "MAX_VALUE = 1e100",
+        "MAX_VALUE = 1e155",
         "range out_of_range",
     ),
     Mutation(
@@ -550,7 +550,7 @@ MUTATIONS = [
     ),
     Mutation(
         "experts that are loaded may have learned other features",
-        "estimators/hedge.py",
+        "mixtures/base.py",
         "n_features == self.n_features_in_",
         "True",
         "tampering fit_together",
@@ -578,7 +578,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a mixture keeps the weights of what was not learned",
-        "models/mixture.py",
+        "mixtures/model.py",
         "            self.hedges, self.target_range = hedges, target_range\n",
         "            pass\n",
         "interruptions mixture",
@@ -684,7 +684,7 @@ MUTATIONS = [
     Mutation(
         "a clock swallows small ticks",
         "learners/bases/averaging.py",
-        "return clock[0, k] > LARGEST_TICK * clock[1, k] * factor",
+        "return clock[0, k] > MAX_TICK * clock[1, k] * factor",
         "return False",
         "implicit averages_of_a_ball",
     ),
@@ -711,28 +711,28 @@ MUTATIONS = [
     ),
     Mutation(
         "threads go on when a call has failed",
-        "models/mixture.py",
+        "mixtures/model.py",
         "        finish(wait)\n",
         "",
         "interruptions threads_whose or learn_while",
     ),
     Mutation(
         "the wait for threads ends at the next interruption",
-        "models/mixture.py",
+        "mixtures/model.py",
         "        finish(wait)\n",
         "        wait()\n",
         "interruptions threads_whose",
     ),
     Mutation(
         "threads of other backends of joblib are not waited for",
-        "models/mixture.py",
+        "mixtures/model.py",
         'getattr(backend, "supports_sharedmem", False)',
         "type(backend).__name__ == 'ThreadingBackend'",
         "interruptions learn_while",
     ),
     Mutation(
         "experts record the loss of a call as if its last block were all of it",
-        "models/mixture.py",
+        "mixtures/model.py",
         "weight = np.concatenate(weights).sum()",
         "weight = weights[-1].sum()",
         "hedge curves_of_experts",
@@ -761,8 +761,8 @@ MUTATIONS = [
     Mutation(
         "a feature that is stuck never counts as constant",
         "transforms/moments.py",
-        "SMALLEST_DEVIATION = 1e-8",
-        "SMALLEST_DEVIATION = 0.0",
+        "MIN_DEVIATION = 1e-8",
+        "MIN_DEVIATION = 0.0",
         "forgetting",
     ),
     Mutation(
@@ -783,14 +783,14 @@ MUTATIONS = [
     Mutation(
         "a transformer keeps what it learned before a step failed",
         "pipeline.py",
-        "        ways_back.append(_way_back(step))\n",
+        "        rollbacks.append(_checkpoint(step))\n",
         "",
         "pipeline fail",
     ),
     Mutation(
         "an encoder keeps a row that comes alone where the learner fails",
         "pipeline.py",
-        "    ways_back.append(step._way_back())\n",
+        "    rollbacks.append(step._checkpoint())\n",
         "",
         "pipeline_rows bad_rows",
     ),
@@ -860,8 +860,9 @@ MUTATIONS = [
     Mutation(
         "a warm start keeps sparse rows when it is interrupted",
         "estimators/base.py",
-        "                ways_back.append(self._model.way_back(chunk.X))\n",
-        "                ways_back.append(self._model.way_to_whole_rows(chunk))\n",
+        "                rollbacks.append(self._model.checkpoint(chunk.X))\n",
+        "                rollbacks.append("
+        "self._model.checkpoint_row_boundary(chunk))\n",
         "interruptions warm_start",
     ),
     Mutation(
@@ -881,13 +882,13 @@ MUTATIONS = [
     Mutation(
         "a last step from elsewhere keeps what it learned before it failed",
         "pipeline.py",
-        "ways_back.append(_way_back(final))",
+        "rollbacks.append(_checkpoint(final))",
         "pass",
         "pipeline fail",
     ),
     Mutation(
         "an expert that is a pipeline predicts a chunk, then learns it",
-        "models/expert.py",
+        "mixtures/expert.py",
         'if hasattr(self.estimator, "partial_fit_predict"):',
         "if False:",
         "pipeline expert",
@@ -1205,14 +1206,14 @@ MUTATIONS = [
     ),
     Mutation(
         "experts of second order learn any number of classes",
-        "estimators/hedge.py",
-        "second_order = d <= MOST_SECOND_ORDER and has_few_classes",
-        "second_order = d <= MOST_SECOND_ORDER",
+        "mixtures/default_experts.py",
+        "second_order = d <= MAX_SECOND_ORDER and has_few_classes",
+        "second_order = d <= MAX_SECOND_ORDER",
         "hedge many_classes_have",
     ),
     Mutation(
         "classes that come later are never too many for experts",
-        "estimators/hedge.py",
+        "mixtures/classifier.py",
         "if names and self.estimators is None:",
         "if not names and self.estimators is None:",
         "hedge too_many_for_experts",

@@ -183,7 +183,7 @@ def places(value, path="", put=None, remove=None):
 
             yield from places(item, f"{path}[{i}]", put_item)
         return
-    if isinstance(value, BaseEstimator) and not is_ours(value):
+    if isinstance(value, BaseEstimator) and not is_native(value):
         for name in STEPS:
             for _, step, *_ in getattr(value, name, ()):
                 yield from places(step, f"{path}.{name}")
@@ -204,7 +204,7 @@ def places(value, path="", put=None, remove=None):
         )
 
 
-def is_ours(thing):
+def is_native(thing):
     return type(thing).__module__.startswith("sklearn_scinol.")
 
 

@@ -62,7 +62,7 @@ def made_up(example):
     def result(name, seed):
         random = np.random.default_rng(seed)
         answers = {expert: random.normal(size=20) for expert in "xyz"}
-        answers = example.Answers(answers, is_regression=True)
+        answers = example.Predictions(answers, is_regression=True)
         mixtures = [answers.mix("all candidates", [*"xyz"])]
         return example.Result(name, name, 1.0, mixtures, answers)
 
@@ -296,7 +296,7 @@ def test_data_sets_have_no_say_in_what_is_measured_on_them(example, made_up):
     before, after = made_up(*names), made_up(*names)
     # On the last data set nothing but x is any good now.
     good = {expert: np.full(20, 1e3) for expert in "xyz"} | {"x": np.full(20, 1e-3)}
-    after[-1].answers = example.Answers(good, is_regression=True)
+    after[-1].answers = example.Predictions(good, is_regression=True)
     chosen = []
     for results in (before, after):
         example.add_chosen(results, 2)

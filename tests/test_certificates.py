@@ -178,7 +178,7 @@ def test_smoothing_agrees_with_a_linear_program(loss, weighted, monkeypatch):
     def refuse(*arguments, **keywords):
         raise AssertionError("no linear program is wanted")
 
-    monkeypatch.setattr(minimum, "LARGEST_PROGRAM", 0)
+    monkeypatch.setattr(minimum, "MAX_PROGRAM", 0)
     monkeypatch.setattr(minimum, "linprog", refuse)
     smoothed = best_comparator(X, y, loss=loss, sample_weight=weight)
     assert program.gap < 1e-9 * program.total_loss
@@ -204,8 +204,8 @@ def test_a_program_that_fails_is_done_without(monkeypatch):
 def test_without_a_matrix_of_second_derivatives(loss, n_outputs, radius, monkeypatch):
     X, y = noisy(loss, n_outputs=n_outputs)
     expected = best_comparator(X, y, loss=loss, radius=radius)
-    monkeypatch.setattr(minimum, "LARGEST_HESSIAN", 0)
-    monkeypatch.setattr(minimum, "LARGEST_PROGRAM", 0)
+    monkeypatch.setattr(minimum, "MAX_HESSIAN", 0)
+    monkeypatch.setattr(minimum, "MAX_PROGRAM", 0)
     best = best_comparator(X, y, loss=loss, radius=radius, tol=1e-4)
     allowed = expected.gap + 2e-4 * of_zero(X, y, loss)
     assert abs(best.total_loss - expected.total_loss) <= allowed

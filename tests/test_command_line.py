@@ -544,7 +544,7 @@ def test_inspect(run, model):
     assert re.search("^numbers +length, zip, w$", out, re.M)
     assert re.search("^categories +city$", out, re.M)
     coef, names = model[-1].coef_[0], model[0].get_feature_names_out()
-    coef[model[0]._encoding.given_up()] = 0.0
+    coef[model[0]._encoding.retired_columns()] = 0.0
     largest = np.argsort(-np.abs(coef))[:3]
     lines = [f"{coef[j]:>+14.5g}  {names[j]}" for j in largest]
     _, terms = out.split(" terms of yes:\n")

@@ -35,8 +35,8 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.engines.protocol import Block, RowWeights
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.losses import Hinge, Huber, Logistic, Quantile, SquaredHinge
 
@@ -442,7 +442,7 @@ def test_digest_changes_with_every_module(package):
         for module, (before, after) in zip(modules, pairwise(of_dfeg), strict=True)
         if before != after
     }
-    assert {"learners.hedge", "learners.fixed_share", "losses.regression"} <= changed
+    assert {"advice.adahedge", "advice.fixed_share", "losses.regression"} <= changed
     of_other = {"learners.scinol2", "learners.bases.betting"}
     assert not changed & of_other
     assert of_other <= {module.removeprefix("sklearn_scinol.") for module in modules}
@@ -492,7 +492,7 @@ def test_digest_covers_formulas_of_weights(switching, engine, files_of_loops):
     from sklearn_scinol.engines.numba_engine import compiling
 
     (FixedShare if switching else AdaHedge)(3).update(np.ones((4, 3)))
-    own = "fixed_share.py" if switching else "hedge.py"
+    own = "fixed_share.py" if switching else "adahedge.py"
     assert own in {Path(file).name for file in files_of_loops}
     modules = compiling.compiled_modules()
     assert files_of_loops <= {sys.modules[module].__file__ for module in modules}

@@ -19,8 +19,8 @@ from registry import compiled
 from scipy import sparse
 
 from sklearn_scinol import config_context
+from sklearn_scinol.advice import adahedge, fixed_share
 from sklearn_scinol.experts import AdaHedge, FixedShare
-from sklearn_scinol.learners import fixed_share, hedge
 
 RNG = np.random.default_rng(0)
 UNIFORM = RNG.random((60, 5))
@@ -200,7 +200,7 @@ def test_small_gaps_are_not_lost(distance):
     """The plain difference would leave none of the digits of the first of these."""
     w, excess = np.array([0.2, 0.5, 0.3]), np.array([0.0, 0.7, 1.0])
     h, unit = w @ excess, 1.0 / distance
-    actual = hedge.gap_from_spreads(hedge.spread(w, excess, h, unit).sum(), unit)
+    actual = adahedge.gap_from_spreads(adahedge.spread(w, excess, h, unit).sum(), unit)
     with naive_hedge.decimal.localcontext(prec=50):
         w, excess = map(Decimal, w), list(map(Decimal, excess))
         w = list(w)
@@ -214,10 +214,10 @@ def test_small_gaps_are_not_lost(distance):
 
 
 def test_gaps_are_never_negative():
-    assert hedge.gap_from_spreads(-1e-17, 1.0) == 0
+    assert adahedge.gap_from_spreads(-1e-17, 1.0) == 0
     rounded = 600 * (1 - 1e-16)
     assert rounded < 600
-    assert hedge.gap_from_shares(rounded, 600.0, 1.0, 1.0, 1.0) == 0
+    assert adahedge.gap_from_shares(rounded, 600.0, 1.0, 1.0, 1.0) == 0
 
 
 def test_small_rounds_after_a_large_one_hardly_change_the_gap(engine):

@@ -1,7 +1,6 @@
 """A call that fails while it learns leaves the estimator as it was."""
 
 import copy
-import pickle
 from operator import methodcaller
 
 import numpy as np
@@ -9,7 +8,6 @@ import pytest
 from scipy import sparse
 from test_invariances import assert_identical
 
-import sklearn_scinol
 from sklearn_scinol import HedgeRegressor, ScInOLRegressor
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.models.linear import LinearModel
@@ -160,41 +158,3 @@ def test_mixtures(n_rows, container, engine):
     mixture = HedgeRegressor(experts, loss="squared_error").partial_fit(*tame)
     before = assert_unchanged_by(lambda e: e.partial_fit(*wild), mixture)
     assert_go_on_alike(mixture, before, *tame)
-
-
-# Estimators that were pickled before modules had the folders of today.
-
-
-def pickled(module, name, parameters):
-    """What pickle wrote for an estimator that has not learned."""
-    made = f"c{module}\n{name}\n)\x81".encode("latin-1")
-    return b"\x80\x02" + made + pickle.dumps(parameters, 2)[2:-1] + b"b."
-
-
-@pytest.mark.parametrize(
-    ("module", "name"),
-    [
-        (f"sklearn_scinol.{module}", f"{name}{kind}")
-        for module, name in [
-            ("_scinol", "ScInOL"),
-            ("_implicit", "AdaImplicit"),
-            ("_dfeg", "DFEG"),
-            ("_adaftrl", "AdaFTRL"),
-            ("_hedge", "Hedge"),
-            ("baselines", "Baseline"),
-        ]
-        for kind in ("Classifier", "Regressor")
-    ],
-)
-def test_pickles_from_before(module, name):
-    public = sklearn_scinol.baselines if "Baseline" in name else sklearn_scinol
-    estimator = getattr(public, name)
-    parameters = estimator().get_params(deep=False) | {"max_iter": 3, "tol": None}
-    loaded = pickle.loads(pickled(module, name, parameters))
-    assert type(loaded) is estimator
-    assert loaded.get_params(deep=False) == parameters
-    assert vars(loaded) == parameters
-    X = rows(20)
-    y = np.arange(20) % 2
-    assert len(loaded.fit(X, y).loss_curve_) == 3
-    assert type(pickle.loads(pickle.dumps(loaded))) is estimator

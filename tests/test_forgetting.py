@@ -200,10 +200,10 @@ def test_sparse_chunks_in_between(case, engine):
 
 def test_way_back_from_sparse_rows():
     transform = FeatureTransform(4, scale=True, forgetting=FORGETTING)
-    transform.arrange(is_sparse=False)
-    restore = transform.way_back([1, 2])
+    transform.ensure_layout(is_sparse=False)
+    restore = transform.checkpoint([1, 2])
     before = transform.kept
-    transform.arrange(is_sparse=True)
+    transform.ensure_layout(is_sparse=True)
     assert transform.kept == 1.0
     restore()
     assert transform.kept == before == 1.0 - FORGETTING

@@ -48,10 +48,10 @@ from sklearn_scinol import (
     get_config,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.estimators import hedge
 from sklearn_scinol.experts import ExpertWeightsDisplay
-from sklearn_scinol.models import expert, mixture
-from sklearn_scinol.models.expert import Expert
+from sklearn_scinol.mixtures import classifier, default_experts, expert
+from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.mixtures.expert import Expert
 from sklearn_scinol.transforms import bins
 
 
@@ -456,7 +456,8 @@ def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
 
 @pytest.mark.parametrize("n_classes", [4, 5])
 def test_many_classes_have_simple_experts(n_classes, monkeypatch):
-    monkeypatch.setattr(hedge, "MOST_CLASSES", 4)
+    for module in classifier, default_experts:
+        monkeypatch.setattr(module, "MAX_CLASSES", 4)
     X, y = np.eye(n_classes, 3), np.arange(n_classes)
     model = HedgeClassifier().partial_fit(X, y, classes=y)
     few = n_classes == 4
@@ -469,7 +470,8 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
 
 def test_classes_that_are_too_many_for_experts(monkeypatch):
     """They are refused in the middle of a stream, where "auto" chose the experts."""
-    monkeypatch.setattr(hedge, "MOST_CLASSES", 4)
+    for module in classifier, default_experts:
+        monkeypatch.setattr(module, "MAX_CLASSES", 4)
     X, y = np.eye(6, 3), np.arange(6)
     words = "6 classes .* second_order=False, additive=False, interactions=False"
     with pytest.raises(ValueError, match=words):

@@ -39,7 +39,9 @@ from sklearn_scinol import (
     pipeline,
 )
 from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.models import expert, linear, mixture
+from sklearn_scinol.mixtures import expert
+from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
 

@@ -14,8 +14,8 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context, get_config
+from sklearn_scinol.blocks import CSRRows, DenseRows, RowWeights
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.engines.protocol import CSRRows, DenseRows, RowWeights
 from sklearn_scinol.transforms.features import FeatureTransform
 
 #: Rows in all, which come again in this many chunks.
@@ -101,7 +101,7 @@ def test_moments_of_many_rows(is_sparse, scale, engine):
         X[rng.random(X.shape) < 0.7] = 0.0
     c = rng.uniform(0.5, 2.0, size=n)
     transform = FeatureTransform(3, center=not is_sparse, scale=scale)
-    transform.arrange(is_sparse)
+    transform.ensure_layout(is_sparse)
     rows = DenseRows(X)
     if is_sparse:
         S = sparse.csr_array(X)

@@ -350,7 +350,7 @@ def test_sparse_rows_are_centred(center, engine):
 
 
 def test_too_many_features(monkeypatch):
-    monkeypatch.setattr(online_newton, "MOST_NUMBERS", 100)
+    monkeypatch.setattr(online_newton, "MAX_NUMBERS", 100)
     X, y, _ = rows(20, 13)
     OnlineNewtonRegressor(fit_intercept=False).partial_fit(X, y)
     words = "13 features are too many for OnlineNewtonRegressor.*use ScInOLRegressor"

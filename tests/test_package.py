@@ -98,71 +98,78 @@ def test_only_the_compiled_engine_imports_numba():
     assert importing == {"engines/numba_engine"}
 
 
-#: What a module may import of the package, by the folder it is in or its own name.
-FORMULAS = "_portable", "_invariants"
-LAYERS = {
-    "_portable": set(),
-    "_invariants": set(),
-    "_locks": set(),
-    "_rollback": {"_locks"},
-    "_shards": set(),
-    "losses": {"_portable", "losses"},
-    "learners": {*FORMULAS, "losses", "learners"},
-    "transforms": {*FORMULAS, "_shards", "transforms", "engines.protocol"},
-    "engines": {"_portable", "losses", "learners", "transforms", "engines"},
-    "models": {
-        "_invariants",
-        "_rollback",
-        "_shards",
-        "config",
-        "losses",
-        "learners",
-        "transforms",
-        "engines",
-        "models",
-    },
-    "tables": {
-        "_invariants",
-        "engines.protocol",
-        "models.base",
-        "transforms",
-        "tables",
-    },
-    "dask": {
-        "_typing",
-        "config",
-        "dask",
-        "evaluation",
-        "merging",
-        "persistence",
-        "streams.ahead",
-    },
-}
+#: The rooms of the package, folders and modules: each imports rooms before it only.
+ROOMS = [
+    "_version",
+    "_portable",
+    "_invariants",
+    "_locks",
+    "_rollback",
+    "_shards",
+    "_typing",
+    "_plotting",
+    "_curves",
+    "blocks",
+    "losses",
+    "learners",
+    "advice",
+    "transforms",
+    "engines",
+    "config",
+    "models",
+    "tables",
+    "_validation",
+    "inspection",
+    "estimators",
+    "streams",
+    "preprocessing",
+    "mixtures",
+    "experts",
+    "baselines",
+    "pipeline",
+    "merging",
+    "evaluation",
+    "__init__",
+    "_former_names",
+    "persistence",
+    "dask",
+    "cli",
+    "__main__",
+]
 
 
 def imported_modules(path):
     """What a file imports of the package: dotted names below it."""
     place = [*path.relative_to(PACKAGE).with_suffix("").parts]
+    if "sklearn_scinol" in imports(path):
+        yield "__init__"
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.level:
             start = place[: len(place) - node.level]
-            name = ".".join([*start, *filter(None, [node.module])])
-            if node.module is None:  # from .. import module
-                yield from (".".join([*start, alias.name]) for alias in node.names)
-            else:
-                yield name
+            if node.module is not None:
+                yield ".".join([*start, node.module])
+                continue
+            for alias in node.names:  # of a module, or of what a package has
+                name = ".".join([*start, alias.name])
+                is_module = find_spec(f"sklearn_scinol.{name}") is not None
+                yield name if is_module else ".".join(start) or "__init__"
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_imports_go_one_way(layer):
-    files = [PACKAGE / f"{layer}.py", *(PACKAGE / layer).rglob("*.py")]
-    files = [path for path in files if path.exists()]
-    assert files
-    for path in files:
-        for name in imported_modules(path):
-            assert any(f"{name}.".startswith(f"{one}.") for one in LAYERS[layer]), path
-        for name in imports(path):
-            assert name.split(".")[0] != "sklearn_scinol"
+def test_rooms_are_those_of_the_package():
+    assert sorted(ROOMS) == sorted({room_of(path) for path in PACKAGE.rglob("*.py")})
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_go_one_way(room):
+    allowed = ROOMS[: ROOMS.index(room) + 1]
+    for path in PACKAGE.rglob("*.py"):
+        if room_of(path) == room:
+            for name in imported_modules(path):
+                assert name.partition(".")[0] in allowed, path
 
 
 @pytest.mark.parametrize("layer", ["_portable", "losses", "learners", "transforms"])

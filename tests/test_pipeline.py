@@ -550,7 +550,7 @@ class Cheap(TransformerMixin, BaseEstimator):
 
     fit = partial_fit
 
-    def _way_back(self):
+    def _checkpoint(self):
         before = getattr(self, "n_rows_", 0)
         return lambda: setattr(self, "n_rows_", before)
 

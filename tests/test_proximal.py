@@ -19,7 +19,7 @@ from scipy.optimize import brentq, minimize
 
 from sklearn_scinol.losses import (
     CLASSIFICATION,
-    LARGEST_STEP,
+    MAX_STEP,
     REGRESSION,
     AbsoluteError,
     EpsilonInsensitive,
@@ -395,7 +395,7 @@ def test_no_step_makes_it_worse(tested, data):
 def test_extremes_stay_finite(tested):
     sizes = [0.0, 1e-150, 1.0, 1e150]
     targets = [1.0] if tested.classifies else sizes
-    for s in (1e-300, 1e-150, 1e-20, 1.0, 1e20, 1e150, LARGEST_STEP):
+    for s in (1e-300, 1e-150, 1e-20, 1.0, 1e20, 1e150, MAX_STEP):
         for p in sizes:
             for y in targets:
                 for signs in np.ndindex(2, 2):

@@ -33,8 +33,8 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.models import row
-from sklearn_scinol.models.mixture import MixtureModel
+from sklearn_scinol.mixtures.model import MixtureModel
+from sklearn_scinol.mixtures.row import PreparedMixture
 from sklearn_scinol.models.row import PreparedModel
 
 
@@ -643,7 +643,7 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
     before = copy.deepcopy(model)
     for name in "_learn_weights", "record_weights":
         with monkeypatch.context() as patch:
-            for mixture in MixtureModel, row.PreparedMixture:
+            for mixture in MixtureModel, PreparedMixture:
                 patch.setattr(mixture, name, interrupted, raising=False)
             with pytest.raises(KeyboardInterrupt):
                 rows.learn_one(X[1], y[1])
@@ -656,4 +656,3 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
 def test_every_estimator_has_rows():
     for mixture in MIXTURES:
         assert callable(mixture.row_by_row)
-    assert row.prepared.__doc__

@@ -11,16 +11,16 @@ from scipy.special import softmax
 
 from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol._shards import Shards
-from sklearn_scinol.engines import get_engine
-from sklearn_scinol.engines.protocol import (
-    Answers,
+from sklearn_scinol.advice.adahedge import AdaHedgeState
+from sklearn_scinol.blocks import (
     Block,
     CSRRows,
     DenseRows,
-    Hedge,
+    Predictions,
     RowWeights,
     State,
 )
+from sklearn_scinol.engines import get_engine
 from sklearn_scinol.learners import AdaOGD, ScInOL2
 from sklearn_scinol.losses import CrossEntropy, Huber
 from sklearn_scinol.models.base import Chunk
@@ -92,7 +92,7 @@ def learned(loops, X, c, center, scale, container=np.array):
     Z = []
     for rows in np.split(np.arange(len(c)), [11]):
         chunk = container(X[rows])
-        transform.arrange(sparse.issparse(chunk))
+        transform.ensure_layout(sparse.issparse(chunk))
         weights = of_rows(c[rows])
         Z.append(as_array(transform.learn(loops, as_rows(chunk), weights), chunk))
     return transform, np.vstack(Z)
@@ -187,7 +187,7 @@ def test_merged_moments_are_those_of_all_rows(center, scale, container, n_first,
     chunk = container(rest)
     of_merged, of_whole = [], []
     for transform, kept in (merged, of_merged), (whole, of_whole):
-        transform.arrange(sparse.issparse(chunk))
+        transform.ensure_layout(sparse.issparse(chunk))
         learned_rows = transform.learn(loops, as_rows(chunk), of_rows(c_rest))
         kept.append(as_array(learned_rows, chunk))
     assert_allclose(of_merged, of_whole, rtol=1e-10, atol=1e-12)
@@ -200,7 +200,7 @@ def test_rows_that_are_dense_and_sparse_in_turn(loops):
     for rows in np.split(np.arange(len(c)), [7, 12, 20]):
         is_sparse = rows[0] in (7, 20)
         chunk = sparse.csr_array(X[rows]) if is_sparse else X[rows]
-        transform.arrange(is_sparse)
+        transform.ensure_layout(is_sparse)
         transform.learn(loops, as_rows(chunk), of_rows(c[rows]))
     mean, variance = moments(X, c)
     of_transform = transform.mean_and_variance()
@@ -265,13 +265,13 @@ def test_a_team_learns_what_each_would_alone(learner, n_outputs, container, loop
     )
     states, answers = [], []
     for model in *team, *alone:
-        model.arrange(X)
+        model.ensure_layout(X)
         states.append(State(*map(model_part(model), State._fields)))
         predictions = np.empty((30, n_outputs))
-        answers.append(Answers(predictions, None, np.empty((30, n_outputs))))
+        answers.append(Predictions(predictions, None, np.empty((30, n_outputs))))
     block = team[0].block(loops, Chunk(X, y, c), slice(0, 30))
     tasks = [model.task for model in team]
-    loops.learn_team(tasks, states[:3], block, answers[:3])
+    loops.learn_stacked(tasks, states[:3], block, answers[:3])
     for e in range(3):
         loops.learn_rows(tasks[e], states[3 + e], block, answers[3 + e])
         assert states[e].numbers[0] == np.count_nonzero(c)
@@ -297,7 +297,7 @@ def test_values_are_looked_at_as_they_are_learned(n_outputs, center, loops):
             .partial_fit(np.eye(2), np.ones((2, n_outputs)))
             ._model
         )
-        model.arrange(X)
+        model.ensure_layout(X)
         chunk = Chunk(X, np.ones((6, n_outputs)), c)
         block = model.block(loops, chunk, slice(0, 6), checks=False)
         block = block._replace(largest=1e100)
@@ -415,7 +415,7 @@ def test_weights_of_experts(scale, loops):
     """Rounds of which some cost far more than the others, in two blocks."""
     rng = np.random.default_rng(0)
     losses = scale * rng.exponential(size=(40, 3)) * rng.choice([1, 1, 500], (40, 1))
-    state = Hedge(
+    state = AdaHedgeState(
         math.log(3), np.zeros(3), np.full(3, 1 / 3), np.zeros(3), 0.0, 0.0, 0.0, 0.0
     )
     reference, expected = naive_hedge.AdaHedge(3), []

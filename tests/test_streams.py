@@ -421,7 +421,7 @@ def test_values_in_quotes(end, tmp_path, small_blocks):
 
 
 def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
-    monkeypatch.setattr(text, "LONGEST_QUOTED", 100)
+    monkeypatch.setattr(text, "MAX_QUOTED", 100)
     rows = [f"{i},s" for i in range(90)]
     rows[40] = '40,"s'
     rows[88] = '88,"s'
@@ -941,7 +941,7 @@ def test_header_with_an_open_quote(tmp_path):
 def test_row_that_never_ends(tmp_path, monkeypatch):
     set_block_bytes(monkeypatch, 100)
     monkeypatch.setattr(text, "MAX_BLOCK_BYTES", 100)
-    monkeypatch.setattr(text, "LONGEST_ROW", 1000)
+    monkeypatch.setattr(text, "MAX_ROW_LENGTH", 1000)
     file = lines(tmp_path / "rows.csv", "x,y", "1,2", "1" * 2000)
     assert "has a row of more than 1000 bytes" in refusal(file)
 

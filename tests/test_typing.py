@@ -40,7 +40,7 @@ def name_of(public):
 def functions_of(cls):
     """Constructors, methods and properties that classes of the package define."""
     for base in cls.__mro__:
-        if not is_ours(base):
+        if not is_native(base):
             continue
         for name, member in vars(base).items():
             if name.startswith("_") and name not in ("__init__", "__iter__"):
@@ -49,11 +49,11 @@ def functions_of(cls):
                 yield member.fget
             elif callable(public := getattr(base, name)):
                 public = inspect.unwrap(getattr(public, "__func__", public))
-                if inspect.isfunction(public) and is_ours(public):
+                if inspect.isfunction(public) and is_native(public):
                     yield public
 
 
-def is_ours(public):
+def is_native(public):
     return public.__module__.partition(".")[0] == "sklearn_scinol"
 
 

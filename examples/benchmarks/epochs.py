@@ -33,8 +33,8 @@ from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
 EPOCHS = 100
 RULES = ((1e-2, 5), (1e-3, 1), (1e-3, 5), (1e-4, 5))  # tol, n_iter_no_change
-MOST_ROWS = 30_000
-MOST_CLASSES = 20
+MAX_ROWS = 30_000
+MAX_CLASSES = 20
 
 
 def data_sets(folder):
@@ -54,8 +54,8 @@ def data_sets(folder):
 
 def curves(X, y, average):
     """Mean training loss of each epoch, and the loss of new rows after it."""
-    is_regression = y.dtype.kind in "if" and np.unique(y).size > MOST_CLASSES
-    rows = np.random.default_rng(0).permutation(len(y))[:MOST_ROWS]
+    is_regression = y.dtype.kind in "if" and np.unique(y).size > MAX_CLASSES
+    rows = np.random.default_rng(0).permutation(len(y))[:MAX_ROWS]
     X_train, X_test, y_train, y_test = train_test_split(
         X[rows], y[rows], test_size=1 / 3, random_state=0
     )

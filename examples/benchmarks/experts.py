@@ -97,9 +97,9 @@ PREPARATIONS = {
 
 # Candidates of second order, additive ones and those of pairs of features are only run
 # on so many features; the latter two on dense rows.
-MOST_SECOND_ORDER = 200
-MOST_BINNED = 200
-MOST_PAIRED = 16
+MAX_SECOND_ORDER = 200
+MAX_BINNED = 200
+MAX_PAIRED = 16
 
 
 class Candidate(NamedTuple):
@@ -119,10 +119,10 @@ class Candidate(NamedTuple):
         X = data_set.X
         most = np.inf
         if self.algorithm.startswith("newton"):
-            most = MOST_SECOND_ORDER
+            most = MAX_SECOND_ORDER
         elif "additive" in PREPARATIONS[self.preparation]:
             is_paired = self.preparation == "pairs"
-            most = MOST_PAIRED if is_paired else MOST_BINNED
+            most = MAX_PAIRED if is_paired else MAX_BINNED
             most = 0 if sparse.issparse(X) else most
         return X.shape[1] <= most
 
@@ -261,7 +261,7 @@ class Mixture:
         return self.losses[self.best]
 
 
-class Answers:
+class Predictions:
     """What experts said of each row before they learned it, and mixtures of that.
 
     It is the log probability of the label, or in regression the error of the prediction
@@ -270,7 +270,7 @@ class Answers:
     Parameters
     ----------
     by_name : dict of {str: ndarray of shape (n_rows,)}
-        Answers of each expert.
+        Predictions of each expert.
     is_regression : bool
     """
 
@@ -305,7 +305,7 @@ class Answers:
 
 
 def answers_of(expert, data_set):
-    """What it said of each row, as :class:`Answers` has it."""
+    """What it said of each row, as :class:`Predictions` has it."""
     X, y = data_set.X, data_set.y
     if data_set.n_classes is None:
         said = expert.partial_fit_predict(X, y)
@@ -326,7 +326,7 @@ class Result:
     title: str
     sgd_star: float
     mixtures: list
-    answers: Answers
+    answers: Predictions
 
     @property
     def candidates(self):
@@ -346,7 +346,7 @@ def measure(data_set, parallel):
     tasks.append(delayed(standardised)(data_set))
     *answers, (sgd_star, _) = parallel(show_progress(tasks, data_set.name))
     by_name = dict(zip(experts, answers, strict=True))
-    answers = Answers(by_name, data_set.n_classes is None)
+    answers = Predictions(by_name, data_set.n_classes is None)
     mixtures = [answers.mix(*item) for item in sets.items()]
     return Result(data_set.name, data_set.title, sgd_star, mixtures, answers)
 

@@ -105,7 +105,7 @@ def _terms(model):
         names = _check_feature_names_in(model)
     coefs = np.atleast_2d(final.coef_)
     if encoder := encoder_of(model):
-        coefs[:, encoder._encoding.given_up()] = 0.0
+        coefs[:, encoder._encoding.retired_columns()] = 0.0
     intercepts = np.broadcast_to(final.intercept_, len(coefs))
     labels = range(len(coefs)) if len(coefs) > 1 else [None]
     if is_classifier(model):

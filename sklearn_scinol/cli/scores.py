@@ -21,7 +21,7 @@ NAMES = {
 
 LINE = "{:>12} {:>12} {:>12} {:>14} {:>14} {:>9}".format
 
-LONGEST_LABEL = 14
+MAX_LABEL_LENGTH = 14
 
 
 class RunningTable(RunningScores):
@@ -147,4 +147,4 @@ def _loss(name, value):
 
 def _shown(value):
     text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= LONGEST_LABEL else f"{text[: LONGEST_LABEL - 1]}…"
+    return text if len(text) <= MAX_LABEL_LENGTH else f"{text[: MAX_LABEL_LENGTH - 1]}…"

@@ -1,4 +1,4 @@
-"""Loops over the rows of a stream; `protocol.py` says what an engine does."""
+"""Loops over the rows of a stream; `interface.py` says what an engine does."""
 
 from functools import cache
 from importlib import import_module

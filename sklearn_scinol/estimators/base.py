@@ -24,7 +24,6 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .. import __version__
 from .._invariants import check, check_parts, finite, is_count
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
@@ -36,6 +35,7 @@ from .._validation import (
     refuse_not_finite,
     refuse_wrong_indices,
 )
+from .._version import __version__
 from ..losses import CLASSIFICATION, JOINT, REGRESSION
 from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
@@ -45,7 +45,7 @@ from .rows import EstimatorRows, RowByRow
 __all__ = [
     "DEFAULT_MAX_ITER",
     "DEFAULT_TOL",
-    "LARGEST",
+    "MAX_PARAMETER",
     "POSITIVE",
     "UNITS",
     "OnlineEstimator",
@@ -54,9 +54,9 @@ __all__ = [
 
 # What parameters may be: up to these, the squares of their products with each other and
 # with values of features are in the range of numbers.
-SMALLEST, LARGEST = 1e-20, 1e20
-UNITS: Interval = Interval(Real, SMALLEST, LARGEST, closed="both")
-POSITIVE: Interval = Interval(Real, 0, LARGEST, closed="right")
+MIN_PARAMETER, MAX_PARAMETER = 1e-20, 1e20
+UNITS: Interval = Interval(Real, MIN_PARAMETER, MAX_PARAMETER, closed="both")
+POSITIVE: Interval = Interval(Real, 0, MAX_PARAMETER, closed="right")
 
 # Parts of what is kept that rows may forget.
 FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
@@ -72,10 +72,10 @@ DEFAULT_TOL = 1e-3
 DEFAULT_MAX_ITER = 1000
 
 # With early_stopping="auto" no fewer rows than these are held out; or none.
-FEWEST_HELD_OUT = 10
+MIN_HELD_OUT = 10
 
 # `loss_curve_` has the losses of so many calls of `partial_fit`: the latest ones.
-LONGEST_CURVE = 1000
+MAX_CURVE = 1000
 
 OVERFLOW = (
     "Floating-point under-/overflow occurred. Scaling the features, or a smaller "
@@ -176,7 +176,7 @@ class OnlineEstimator(
         """
         # Callbacks score models on the data as the user has it: with labels, and names.
         given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        with rollback_on_error(self) as ways_back:
+        with rollback_on_error(self) as rollbacks:
             go_on = self.warm_start and self.__sklearn_is_fitted__()
             chunk = self._validate(
                 X, y, sample_weight, reset=not go_on, row_by_row=False
@@ -186,7 +186,7 @@ class OnlineEstimator(
                     "Sample weights must contain at least one non-zero number."
                 )
             if go_on:
-                ways_back.append(self._model.way_back(chunk.X))
+                rollbacks.append(self._model.checkpoint(chunk.X))
             else:
                 self._start(chunk.X)
             converged = self._run_epochs(chunk, given)
@@ -213,7 +213,7 @@ class OnlineEstimator(
             validation = chunk.part(held_out)
             self.validation_loss_curve_ = []
         best_loss = np.inf
-        way_to_best = None
+        restore_best = None
         n_no_change = 0
         converged = stopped = False
         while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
@@ -241,11 +241,11 @@ class OnlineEstimator(
                 converged = n_no_change == self.n_iter_no_change
                 if loss < best_loss:
                     best_loss = loss
-                    way_to_best = self._model.way_back(chunk.X)
+                    restore_best = self._model.checkpoint(chunk.X)
             tell_end = {**tell, "reconstruction_attributes": self._fitted_attributes}
             stopped = self._call_back(epoch.call_on_fit_task_end, tell_end)
-        if way_to_best is not None:
-            way_to_best()
+        if restore_best is not None:
+            restore_best()
         if held_out is not None:
             curve = self.loss_curve_
             for _ in self._learn(chunk, held_out, True, True):
@@ -267,7 +267,7 @@ class OnlineEstimator(
             return None, None
         c, fraction = chunk.sample_weight, self.validation_fraction
         rows = np.arange(len(chunk)) if c is None else np.flatnonzero(c > 0.0)
-        if is_auto and fraction * len(rows) < FEWEST_HELD_OUT:
+        if is_auto and fraction * len(rows) < MIN_HELD_OUT:
             return None, None
         kind = StratifiedShuffleSplit if is_classifier(self) else ShuffleSplit
         splitter = kind(test_size=fraction, random_state=random_state)
@@ -294,24 +294,24 @@ class OnlineEstimator(
     @learns
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
         """Learn from rows in order; return what `method` says before each, if given."""
-        with rollback_on_error(self) as ways_back:
+        with rollback_on_error(self) as rollbacks:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
             if not is_first:
-                ways_back.append(self._way_back(chunk))
+                rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method)
             self._record_call(loss_before, chunk.total_weight(slice(None)))
             return answer
 
-    def _way_back(self, chunk):
+    def _checkpoint(self, chunk):
         """How to undo what learning the chunk will do, or to leave whole rows.
 
         Whole rows will not do in a pipeline, whose other steps have learned all rows.
         """
         if rollbacks_around(self) is not None:
-            return self._model.way_back(chunk.X)
-        return self._model.way_to_whole_rows(chunk)
+            return self._model.checkpoint(chunk.X)
+        return self._model.checkpoint_row_boundary(chunk)
 
     def _prepare(self, X, y, sample_weight, classes=None):
         """Check rows; make the model before the first ones."""
@@ -363,7 +363,7 @@ class OnlineEstimator(
         return None if method is None else self._respond(decision, method)
 
     def _joined(self, answers, chunk, method):
-        """Answers to the rows of a chunk, from those to its parts."""
+        """Predictions to the rows of a chunk, from those to its parts."""
         (answer,) = answers
         return answer
 
@@ -411,14 +411,14 @@ class OnlineEstimator(
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
             curve = [*self.loss_curve_, loss]
-            self.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
+            self.loss_curve_ = curve[-max(MAX_CURVE, self.max_iter) :]
 
     def _record_row(self, loss_before, weight, rollbacks):
         """Add the loss of a single row to the curve, in place; append a rollback."""
         if weight == 0:
             return
         curve, n = self.loss_curve_, len(self.loss_curve_)
-        n_dropped = n + 1 - max(LONGEST_CURVE, self.max_iter)
+        n_dropped = n + 1 - max(MAX_CURVE, self.max_iter)
         dropped = curve[:n_dropped] if n_dropped > 0 else ()
         loss = (self._model.cumulative_loss - loss_before) / weight
 
@@ -580,7 +580,7 @@ class OnlineEstimator(
         """
         members = [self, *others]
         everything = members if start is None else [*members, start]
-        models, way_back = in_common_columns(
+        models, back = in_common_columns(
             [each._model for each in everything],
             placements or [None for _ in everything],
         )
@@ -600,10 +600,10 @@ class OnlineEstimator(
                 setattr(merged, name, deepcopy(value))
         with np.errstate(all="ignore"):
             model = type(models[0]).merged(Shards(models, of_start, shares))
-            merged._model = model if way_back is None else model.with_columns(way_back)
+            merged._model = model if back is None else model.with_columns(back)
         curves = [member.loss_curve_ for member in members]
         curve = [*chain.from_iterable(curves)]
-        merged.loss_curve_ = curve[-max(LONGEST_CURVE, self.max_iter) :]
+        merged.loss_curve_ = curve[-max(MAX_CURVE, self.max_iter) :]
         return merged
 
     # For tests and debugging.

@@ -296,7 +296,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if reset:
             self._begin_classes(y, classes, row_by_row)
         elif classes is not None and adds:
-            self._take_in(with_others(self.classes_, classes))
+            self._extend_classes(with_others(self.classes_, classes))
         classes = self.classes_
         codes, unseen = encode(y, classes)
         if unseen.size and not adds:
@@ -310,7 +310,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             classes = with_others(classes, unseen)
             codes, _ = encode(y, classes)
             if not row_by_row:
-                self._take_in(classes)
+                self._extend_classes(classes)
         if not row_by_row:
             self._check_number(classes, 2)
         weigh = self._weigh_rows if row_by_row else self._weigh_all
@@ -345,7 +345,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 f"partial_fit, was: {self.classes_!r}"
             )
 
-    def _take_in(self, classes):
+    def _extend_classes(self, classes):
         """Have these classes, among them all those that there were."""
         if classes.size == self.classes_.size:
             return
@@ -404,7 +404,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 f"new_classes='add': one has {self.classes_}, all have {classes}."
             )
         estimator = copy(self)
-        estimator._take_in(classes)
+        estimator._extend_classes(classes)
         return estimator
 
     def _make_loss(self):
@@ -484,14 +484,14 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
     # Learning, stage by stage.
 
-    def _way_back(self, chunk):
+    def _checkpoint(self, chunk):
         if self._class_counts is None:
-            return super()._way_back(chunk)
-        return self._model.way_back(chunk.X)  # counts are of all rows or of none
+            return super()._checkpoint(chunk)
+        return self._model.checkpoint(chunk.X)  # counts are of all rows or of none
 
     def _parts(self, chunk):
         for rows, classes in chunk.stages:
-            self._take_in(classes)
+            self._extend_classes(classes)
             part = chunk if len(chunk.stages) == 1 else chunk.part(rows)
             yield part
             if self._class_counts is not None:

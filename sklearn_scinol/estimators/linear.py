@@ -18,7 +18,7 @@ from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import LARGEST
+from .base import MAX_PARAMETER
 from .classifier import OnlineClassifier
 from .regressor import OnlineRegressor
 
@@ -165,10 +165,10 @@ class _Linear:
         if np.isfinite(lipschitz):
             if self._standardizes_target(X):
                 lipschitz = 1.0
-            elif lipschitz > LARGEST:
+            elif lipschitz > MAX_PARAMETER:
                 raise ValueError(
                     f"epsilon == {self.epsilon:g} with loss={self.loss!r}, must be <= "
-                    f"{LARGEST:g} unless the target is standardised."
+                    f"{MAX_PARAMETER:g} unless the target is standardised."
                 )
         self._model = self._make_model(
             X,

@@ -23,14 +23,14 @@ from .linear import LinearClassifier, LinearRegressor
 __all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
 
 #: How many numbers the covariances of all outputs may be (512 MB).
-MOST_NUMBERS = 2**26
+MAX_NUMBERS = 2**26
 
 # With a larger variance, rounding would leave nothing of what a row teaches.
 VARIANCES = Interval(Real, 1e-6, 1e6, closed="both")
 
 # Deviations at which features are clipped in any case: rounding would leave nothing of
 # what was known before.
-FARTHEST = 1e6
+MAX_DISTANCE = 1e6
 
 
 class _OnlineNewton:
@@ -57,7 +57,7 @@ class _OnlineNewton:
         model = super()._make_model(*arguments, **keywords)
         limit = np.inf
         if model.features.scale:
-            limit = FARTHEST
+            limit = MAX_DISTANCE
             if model.features.center and self.clip_deviations is not None:
                 limit = min(limit, float(self.clip_deviations))
         model.learner = model.learner._replace(limit=limit)
@@ -65,12 +65,12 @@ class _OnlineNewton:
 
     def _start(self, X):
         n, n_outputs = X.shape[1] + self.fit_intercept, self._n_outputs()
-        if n_outputs * (n * (n + 1) // 2) > MOST_NUMBERS:
+        if n_outputs * (n * (n + 1) // 2) > MAX_NUMBERS:
             outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
             raise ValueError(
                 f"{X.shape[1]} features{outputs} are too many for "
                 f"{type(self).__name__}: the covariances of their weights would be "
-                f"more than {MOST_NUMBERS} numbers; use {self._lighter} instead."
+                f"more than {MAX_NUMBERS} numbers; use {self._lighter} instead."
             )
         super()._start(X)
 

@@ -17,7 +17,7 @@ from .base import OnlineEstimator, are_finite
 __all__ = ["OnlineRegressor"]
 
 #: Targets may be up to this: their squares, and sums of those, are finite.
-LARGEST_TARGET = 1e100
+MAX_TARGET = 1e100
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -26,7 +26,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
-        "epsilon": [Interval(Real, 0, LARGEST_TARGET, closed="both")],
+        "epsilon": [Interval(Real, 0, MAX_TARGET, closed="both")],
         "quantile": [Interval(Real, 0, 1, closed="neither")],
     }
     _target_checks = {"multi_output": True, "y_numeric": True}
@@ -129,9 +129,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
                 y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
         if reset:
             self._output_shape = y.shape[1:]
-        if np.abs(y).max() > LARGEST_TARGET:
+        if np.abs(y).max() > MAX_TARGET:
             raise ValueError(
-                f"Input y contains a value that is too large: above {LARGEST_TARGET:g}."
+                f"Input y contains a value that is too large: above {MAX_TARGET:g}."
             )
         outputs = y.reshape(y.shape[0], -1)
         if outputs.shape[1] != self._n_outputs():
@@ -141,7 +141,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _target_of_row(self):
         def number(y):
-            if isinstance(y, Real) and -LARGEST_TARGET <= y <= LARGEST_TARGET:
+            if isinstance(y, Real) and -MAX_TARGET <= y <= MAX_TARGET:
                 return float(y)
             return None
 
@@ -151,7 +151,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             y = np.asarray(y)
             if y.shape != self._output_shape or y.dtype.kind not in "fiub":
                 return None
-            return y if np.abs(y).max() <= LARGEST_TARGET else None
+            return y if np.abs(y).max() <= MAX_TARGET else None
 
         return numbers if self._output_shape else number
 

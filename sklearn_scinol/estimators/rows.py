@@ -17,14 +17,13 @@ from .._typing import Labels, Method
 from .._validation import refusal_of_dicts, refuse_masks
 from ..config import current_engine
 from ..engines import get_engine
-from ..models.row import prepared
 from ..models.weights import is_usual
 
 __all__ = [
     "EstimatorRows",
+    "OpaqueRow",
     "RowByRow",
     "SparseRow",
-    "Wrapped",
     "chunk_of",
     "row_of",
 ]
@@ -54,7 +53,7 @@ class SparseRow(NamedTuple):
         return sparse.csr_array((self.values, self.indices, ends), shape=shape)
 
 
-class Wrapped(NamedTuple):
+class OpaqueRow(NamedTuple):
     """A row in whatever a step of a pipeline gives, such as a frame of one row."""
 
     matrix: Any
@@ -270,7 +269,7 @@ class RowByRow(metaclass=ABCMeta):
 class EstimatorRows(RowByRow):
     """See :class:`RowByRow`; of an estimator that is no pipeline.
 
-    Rows may also be a :class:`SparseRow` or :class:`Wrapped`, which pipelines give.
+    Rows may also be a :class:`SparseRow` or :class:`OpaqueRow`, which pipelines give.
     """
 
     def __init__(self, estimator, classes, n_features):
@@ -295,7 +294,7 @@ class EstimatorRows(RowByRow):
             and ready.takes_row()
             and ready.learn(estimator)
         ):
-            return self._answer(ready.said, method)
+            return self._answer(ready.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
@@ -316,7 +315,7 @@ class EstimatorRows(RowByRow):
             and ready.takes_row()
             and ready.learn()
         ):
-            return self._answer(ready.said, method)
+            return self._answer(ready.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
         with _without_names(estimator):
@@ -330,7 +329,7 @@ class EstimatorRows(RowByRow):
 
     def _ready(self, x):
         """What learns rows that are as most are; None where there is no such thing."""
-        if type(x) is Wrapped:
+        if type(x) is OpaqueRow:
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
         estimator, ready = self.estimator, self._prepared
@@ -354,8 +353,8 @@ class EstimatorRows(RowByRow):
         self._engine, self._labels = engine, getattr(estimator, "classes_", None)
         self._centers = getattr(estimator, "center", None) is True
         n_classes = None if self._labels is None else len(self._labels)
-        ready = prepared(
-            model, get_engine(engine), estimator.n_features_in_, n_classes, n_entries
+        ready = model.prepared(
+            get_engine(engine), estimator.n_features_in_, n_classes, n_entries
         )
         if ready is not None:
             for each in ready.estimators(estimator):
@@ -389,7 +388,7 @@ class EstimatorRows(RowByRow):
 
     def _read(self, x):
         """A row as an array, or one of those that pipelines give."""
-        if type(x) in (SparseRow, Wrapped):
+        if type(x) in (SparseRow, OpaqueRow):
             return x
         if type(x) is tuple and _is_sparse(x):
             n_features = getattr(self.estimator, "n_features_in_", self._n_features)
@@ -424,12 +423,12 @@ def row_of(X):
         is_whole = X.indptr[1] == len(X.indices)
         if is_whole and _are_indices(X.indices, X.data, X.shape[1]):
             return SparseRow(X.indices, X.data, X.shape[1])
-    return Wrapped(X)
+    return OpaqueRow(X)
 
 
 def chunk_of(x):
     """A row of any kind as a chunk of one."""
-    if type(x) in (SparseRow, Wrapped):
+    if type(x) in (SparseRow, OpaqueRow):
         return x.matrix
     return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
 

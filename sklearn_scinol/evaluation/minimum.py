@@ -20,10 +20,10 @@ from ..losses import Huber
 __all__ = ["least_loss"]
 
 # With more parameters than this, no matrix of second derivatives is made.
-LARGEST_HESSIAN = 1000
+MAX_HESSIAN = 1000
 
 # With more entries of rows than this, no linear program is solved.
-LARGEST_PROGRAM = 30_000
+MAX_PROGRAM = 30_000
 
 # How much a loss is smoothed, and how much the ball repels, from stage to stage; in
 # units of the predictions and of the loss of always predicting 0.
@@ -33,7 +33,7 @@ STAGES = 10.0 ** np.arange(-1, -12, -1)
 MAX_FIRST_ORDER, MAX_ITER = 1000, 200
 
 # The gap of a stage is this share of that before, but for so many stages at most.
-ENOUGH_LESS, MOST_IN_VAIN = 0.9, 3
+ENOUGH_LESS, MAX_IN_VAIN = 0.9, 3
 
 # How often slopes are changed so that their sums vanish, and what is left of these.
 MAX_PROJECTIONS, ROUNDING_OF_SUMS = 20, 1e-9
@@ -220,7 +220,7 @@ class Problem:
 
     @property
     def is_dense(self):
-        return np.prod(self.shape) <= LARGEST_HESSIAN
+        return np.prod(self.shape) <= MAX_HESSIAN
 
     def solve(self, tol):
         """Weights of shape (n_outputs, n_coordinates), and the lower bound."""
@@ -235,7 +235,7 @@ class Problem:
                 best_value, best = value, v
             bound = max(bound, self._lower_bound(v, slopes))
             n_in_vain += best_value - bound > ENOUGH_LESS * gap
-            if best_value - bound <= tol or n_in_vain == MOST_IN_VAIN:
+            if best_value - bound <= tol or n_in_vain == MAX_IN_VAIN:
                 break
         return best, bound * self.unit
 
@@ -256,7 +256,7 @@ class Problem:
         return (
             self.piecewise_linear
             and not self.columns.in_ball
-            and np.prod(self.Z.shape) <= LARGEST_PROGRAM
+            and np.prod(self.Z.shape) <= MAX_PROGRAM
         )
 
     def _solve_program(self):

@@ -339,7 +339,7 @@ class Learner:
         )
 
     def answer_and_learn(self, X, y, sample_weight):
-        """Answers to the rows from before their labels were used, for each method.
+        """Predictions to the rows from before their labels were used, for each method.
 
         None if the estimator had to learn before it can answer.
         """
@@ -373,7 +373,7 @@ class Learner:
         return answers
 
     def answer(self, X):
-        """Answers to rows that are not learned, of an estimator that is fitted."""
+        """Predictions to rows that are not learned, of an estimator that is fitted."""
         for transformer in self.transformers:
             X = transformer.transform(X)
         answers = {

@@ -11,8 +11,8 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import column_or_1d
 
+from .._curves import point_after
 from .._typing import Labels
-from ..models.curves import point_after
 from .comparator import Comparator, best_on_targets, row_losses
 from .progressive import _progress_bar, _unpack
 

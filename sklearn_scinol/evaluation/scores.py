@@ -28,7 +28,7 @@ from sklearn.metrics import (
 )
 from sklearn.utils.metaestimators import available_if
 
-from ..models.curves import point_after
+from .._curves import point_after
 
 __all__ = ["RunningScores", "accepted_methods", "default_metrics", "make_scorers"]
 
@@ -185,7 +185,7 @@ class _Rows:
 
 
 def _padded(method, answer, classes, all_classes):
-    """Answers with columns for all classes, given those for some of them.
+    """Predictions with columns for all classes, given those for some of them.
 
     Those that were not known have the probability 0. Decision values of two classes
     have no columns.

@@ -12,8 +12,8 @@ in common is in `bases/`.
 from .adaftrl import AdaFTRL
 from .adaptive import AdaGrad, Adam
 from .cocob import CoCoB
-from .code import CODE
 from .coin import Coin
+from .coin_ode import CODE
 from .dfeg import DFEG
 from .freegrad import FreeGrad
 from .gradient_descent import OGD, SGD, AdaOGD

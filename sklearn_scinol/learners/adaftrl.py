@@ -7,8 +7,8 @@ import numpy as np
 from .._invariants import ROUNDING
 from .._portable import exact, larger, portable, smaller
 from .bases.gradient_sum import (
+    MIN_NORM,
     NORM_ERROR,
-    SMALLEST_NORM,
     GradientSum,
     norm_invariants,
     once_learned,
@@ -80,7 +80,7 @@ class AdaFTRL(GradientSum, Parameters):
         """Add the mixability gap of the row, and the row to the norm of theta."""
         root = np.sqrt(q)
         length = np.abs(g) * root
-        if length < SMALLEST_NORM:  # theta alone would have weights that are too small
+        if length < MIN_NORM:  # theta alone would have weights that are too small
             return 0.0
         along = np.sign(g) * dot / root
         before = shared.norm[k]

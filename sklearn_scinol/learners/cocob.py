@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import LARGEST_WEALTH, exact, larger, smaller
+from .._portable import MAX_WEALTH, exact, larger, smaller
 from .bases.betting import staked
 
 __all__ = ["CoCoB"]
@@ -65,7 +65,7 @@ class CoCoB(NamedTuple):
         c = g * x
         s.L[i] = larger(s.L[i], np.abs(c))
         s.A[i] += np.abs(c)
-        s.R[i] = smaller(larger(s.R[i] - c * w, 0.0), LARGEST_WEALTH * s.L[i])
+        s.R[i] = smaller(larger(s.R[i] - c * w, 0.0), MAX_WEALTH * s.L[i])
         s.theta[i] -= c
 
     def merged(self, s, shared, w, x, t):
@@ -75,7 +75,7 @@ class CoCoB(NamedTuple):
         def reward(stake):
             per_wealth = self.stake(State(L, A, None, 1.0 - L))
             R = np.where(A > 0.0, stake / per_wealth - L, 0.0)
-            return np.clip(R, 0.0, LARGEST_WEALTH * L)
+            return np.clip(R, 0.0, MAX_WEALTH * L)
 
         R = reward(s.of(self.stake).mean())
         bet, stake = staked(w, self.stake(State(L, A, None, R)), np.ones_like(w))
@@ -91,7 +91,7 @@ class CoCoB(NamedTuple):
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t L", ROUNDING * t * s.L >= s.A
         yield "reward is not negative", s.R >= 0.0
-        yield "reward is in its range", s.R / s.L <= ROUNDING * LARGEST_WEALTH
+        yield "reward is in its range", s.R / s.L <= ROUNDING * MAX_WEALTH
 
 
 @exact

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import LARGEST_WEALTH, SMALLEST_SCALE, larger, smaller
+from .._portable import MAX_WEALTH, MIN_SCALE, larger, smaller
 from .bases.betting import staked
 from .bases.scale_invariant import largest_values
 
@@ -59,14 +59,14 @@ class Coin(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
-        M = larger(larger(s.M[i], np.abs(x)), SMALLEST_SCALE)
+        M = larger(larger(s.M[i], np.abs(x)), MIN_SCALE)
         return (self.alpha + s.wealth[i]) * s.theta[i] / (M * (M + s.A[i]))
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss."""
         gx = g * x
         s.M[i] = larger(s.M[i], np.abs(x))
-        s.wealth[i] = smaller(s.wealth[i] - gx * w, LARGEST_WEALTH)
+        s.wealth[i] = smaller(s.wealth[i] - gx * w, MAX_WEALTH)
         s.theta[i] -= gx
         s.A[i] += np.abs(gx)
 
@@ -79,12 +79,12 @@ class Coin(NamedTuple):
         M, A = s.M.most(1), s.A.sum(1)
         bet, stake = staked(w, s.of(self.stake).mean(-1), np.ones_like(w))
         wealth = stake / self.stake(State(M, None, A, 1.0 - self.alpha))
-        wealth = np.where(A > 0.0, smaller(wealth - self.alpha, LARGEST_WEALTH), 0.0)
+        wealth = np.where(A > 0.0, smaller(wealth - self.alpha, MAX_WEALTH), 0.0)
         return State(M, bet * A, A, wealth), None
 
     def stake(self, s):
         """Weight where all gradients pointed the same way."""
-        M = larger(s.M, SMALLEST_SCALE)
+        M = larger(s.M, MIN_SCALE)
         return (self.alpha + s.wealth) * s.A / (M * (M + s.A))
 
     def invariants(self, s, shared, t):
@@ -93,4 +93,4 @@ class Coin(NamedTuple):
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t M", ROUNDING * t * s.M >= s.A
         yield "wealth is not negative", self.alpha + s.wealth >= 0.0
-        yield "wealth is in its range", s.wealth <= LARGEST_WEALTH
+        yield "wealth is in its range", s.wealth <= MAX_WEALTH

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import LARGEST_WEALTH, larger, smaller
+from .._portable import MAX_WEALTH, larger, smaller
 from .bases.gradient_sum import (
+    MIN_NORM,
     NORM_ERROR,
-    SMALLEST_NORM,
     GradientSum,
     norm_invariants,
     once_learned,
@@ -17,7 +17,7 @@ from .bases.gradient_sum import (
 
 __all__ = ["DFEG"]
 
-LARGEST_EXPONENT = np.log(LARGEST_WEALTH)
+MAX_EXPONENT = np.log(MAX_WEALTH)
 
 
 class Shared(NamedTuple):
@@ -74,7 +74,7 @@ class DFEG(GradientSum, Parameters):
         H = shared.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
         norm = safe_norm(shared, k)
         exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
-        factor = np.exp(smaller(exponent, LARGEST_EXPONENT)) / norm
+        factor = np.exp(smaller(exponent, MAX_EXPONENT)) / norm
         return once_learned(factor, shared, k)
 
     def row_step(self, shared, k, g, dot, q, t):
@@ -101,7 +101,7 @@ class DFEG(GradientSum, Parameters):
         """What is shared with weights of that norm, and the norm of theta."""
         H = larger(shared.H.sum(), self.delta)
         exponent = np.log(norm_of_w) + 1.5 * np.log(H)
-        norm = larger(self.a * np.sqrt(H) * exponent, SMALLEST_NORM)
+        norm = larger(self.a * np.sqrt(H) * exponent, MIN_NORM)
         norm = np.where(norm_of_w > 0.0, norm, 0.0)
         return Shared(H, norm, NORM_ERROR * norm), norm
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import (
-    LARGEST_WEALTH,
+    MAX_WEALTH,
     TINY,
     chosen,
     exact,
@@ -22,10 +22,10 @@ __all__ = ["FreeGrad"]
 
 
 #: Where V stops, so that quotients of it are numbers.
-LARGEST_V = LARGEST_WEALTH**2
+MAX_V = MAX_WEALTH**2
 
-#: No bet of less than LARGEST_WEALTH takes a sum of gradients so many times sqrt(V).
-LARGEST_SUM = 1e3
+#: No bet of less than MAX_WEALTH takes a sum of gradients so many times sqrt(V).
+MAX_SUM = 1e3
 
 
 class State(NamedTuple):
@@ -75,7 +75,7 @@ class FreeGrad(NamedTuple):
 
     def idle_state(self, s):
         """State of an output whose losses had no slope, beside others."""
-        V = smaller(larger(s.M_tau * s.M_tau, TINY), LARGEST_V)
+        V = smaller(larger(s.M_tau * s.M_tau, TINY), MAX_V)
         return s._replace(G=0.0, V=V)
 
     def weight(self, s, i, x, t):
@@ -95,7 +95,7 @@ class FreeGrad(NamedTuple):
         s.B_tau[i] = chosen(r, s.B[i], s.B_tau[i])
         s.G[i] = chosen(r, 0.0, s.G[i]) + gx
         V = larger(chosen(r, M * M, s.V[i]), TINY)
-        s.V[i] = smaller(V + gx * gx, LARGEST_V)
+        s.V[i] = smaller(V + gx * gx, MAX_V)
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0."""
@@ -104,13 +104,13 @@ class FreeGrad(NamedTuple):
     def merged(self, s, shared, w, x, t):
         """State of several, with the weights `w` for a row `x`."""
         M, M_tau = s.M.most(1), s.M_tau.most(1)
-        V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), LARGEST_V)
+        V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), MAX_V)
         B, B_tau = s.B.sum(), s.B_tau.mean()
         known = State(M, B, M_tau, B_tau, 0.0, V)
         size = solved(
             lambda G: self.weight(known._replace(G=-G), ..., 0.0, t),
             w,
-            LARGEST_SUM * np.sqrt(V),
+            MAX_SUM * np.sqrt(V),
         )
         return known._replace(G=-size), None
 
@@ -123,9 +123,9 @@ class FreeGrad(NamedTuple):
         largest = ROUNDING * (s.B + 1.0) * s.M_tau
         yield "M has not outgrown the restart", largest >= s.M
         yield "V is positive", s.V > 0.0
-        yield "V is in its range", s.V <= LARGEST_V
+        yield "V is in its range", s.V <= MAX_V
         square_root = ROUNDING * np.sqrt(s.V)
-        yield "M_tau^2 <= V", smaller(s.M_tau, np.sqrt(LARGEST_V)) <= square_root
+        yield "M_tau^2 <= V", smaller(s.M_tau, np.sqrt(MAX_V)) <= square_root
 
 
 @exact
@@ -134,7 +134,7 @@ def bet(G, V, M, M_tau):
     a = V + M * np.abs(G)
     growth = exp(0.5 * G * (G / a))
     share = 0.5 * (1.0 + V / a) * (M_tau / np.sqrt(V))
-    return G / a * share * smaller(growth, LARGEST_WEALTH)
+    return G / a * share * smaller(growth, MAX_WEALTH)
 
 
 @portable

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._portable import norm, smaller
-from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, descend
+from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, descend
 
 __all__ = ["OGD", "SGD", "AdaOGD"]
 
@@ -41,7 +41,7 @@ class AdaOGD(MirrorDescent):
     def row_step(self, shared, k, g, dot, q, t):
         """Step size and projection of output `k`, at row `t`."""
         length = np.abs(g) * np.sqrt(q) / self.beta
-        shared.lambda_[k] = smaller(norm(shared.lambda_[k], length), LARGEST_LAMBDA)
+        shared.lambda_[k] = smaller(norm(shared.lambda_[k], length), MAX_LAMBDA)
         if shared.lambda_[k] == 0.0:
             return 0.0
         return descend(self, shared, k, g, dot, q)

@@ -5,12 +5,12 @@ import numpy as np
 from .._portable import portable, smaller
 from ..losses import methods
 from ..losses.proximal import proximal_step
-from .bases.mirror_descent import LARGEST_LAMBDA, MirrorDescent, move
+from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, move
 
 __all__ = ["IOMD", "AdaImplicit", "ConstantImplicit"]
 
 #: Of what is smaller rounding leaves too little to divide by.
-SMALLEST_SQUARE = 1e-290
+MIN_SQUARE = 1e-290
 
 
 class IOMD(MirrorDescent):
@@ -76,10 +76,10 @@ class AdaImplicit(MirrorDescent):
         unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
             first = c * methods.value(loss, y, p) / self.beta / self.beta
-            shared.lambda_[k] = smaller(first, LARGEST_LAMBDA)
+            shared.lambda_[k] = smaller(first, MAX_LAMBDA)
         g, decrease = move_implicitly(self, shared, k, loss, row)
         shared.lambda_[k] = smaller(
-            shared.lambda_[k] + decrease / self.beta / self.beta, LARGEST_LAMBDA
+            shared.lambda_[k] + decrease / self.beta / self.beta, MAX_LAMBDA
         )
         return scale[1] * g
 
@@ -100,7 +100,7 @@ def in_units(y, c, scale, p, q):
     """
     offset, spread, slope = scale
     q = spread * spread * q
-    teaches = spread > 0.0 and SMALLEST_SQUARE <= q < np.inf
+    teaches = spread > 0.0 and MIN_SQUARE <= q < np.inf
     weight = c * slope / spread if teaches else 0.0
     return y - offset, weight, spread * p, q if teaches else 0.0
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import LARGEST_WEALTH, TINY, exact, exp, larger, smaller
+from .._portable import MAX_WEALTH, TINY, exact, exp, larger, smaller
 from .bases.betting import solved
 
 __all__ = ["K17"]
@@ -114,4 +114,4 @@ def shrunk(theta, x, S2):
     """The formula without the squares in it, which may leave the range."""
     ratio = theta / S2
     growth = exp((theta * ratio + x * (x / S2)) / (2 * ALPHA))
-    return ratio * smaller(growth, LARGEST_WEALTH)
+    return ratio * smaller(growth, MAX_WEALTH)

@@ -174,8 +174,8 @@ class OnlineNewton(NamedTuple):
     def learn_implicitly(self, s, k, loss, y, c, scale, p):
         """Learn from a loss of one output, of ``offset + spread * p``."""
         offset, spread, slope = scale
-        unit, q = smaller(c * slope, methods.LARGEST_STEP) * spread, s.q[k]
-        unit = smaller(unit, methods.LARGEST_STEP)
+        unit, q = smaller(c * slope, methods.MAX_STEP) * spread, s.q[k]
+        unit = smaller(unit, methods.MAX_STEP)
         if unit * q == 0.0:
             keep(self, s, k, 0.0, 0.0)
             return
@@ -184,13 +184,13 @@ class OnlineNewton(NamedTuple):
         share = 1.0 / s.weight_sum[k]
         if loss.piecewise_linear:
             way = (methods.minimiser(loss, y, said) - said) / spread
-            size = smaller(np.abs(way), methods.LARGEST_STEP)
+            size = smaller(np.abs(way), methods.MAX_STEP)
             s.distance[k] += share * c * (size - s.distance[k])
             pull = c * slope * np.abs(methods.gradient(loss, y, said))
             h = pull / larger(size, larger(0.5 * s.distance[k], 1e-300))
             g = h * way / (1.0 + h * q)
         else:
-            step = smaller(q * unit, methods.LARGEST_STEP)
+            step = smaller(q * unit, methods.MAX_STEP)
             way, _ = methods.proximal(loss, y, said, step)
             g = way / (spread * q)
             h = unit * methods.stiffness(loss, y, said + way, -way / step)
@@ -206,7 +206,7 @@ class OnlineNewton(NamedTuple):
     def learn_jointly(self, s, loss, y, c, p):
         """Learn from a loss of all outputs."""
         for k in range(p.size):
-            s.step[k] = smaller(c * s.q[k], methods.LARGEST_STEP)
+            s.step[k] = smaller(c * s.q[k], methods.MAX_STEP)
         methods.row_proximal(loss, y, p, s.step, s.g)
         for k in range(p.size):
             s.step[k] = p[k] - s.step[k] * s.g[k]

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import (
-    LARGEST_WEALTH,
+    MAX_WEALTH,
     TINY,
     expm1,
     larger,
@@ -19,7 +19,7 @@ from .bases.scale_invariant import largest_values, sums_of_gradients
 
 __all__ = ["ScInOL1"]
 
-LARGEST_EXPONENT = log(LARGEST_WEALTH)
+MAX_EXPONENT = log(MAX_WEALTH)
 
 
 class State(NamedTuple):
@@ -75,7 +75,7 @@ class ScInOL1(NamedTuple):
         """Weight for a row `t` with value `x` at coordinate `i`."""
         # With G for theta = G / S_hat: one division less, and it has the same sign.
         half = 0.5 / np.sqrt(squared_scale(s, i, x))
-        growth = expm1(smaller(np.abs(s.G[i]) * half, LARGEST_EXPONENT))
+        growth = expm1(smaller(np.abs(s.G[i]) * half, MAX_EXPONENT))
         beta = potential_factor(self, s, i, x, t)
         return beta * half * np.copysign(growth, s.G[i])
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import (
-    LARGEST_WEALTH,
+    MAX_WEALTH,
     TINY,
     larger,
     smaller,
@@ -75,7 +75,7 @@ class ScInOL2(NamedTuple):
         s.M[i] = larger(s.M[i], np.abs(x))
         s.G[i] -= gx
         s.S2[i] += gx * gx
-        s.eta[i] = smaller(s.eta[i] - gx * w, LARGEST_WEALTH)
+        s.eta[i] = smaller(s.eta[i] - gx * w, MAX_WEALTH)
 
     def reach(self, s, i, t):
         """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
@@ -107,7 +107,7 @@ class ScInOL2(NamedTuple):
             np.copysign(larger(smaller(beyond, largest), 1.0), theta),
             theta,
         )
-        eta = smaller(stake * S_hat, LARGEST_WEALTH)
+        eta = smaller(stake * S_hat, MAX_WEALTH)
         return State(M, theta * S_hat, S2, eta), None
 
     def invariants(self, s, shared, t):
@@ -115,5 +115,5 @@ class ScInOL2(NamedTuple):
         yield from largest_values(s)
         yield from sums_of_gradients(s, t)
         yield "wealth is not negative", s.eta >= 0.0
-        largest = max(LARGEST_WEALTH, self.initial_wealth)
+        largest = max(MAX_WEALTH, self.initial_wealth)
         yield "wealth is in its range", s.eta <= largest

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import SMALLEST_SCALE, larger
+from .._portable import MIN_SCALE, larger
 from .bases.scale_invariant import largest_values
 
 __all__ = ["SFMD"]
@@ -59,14 +59,14 @@ class SFMD(NamedTuple):
 
     def weight(self, s, i, x, t):
         """Weight for a row with value `x` at coordinate `i`."""
-        M = larger(larger(s.M[i], np.abs(x)), SMALLEST_SCALE)
+        M = larger(larger(s.M[i], np.abs(x)), MIN_SCALE)
         return self.eta * s.theta[i] / (M * M * np.sqrt(self.d * s.S2[i]))
 
     def update(self, s, i, x, g, w, t):
         """Learn from the derivative `g` of the loss."""
         s.M[i] = larger(s.M[i], np.abs(x))
         s.theta[i] -= g * x
-        ratio = g * (x / larger(s.M[i], SMALLEST_SCALE))
+        ratio = g * (x / larger(s.M[i], MIN_SCALE))
         s.S2[i] += ratio * ratio
 
     def reach(self, s, i, t):
@@ -76,7 +76,7 @@ class SFMD(NamedTuple):
     def merged(self, s, shared, w, x, t):
         """State of several, with the weights `w` for a row `x`."""
         M, S2 = s.M.most(1), larger(s.S2.sum(), 1.0)
-        scale = larger(M, SMALLEST_SCALE)
+        scale = larger(M, MIN_SCALE)
         size = w * scale * np.sqrt(self.d * S2) / self.eta
         largest = np.sqrt(t * S2)
         return State(M, scale * np.clip(size, -largest, largest), S2), None
@@ -85,5 +85,5 @@ class SFMD(NamedTuple):
         """What holds after `t` rows."""
         yield from largest_values(s)
         yield "S2 >= 1", s.S2 >= 1.0
-        ratio = np.abs(s.theta) / larger(s.M, SMALLEST_SCALE)
+        ratio = np.abs(s.theta) / larger(s.M, MIN_SCALE)
         yield "theta^2 <= t S2 M^2", ratio <= ROUNDING * np.sqrt(t * s.S2)

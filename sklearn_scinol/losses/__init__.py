@@ -22,7 +22,7 @@ Losses whose predictions are log odds have `log_probabilities`, the link.
 Losses of one output have what implicit updates need, for scalars: `minimiser`, that of
 the loss next to `p`, and `proximal`, the way `u` that minimises
 :math:`\\ell(p + u) + u^2 / (2 s)` and how much lower than :math:`\\ell(p)` that minimum
-is, for :math:`0 < s \\le` :data:`LARGEST_STEP`. Neither number is computed as a
+is, for :math:`0 < s \\le` :data:`MAX_STEP`. Neither number is computed as a
 difference, of which nothing would be left where it is small. `piecewise_linear` losses
 have one slope on each side of the minimiser.
 
@@ -39,7 +39,7 @@ the estimator.
 import numpy as np
 
 from .classification import CrossEntropy, Hinge, Logistic, SquaredHinge
-from .methods import LARGEST_STEP
+from .methods import MAX_STEP
 from .regression import (
     AbsoluteError,
     EpsilonInsensitive,
@@ -51,7 +51,7 @@ from .regression import (
 __all__ = [
     "CLASSIFICATION",
     "JOINT",
-    "LARGEST_STEP",
+    "MAX_STEP",
     "REGRESSION",
     "AbsoluteError",
     "CrossEntropy",

@@ -7,7 +7,7 @@ from scipy.special import log_expit, log_softmax, logsumexp, xlogy
 
 from .._portable import exp, larger, log1p, log_sum_exp, smaller, softmax
 from .steps import (
-    MOST_ITERATIONS,
+    MAX_ITERATIONS,
     halley,
     linear_step,
     long_logistic_step,
@@ -60,7 +60,7 @@ class Logistic(NamedTuple):
             return y * u, decrease
         # Here f is nearly a line, and two steps from u = 0 are enough nearly always.
         u = growth = 0.0  # growth is e^u - 1
-        for _ in range(MOST_ITERATIONS):
+        for _ in range(MAX_ITERATIONS):
             last, u = u, halley(u, s, derivative)
             change = u - last
             if np.abs(change**3) * smaller(s, 1.0) <= 1e-16 * u:
@@ -103,7 +103,7 @@ class CrossEntropy(NamedTuple):
         # Newton's method for g = softmax(p - s g) - e_y, with e_y the unit vector.
         z, q, way = np.empty_like(p), np.empty_like(p), np.empty_like(p)
         g[:] = 0.0
-        for _ in range(MOST_ITERATIONS):
+        for _ in range(MAX_ITERATIONS):
             for k in range(p.size):
                 z[k] = p[k] - s[k] * g[k]
             softmax(z, q)

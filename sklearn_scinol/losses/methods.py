@@ -1,7 +1,7 @@
 """The methods of a loss as functions, which is how compiled code can call them."""
 
 __all__ = [
-    "LARGEST_STEP",
+    "MAX_STEP",
     "gradient",
     "minimiser",
     "proximal",
@@ -14,7 +14,7 @@ __all__ = [
 ]
 
 #: Stands for an infinite step, which would make NaN of a product with 0.
-LARGEST_STEP = 1e300
+MAX_STEP = 1e300
 
 
 def value(loss, y, p):

@@ -23,10 +23,10 @@ from . import methods
 
 __all__ = ["proximal_step"]
 
-MOST_ITERATIONS = 100
+MAX_ITERATIONS = 100
 
 #: A step is no longer than this, so that predictions stay finite.
-LARGEST_NORM = 1e150
+MAX_NORM = 1e150
 
 
 @portable
@@ -39,11 +39,11 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
         return 1.0, 0.0, 0.0
     if lam == 0.0 and radius < np.inf:
         return step_to(loss, y, p, q, c, lam, norm2, radius)
-    s = smaller(methods.LARGEST_STEP, c * q / lam)
+    s = smaller(methods.MAX_STEP, c * q / lam)
     if not s > 0.0:
         return 1.0, 0.0, 0.0
     way, decrease = methods.proximal(loss, y, p, s)
-    longest = LARGEST_NORM * np.sqrt(q)
+    longest = MAX_NORM * np.sqrt(q)
     step = larger(smaller(way, longest), -longest) / q
     if radius == np.inf or norm2 + step * (2.0 * p + step * q) <= radius * radius:
         return 1.0, step, c * decrease
@@ -91,7 +91,7 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
     f_a = balance(loss, y, a, side, p, q, c, lam, norm2, radius)
     f_b = -lam * (radius / np.sqrt(q))
     share, t = (b if f_a > 0.0 else a), f_a / (f_a - f_b)
-    for _ in range(MOST_ITERATIONS if f_a > 0.0 > f_b else 0):
+    for _ in range(MAX_ITERATIONS if f_a > 0.0 > f_b else 0):
         x = a + t * (b - a)
         f = balance(loss, y, x, side, p, q, c, lam, norm2, radius)
         if (f > 0.0) == (f_a > 0.0):

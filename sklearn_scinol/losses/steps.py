@@ -12,7 +12,7 @@ __all__ = [
     "safe_length",
 ]
 
-MOST_ITERATIONS = 100
+MAX_ITERATIONS = 100
 
 
 @portable
@@ -51,7 +51,7 @@ def long_logistic_step(m, s, high):
     high = smaller(high, np.log1p(s) + larger(-m, 0.0))
     # What the equation gives for the upper end is below the root.
     low, u = 0.0, larger(0.0, np.log(s / high - 1.0) - m)
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         derivative = 1.0 / (1.0 + np.exp(m + u))
         if u > s * derivative:
             high = u

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
+from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import DenseRows
 from ..transforms import bins
 from .linear import LinearModel
 
@@ -81,7 +81,7 @@ class AdditiveModel(LinearModel):
 
         def enter_bins():
             is_learned = weights.given > 0.0
-            return self.bins.enter(engine, self.rows(X, rows).X, is_learned)
+            return self.bins.learn_and_convert(engine, self.rows(X, rows).X, is_learned)
 
         of_rows = once(id(self.bins), enter_bins)
         return once(self.sees, lambda: self._add_codes(engine, values, of_rows))

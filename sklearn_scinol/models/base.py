@@ -7,16 +7,17 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import floats, is_count, is_number, parameters, same_structure
+from ..blocks import Block, Predictions, RowWeights, State, Task, as_writable
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import Answers, Block, RowWeights, State, Task, changeable
 from ..learners.interface import traits
 from ..losses import as_targets
 from ..transforms.placement import Placement
-from .weights import SMALLEST_RELATIVE_WEIGHT, WeightScale, is_usual
+from .weights import MIN_RELATIVE_WEIGHT, WeightScale, is_usual
 
 __all__ = [
     "BLOCK_ROWS",
+    "MAX_SAFE_VALUE",
     "Chunk",
     "Learned",
     "Model",
@@ -31,10 +32,13 @@ __all__ = [
 BLOCK_ROWS = 16384
 
 # Up to this, numbers of rows are integers that float64 has.
-MOST_ROWS = 2**53
+MAX_ROWS = 2**53
+
+#: Values up to this are far from the end of the range, with any loss.
+MAX_SAFE_VALUE = 1e30
 
 # No parameter of a loss is above it.
-LARGEST_PARAMETER = 1e100
+MAX_PARAMETER = 1e100
 
 
 class Chunk:
@@ -265,7 +269,7 @@ class Model(metaclass=ABCMeta):
         """Whether the state is, after rows were learned and predictions were."""
 
     @abstractmethod
-    def way_back(self, X):
+    def checkpoint(self, X):
         """How to undo what learning the rows `X` will do.
 
         Parameters
@@ -278,7 +282,26 @@ class Model(metaclass=ABCMeta):
             Takes the model back to what it is now.
         """
 
-    def way_to_whole_rows(self, chunk):
+    def prepared(self, engine, n_features, n_classes, n_entries=None):
+        """Prepare to learn one row after the other, once a row was learned.
+
+        Parameters
+        ----------
+        engine : Engine
+        n_features : int
+        n_classes : int or None
+            None in regression.
+        n_entries : int, default=None
+            Number of entries of the next row, if rows are sparse.
+
+        Returns
+        -------
+        prepared : PreparedModel or None
+            None where there is no faster way than that of chunks.
+        """
+        return None
+
+    def checkpoint_row_boundary(self, chunk):
         """How to leave a whole number of rows learned, where that costs less.
 
         Parameters
@@ -288,20 +311,20 @@ class Model(metaclass=ABCMeta):
         Returns
         -------
         restore : callable
-            As :meth:`way_back`; or, where no row can make the model diverge, takes it
+            As :meth:`checkpoint`; or, where no row can make the model diverge, takes it
             to the rows that it has learned.
         """
-        return self.way_back(chunk.X)
+        return self.checkpoint(chunk.X)
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
         yield "n_outputs is a number of outputs", is_count(self.n_outputs, 1)
-        yield from parameters("loss", self.loss, 0.0, LARGEST_PARAMETER)
+        yield from parameters("loss", self.loss, 0.0, MAX_PARAMETER)
         is_of_two = self.n_outputs <= 2
         yield "a joint loss is of three classes", not (self.loss.joint and is_of_two)
         yield from floats("numbers", self.numbers, (2,))
         yield "t is a whole number", self.numbers[0] == self.t
-        yield "t is a number of rows", 0 <= self.t <= MOST_ROWS
+        yield "t is a number of rows", 0 <= self.t <= MAX_ROWS
         yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
         yield from floats("weight scale", self.weight_scale.numbers, (2,))
         unit, smallest = self.weight_scale.numbers
@@ -310,14 +333,14 @@ class Model(metaclass=ABCMeta):
             (unit >= 0.0 and (unit > 0.0 or self.t == 0)),
         )
         yield "unit of weights is a weight", is_usual(unit)
-        yield "no weight is smaller", SMALLEST_RELATIVE_WEIGHT <= smallest <= 1.0
+        yield "no weight is smaller", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
 
-    def _arrange(self):
+    def _ensure_layout(self):
         """Make the state what engines take; joblib maps arrays, to be read only."""
-        self.numbers = changeable(self.numbers)
-        self.weight_scale.arrange()
+        self.numbers = as_writable(self.numbers)
+        self.weight_scale.ensure_layout()
 
-    def _suffer(self, engine, block, predictions):
+    def _add_losses(self, engine, block, predictions):
         """Count what predictions cost; return the losses."""
         losses, self.cumulative_loss = engine.charge(
             self.loss, block, predictions, self.cumulative_loss
@@ -543,12 +566,12 @@ class OnlineModel(Model):
         shape = n, self.n_outputs
         averaged = np.empty(shape) if self.average else None
         losses = np.empty((n, 1 if self.loss.joint else self.n_outputs))
-        return Answers(np.empty(shape), averaged, losses)
+        return Predictions(np.empty(shape), averaged, losses)
 
-    def _arrange(self):
-        super()._arrange()
-        self.shared = changeable(self.shared)
-        self.clock = changeable(self.clock)
+    def _ensure_layout(self):
+        super()._ensure_layout()
+        self.shared = as_writable(self.shared)
+        self.clock = as_writable(self.clock)
 
     def _factor(self, q):
         """What the vectors are multiplied by, for rows of squared norm `q`."""
@@ -579,21 +602,21 @@ def in_common_columns(models, placements):
     Returns
     -------
     models : list of Model
-    way_back : Placement or None
+    back : Placement or None
         Of the columns of the merged model, if these are not all.
     """
     seen = [model.seen_columns() for model in models]
-    way_back = None
+    back = None
     if all(of_model is not None for of_model in seen):
         unmoved = Placement.unmoved(seen[0].size)
         given = [placement or unmoved for placement in placements]
         pairs = zip(given, seen, strict=True)
         columns = np.flatnonzero(sum(place.reaches(each) for place, each in pairs))
         if 0 < 2 * columns.size < unmoved.n_columns:
-            way_back = unmoved.take(columns).reversed()
+            back = unmoved.take(columns).reversed()
             placements = [placement.take(columns) for placement in given]
     pairs = zip(models, placements, strict=True)
     return [
         model if placement is None else model.with_columns(placement)
         for model, placement in pairs
-    ], way_back
+    ], back

@@ -9,9 +9,9 @@ from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._invariants import finite, floats, is_count
+from ..blocks import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..losses import as_targets
 from ..transforms.ranges import refuse_large
 from .base import Learned, OnlineModel, snapshot
@@ -162,7 +162,7 @@ class KernelModel(OnlineModel):
         arrays = self.numbers, self.shared, self.coef.rows, self.coef_sums.rows
         return all(np.isfinite(array).all() for array in arrays)
 
-    def way_back(self, X):
+    def checkpoint(self, X):
         numbers = snapshot(self, self.weight_scale)
         # What is appended is so in the same memory. Coefficients may change as well.
         only_appends = self.max_support is None and self.kernel is not None
@@ -211,19 +211,19 @@ class KernelModel(OnlineModel):
 
     def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(current_engine())
-        self._arrange(chunk.X, again)
+        self._ensure_layout(chunk.X, again)
         for rows in self._blocks(chunk.X, order):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)
             weights = chunk.weights(self.weight_scale, rows)
             block = Block((), None, targets, weights, None)
             answers = self._answers(len(targets))
             self._learn_block(engine, chunk.X, rows, block, answers)
-            self._suffer(engine, block, answers.predictions)
+            self._add_losses(engine, block, answers.predictions)
             self.weight_scale.learned(weights)
-            yield Learned(rows, answers.said, answers.all_finite)
+            yield Learned(rows, answers.reported, answers.all_finite)
 
-    def _arrange(self, X, again):
-        super()._arrange()
+    def _ensure_layout(self, X, again):
+        super()._ensure_layout()
         self.coef.make_writable()
         self.coef_sums.make_writable()
         n = X.shape[0]

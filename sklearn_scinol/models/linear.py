@@ -7,28 +7,27 @@ from scipy import sparse
 
 from .._invariants import floats
 from .._shards import Shards
+from ..blocks import Block, CSRRows, DenseRows, as_writable
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import Block, CSRRows, DenseRows, changeable
 from ..learners.bases.averaging import sum_before
 from ..losses import identity
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .base import (
     BLOCK_ROWS,
+    MAX_SAFE_VALUE,
     Learned,
     OnlineModel,
     ordered_blocks,
     snapshot,
 )
+from .row import PreparedModel, prepare
 
-__all__ = ["LARGEST", "LinearModel"]
+__all__ = ["MAX_FLOAT", "LinearModel"]
 
 #: Coefficients beyond the largest number are that.
-LARGEST = np.finfo(np.float64).max
-
-#: Values up to this are far from the end of the range, with any loss.
-LARGEST_TAME = 1e30
+MAX_FLOAT = np.finfo(np.float64).max
 
 # Entries of a block, of which a copy may be needed, at most (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -198,24 +197,24 @@ class LinearModel(OnlineModel):
 
     def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(current_engine())
-        self.arrange(chunk.X)
+        self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order):
             answers = self._learn_many(engine, chunk, rows)
             if answers is None:
                 # No name holds the block, of which there may be a copy, until the next.
                 answers = self.learn_block(engine, self.block(engine, chunk, rows))
-            yield Learned(rows, answers.said, answers.all_finite)
+            yield Learned(rows, answers.reported, answers.all_finite)
 
-    def arrange(self, X):
+    def ensure_layout(self, X):
         """Get ready for rows such as these."""
-        super()._arrange()
+        super()._ensure_layout()
         order = "F" if self.gives_csr(X) else "C"
-        self.fields = changeable(self.fields, order)
-        self.arrays = tuple(changeable(a, "C") for a in self.arrays)
-        self.first = changeable(self.first)
-        self.features.arrange(self.learns_sparse(X))
+        self.fields = as_writable(self.fields, order)
+        self.arrays = tuple(as_writable(a, "C") for a in self.arrays)
+        self.first = as_writable(self.first)
+        self.features.ensure_layout(self.learns_sparse(X))
         if self.target is not None:
-            self.target.arrange()
+            self.target.ensure_layout()
 
     def blocks(self, X, order=None):
         """Give rows of `X` in order, as slices or indices, some at a time."""
@@ -235,7 +234,7 @@ class LinearModel(OnlineModel):
         are_many = n >= MANY_ROWS and n * self.n_features >= MANY_ENTRIES
         if not are_many or self.gives_csr(chunk.X):
             return None
-        restore = self.way_back(chunk.X)
+        restore = self.checkpoint(chunk.X)
         block = self.block(engine, chunk, rows, checks=False)
         answers = self._answers(n)
         if engine.learn_rows(self.task, self._own_state(), block, answers):
@@ -263,7 +262,7 @@ class LinearModel(OnlineModel):
     def _rows_of_block(self, engine, X, rows, weights, checks):
         """Rows for the engine, and moments that it is to transform them with."""
         rows = self.rows(X, rows)
-        rows, outgrown = self.features.enter(engine, rows, weights, checks)
+        rows, outgrown = self.features.learn_and_convert(engine, rows, weights, checks)
         self.forget(outgrown)
         return rows, self.features.state()
 
@@ -286,7 +285,9 @@ class LinearModel(OnlineModel):
         """
 
         def transformed():
-            entered = self.features.enter(engine, self.rows(X, rows), weights)
+            entered = self.features.learn_and_convert(
+                engine, self.rows(X, rows), weights
+            )
             return self.features.learn(engine, entered[0], weights), entered[1]
 
         seen, outgrown = once(id(self.features), transformed)
@@ -320,11 +321,11 @@ class LinearModel(OnlineModel):
 
     def learn_block(self, engine, block):
         """Learn from a block; return what was said and what it cost."""
-        (answers,) = self.learn_team(engine, [self], block)
+        (answers,) = self.learn_stacked(engine, [self], block)
         return answers
 
     @property
-    def team(self):
+    def stack_key(self):
         """Equal for models that may learn side by side, None for one that may not."""
         if self.average or self.traits.by_vector:
             return None
@@ -332,11 +333,11 @@ class LinearModel(OnlineModel):
         return *algorithm, self.t, self.sees, id(self.target)
 
     @staticmethod
-    def learn_team(engine, models, block):
+    def learn_stacked(engine, models, block):
         """Learn with several models of a team; see :meth:`learn_block`."""
         answers = [model._answers(len(block.weights.given)) for model in models]
         states = [model._own_state() for model in models]
-        engine.learn_team([model.task for model in models], states, block, answers)
+        engine.learn_stacked([model.task for model in models], states, block, answers)
         return answers
 
     def _own_state(self):
@@ -508,7 +509,7 @@ class LinearModel(OnlineModel):
         w = np.hstack([of_values / scale, w[:, d:]])
         if self.target is not None:
             w, b = self.target.to_weights(w, b)
-        return np.clip(np.column_stack([w, b]), -LARGEST, LARGEST)
+        return np.clip(np.column_stack([w, b]), -MAX_FLOAT, MAX_FLOAT)
 
     def _of_units(self, weights):
         """Weights of coordinates, from what :meth:`_to_units` gives."""
@@ -517,7 +518,7 @@ class LinearModel(OnlineModel):
             w, b = self.target.of_weights(w, b)
         of_values, b = self.features.of_units(w[:, :d], b, self.weight_scale.smallest)
         weights = np.column_stack([of_values, w[:, d:], b])
-        return np.clip(weights[:, : self.n_coordinates], -LARGEST, LARGEST)
+        return np.clip(weights[:, : self.n_coordinates], -MAX_FLOAT, MAX_FLOAT)
 
     # Going back.
 
@@ -527,7 +528,7 @@ class LinearModel(OnlineModel):
         They are in the range of :mod:`.transforms.ranges` in any case.
         """
         bounded = np.isfinite(self.loss.lipschitz)
-        return self.traits.stays_finite and (bounded or largest <= LARGEST_TAME)
+        return self.traits.stays_finite and (bounded or largest <= MAX_SAFE_VALUE)
 
     def is_finite(self, chunk):
         if not np.isfinite(self.numbers).all():
@@ -546,7 +547,7 @@ class LinearModel(OnlineModel):
         """Coordinates of sparse rows; some of them more than once."""
         return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
-    def way_back(self, X):
+    def checkpoint(self, X):
         has_few = self.learns_sparse(X) and FEW_ENTRIES * X.nnz < self.n_features
         if not has_few or self._may_pass_over_all:
             return snapshot(self, self.weight_scale, *self.parts)
@@ -557,7 +558,7 @@ class LinearModel(OnlineModel):
         # One record a coordinate, which is how they are in memory.
         fields = self.fields.T.take(coordinates, axis=0)
         first = self.first.take(coordinates)
-        features = self.features.way_back(X.indices)
+        features = self.features.checkpoint(X.indices)
 
         def restore():
             vars(self).update(small)
@@ -566,10 +567,10 @@ class LinearModel(OnlineModel):
 
         return restore
 
-    def way_to_whole_rows(self, chunk):
+    def checkpoint_row_boundary(self, chunk):
         if self._learns_whole_rows(chunk):
             return self._way_to_learned_units(chunk.X)
-        return self.way_back(chunk.X)
+        return self.checkpoint(chunk.X)
 
     def _learns_whole_rows(self, chunk):
         """Whether interruptions leave a whole number of sparse rows, and all is finite.
@@ -585,11 +586,11 @@ class LinearModel(OnlineModel):
         if self.n_coordinates == 1:
             return False
         units, largest, c = self.features.units, chunk.largest, chunk.sample_weight
-        if not (largest <= LARGEST_TAME and (units is None or units.are_one)):
+        if not (largest <= MAX_SAFE_VALUE and (units is None or units.are_one)):
             return False
         if c is not None and c.any():
             smallest = self.weight_scale.unit or c[c > 0].min()
-            if not max(c.max(), 1.0) <= LARGEST_TAME * min(smallest, 1.0):
+            if not max(c.max(), 1.0) <= MAX_SAFE_VALUE * min(smallest, 1.0):
                 return False
         return self.stays_finite(largest)
 
@@ -607,6 +608,12 @@ class LinearModel(OnlineModel):
             units.forget(new[unlearned.all(axis=(0, 1))])
 
         return restore
+
+    # One row at a time.
+
+    def prepared(self, engine, n_features, n_classes, n_entries=None):
+        rows = n_features, n_classes, n_entries
+        return prepare(PreparedModel, self, [self], engine, *rows)
 
     # Predictions.
 
@@ -751,7 +758,7 @@ class LinearModel(OnlineModel):
             if self.target is not None:
                 w, b = self.target.to_weights(w, b)
         # Weights of tiny values may be beyond the largest number; then they are that.
-        return np.clip(w, -LARGEST, LARGEST), b
+        return np.clip(w, -MAX_FLOAT, MAX_FLOAT), b
 
     def regret_bound(self, coef, intercept):
         """Bound on the regret against a comparator, on the rows so far.

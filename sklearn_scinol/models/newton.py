@@ -7,13 +7,13 @@ from scipy import linalg, sparse
 
 from .._invariants import floats
 from .._shards import Shards
+from ..blocks import TargetScale, as_writable
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import TargetScale, changeable
 from ..learners.online_newton import Change
 from ..transforms.moments import standardised
 from .base import Learned
-from .linear import LARGEST, LinearModel
+from .linear import MAX_FLOAT, LinearModel
 
 __all__ = ["NewtonModel"]
 
@@ -83,15 +83,15 @@ class NewtonModel(LinearModel):
 
     # Learning.
 
-    def arrange(self, X):
-        super().arrange(X)
+    def ensure_layout(self, X):
+        super().ensure_layout(X)
         self.arrays = tuple(_aligned(a) for a in self.arrays)
-        self.mean = changeable(self.mean)
-        self.deviation = changeable(self.deviation)
+        self.mean = as_writable(self.mean)
+        self.deviation = as_writable(self.deviation)
 
     def learn(self, chunk, order=None, again=False, are_new=True):
         engine = get_engine(current_engine())
-        self.arrange(chunk.X)
+        self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order):
             indices = np.arange(rows.start, rows.stop) if order is None else rows
             while indices.size:
@@ -100,7 +100,7 @@ class NewtonModel(LinearModel):
                 answers = self.learn_block(engine, self.block(engine, chunk, some))
                 if self.t == self.next_change:
                     self._change_moments(engine)
-                yield Learned(some, answers.said, answers.all_finite)
+                yield Learned(some, answers.reported, answers.all_finite)
 
     def _up_to_change(self, chunk, rows):
         """Rows up to that after which moments change, and the others."""
@@ -287,7 +287,7 @@ class NewtonModel(LinearModel):
             b = self.target_mean + self.target_deviation * b - w @ self.mean
             if self.features.units is not None:
                 w = self.features.units.to_raw(w)
-        return np.clip(w, -LARGEST, LARGEST), b
+        return np.clip(w, -MAX_FLOAT, MAX_FLOAT), b
 
     def coef_covariance(self, with_noise=False):
         """Covariances of the weights in the units of the features.
@@ -307,13 +307,13 @@ class NewtonModel(LinearModel):
             factors = _inverse(self.deviation)[np.newaxis]
             if self.features.units is not None:
                 factors = self.features.units.to_raw(factors)
-            factors = np.clip(factors[0], -LARGEST, LARGEST)
+            factors = np.clip(factors[0], -MAX_FLOAT, MAX_FLOAT)
             covariances = np.stack([P[:d, :d] for P in self._matrices()])
             if with_noise:
-                noise = np.minimum(s.noise * s.curvature, LARGEST)
+                noise = np.minimum(s.noise * s.curvature, MAX_FLOAT)
                 covariances *= noise[:, np.newaxis, np.newaxis]
-            factors = np.clip(np.outer(factors, factors), -LARGEST, LARGEST)
-            return np.clip(factors * covariances, -LARGEST, LARGEST)
+            factors = np.clip(np.outer(factors, factors), -MAX_FLOAT, MAX_FLOAT)
+            return np.clip(factors * covariances, -MAX_FLOAT, MAX_FLOAT)
 
 
 def _aligned(array):

@@ -7,26 +7,23 @@ that needs more, such as one with huge values, has to be learned as others are.
 """
 
 from functools import lru_cache, partial
-from math import isfinite
 from operator import is_
 
 import numpy as np
 from scipy import sparse
 
 from .._rollback import finish, rollbacks_around
-from ..engines.protocol import Block, RowWeights
+from ..blocks import RowWeights
 from ..losses import as_targets
-from .expert import learn_block
-from .linear import LARGEST_TAME, LinearModel
-from .mixture import MixtureModel, SharedBlock
+from .base import MAX_SAFE_VALUE
 from .weights import WeightScale
 
-__all__ = ["prepared"]
+__all__ = ["ONE", "PreparedModel", "Row", "prepare"]
 
 ONE = slice(0, 1)
 
 # Room for so many entries of sparse rows at least.
-LEAST_ROOM = 64
+MIN_ROOM = 64
 
 # What else makes a difference to the calls.
 CHANGING = "are_one", "arrays", "is_fixed", "kept"
@@ -131,33 +128,26 @@ def _relative(c, unit, smallest):
     return scale.relative(np.array([c]))
 
 
-def prepared(model, engine, n_features, n_classes, n_entries=None):
-    """What learns one row after the other; None where there is no such thing.
+def prepare(kind, model, models, engine, n_features, n_classes, n_entries):
+    """Prepare a model to learn one row after the other.
 
     Parameters
     ----------
+    kind : type
+        :class:`PreparedModel`, or one that is derived from it.
     model : Model
         Has learned a row.
-    engine : Engine
-    n_features : int
-    n_classes : int or None
-        None in regression.
-    n_entries : int, default=None
-        That of the next row, if rows are sparse.
+    models : list of LinearModel
+        The linear models in it, of which there is at least one.
+    engine, n_features, n_classes, n_entries
+        See :meth:`Model.prepared`.
 
     Returns
     -------
     prepared : PreparedModel or None
+        None where the rows of this kind cannot be prepared.
     """
     if engine.Recorder is None:
-        return None
-    kind, models = PreparedModel, [model]
-    if isinstance(model, MixtureModel):
-        kind = PreparedMixture
-        models = [each.model for each in model.experts if each.takes_targets]
-        if len(models) < len(model.experts):
-            return None
-    if not all(isinstance(each, LinearModel) for each in models):
         return None
     passes_over_zeros = {each.passes_over_zeros for each in models}
     if n_entries is not None and len(passes_over_zeros) > 1:
@@ -165,7 +155,7 @@ def prepared(model, engine, n_features, n_classes, n_entries=None):
     is_sparse = n_entries is not None and passes_over_zeros == {True}
     if not all(each.learns_rows_alike(is_sparse) for each in models):
         return None
-    room = max(2 * n_entries, LEAST_ROOM) if is_sparse else None
+    room = max(2 * n_entries, MIN_ROOM) if is_sparse else None
     return kind(model, engine, Row(n_features, n_classes, room))
 
 
@@ -189,7 +179,7 @@ class PreparedModel:
         self._engine = engine
         self._models = self._linear_models()
         for each in (model, *self._models):
-            each.arrange(row.X)
+            each.ensure_layout(row.X)
         recorder = engine.Recorder()
         said = self._note_calls(recorder)
         self._calls = recorder.calls
@@ -226,8 +216,8 @@ class PreparedModel:
         """Note the calls; return arrays with what they will say."""
         model, row = self.model, self.row
         answers = model.learn_block(recorder, model.block(recorder, row, ONE))
-        self.said = answers.said
-        return answers.predictions, answers.said
+        self.reported = answers.reported
+        return answers.predictions, answers.reported
 
     def _parts(self):
         for model in self._models:
@@ -279,7 +269,7 @@ class PreparedModel:
         """Whether the row is such that the noted calls are all there is to do."""
         row = self.row
         # False of NaN. Whatever the weights are, values are in their range then.
-        if not self._engine.norm(row.values) <= LARGEST_TAME:
+        if not self._engine.norm(row.values) <= MAX_SAFE_VALUE:
             return False
         if row.room is None and self._any_unseen and row.X[0, self._unseen].any():
             return False
@@ -324,7 +314,7 @@ class PreparedModel:
     def _rollbacks(self):
         row, rollbacks = self.row, [self._state.restore]
         if row.room is not None and row.given > 0.0:
-            rollbacks += [each.way_back(row.indices.copy()) for each in self._units]
+            rollbacks += [each.checkpoint(row.indices.copy()) for each in self._units]
         return rollbacks
 
     def _sees_new_features(self):
@@ -336,7 +326,7 @@ class PreparedModel:
             if not units.seen[row.indices].all():
                 weights = row.weights(self.model.weight_scale, ONE)
                 rows = self._models[0].rows(row.X, ONE)
-                units.enter(self._engine, rows, weights, checks=False)
+                units.learn_and_convert(self._engine, rows, weights, checks=False)
         return all(units.are_one for units in self._units)
 
     def _go(self):
@@ -367,143 +357,3 @@ def _numbers_of(parts):
                 # Others do not change, and may be mapped to be read only.
                 if array.flags.writeable and array.flags.forc:
                     yield array
-
-
-class PreparedMixture(PreparedModel):
-    """A mixture with the calls by which its experts and weights learn a dense row."""
-
-    def _linear_models(self):
-        return [expert.model for expert in self.model.experts]
-
-    def _parts(self):
-        yield from (self.model, self.model.weight_scale, *self.model.hedges)
-        yield from super()._parts()
-
-    def _note_calls(self, recorder):
-        model, row = self.model, self.row
-        shared = SharedBlock(recorder, row, ONE, model.weight_scale)
-        self._block = Block((), None, shared.targets(model), shared.weights, None)
-        self._experts, said = [None] * len(model.experts), []
-        for function, places, arguments in model.calls(shared, row.X, None):
-            models = [self._models[place] for place in places]
-            is_shared = function is learn_block
-            if not is_shared:
-                arguments = (models[0].block(recorder, row, ONE),)
-            learned = LinearModel.learn_team(recorder, models, *arguments)
-            for place, answers in zip(places, learned, strict=True):
-                expert = model.experts[place]
-                self._experts[place] = expert, answers, is_shared
-                said += [answers.predictions, answers.said]
-        self._read = [self._reader(recorder, *each) for each in self._experts]
-        self._note_mixing(recorder)
-        return said
-
-    def _note_mixing(self, recorder):
-        """Make ready what is done with the experts' answers."""
-        model, E = self.model, len(self._experts)
-        c = self._block.weights.given
-        for hedge in model.hedges:
-            hedge.arrange()
-        self._rounds = [np.empty((1, E)) for _ in model.hedges]
-        self._learn_rounds, weights = zip(
-            *(
-                recorder.learn_rounds(hedge._state, rounds, c)
-                for hedge, rounds in zip(model.hedges, self._rounds, strict=True)
-            ),
-            strict=True,
-        )
-        self._weights_of_hedges = weights
-        self._weights = np.empty((len(weights), 1, E))
-        self._answers = np.empty((E, 1, model.n_outputs))
-        self._mix = recorder.mix(model.meaning.kind, self._answers, self._weights)
-        self.said = np.empty((1, model.n_outputs))
-        _, self._charge = recorder.charge(model.loss, self._block, self.said, 0.0)
-        self._arrays_of_hedges = [hedge._state.weights for hedge in model.hedges]
-
-    def _reader(self, recorder, expert, answers, is_shared):
-        """What an expert said and its losses, or a function that gives these."""
-        if is_shared:
-            if expert.says_as_charged(answers):
-                return answers.said, answers.losses
-            return partial(expert.what_it_said, answers, self._block)
-        meaning = expert.meaning
-        if meaning.kind == "softmax":
-            return partial(expert.read_decision, answers.said, self._block)
-        losses, charge = recorder.charge(meaning.loss, self._block, answers.said, 0.0)
-        recorder.calls.append(charge)
-        return answers.said, losses
-
-    @property
-    def is_current(self):
-        hedges = zip(self.model.hedges, self._arrays_of_hedges, strict=True)
-        return super().is_current and all(
-            hedge._state.weights is weights for hedge, weights in hedges
-        )
-
-    def _rollbacks(self):
-        model = self.model
-        hedges = [vars(hedge).copy() for hedge in model.hedges]
-        limits = model.target_range and model.target_range.limits
-        n_points = len(model.points)
-
-        def restore():
-            for hedge, before in zip(model.hedges, hedges, strict=True):
-                vars(hedge).update(before)
-            if model.target_range is not None:
-                model.target_range.limits = limits
-            del model.points[n_points:], model.curve[n_points:]
-
-        return [*super()._rollbacks(), restore]
-
-    def _go(self):
-        self._losses_before = [
-            expert.model.cumulative_loss for expert, *_ in self._experts
-        ]
-        if not super()._go():
-            return False
-        model, block = self.model, self._block
-        read = [each() if callable(each) else each for each in self._read]
-        answers, losses = zip(*read, strict=True)
-        np.concatenate(answers, out=self._answers[:, 0])
-        losses = np.concatenate(losses)[:, np.newaxis]
-        if model.target_range is not None:
-            clipped = model.clip(self._engine, block, self._answers, losses)
-            self._answers[:], losses = clipped
-        model.weight_scale.learned(block.weights)
-        self._learn_weights(losses)
-        self.said[:] = self._mix()
-        model.cumulative_loss += self._charge()
-        return bool(
-            np.isfinite(self.said).all()
-            and isfinite(model.cumulative_loss)
-            and all(hedge.is_finite for hedge in model.hedges)
-        )
-
-    def _learn_weights(self, losses):
-        """Let the weights be those before the row, and learn it if it counts."""
-        model, c = self.model, self.row.given
-        if c == 0.0:
-            self._weights[:, 0] = model.weights
-            return
-        for k, hedge in enumerate(model.hedges):
-            with np.errstate(all="ignore"):
-                np.multiply(model.meaning.of_hedge(k, losses).T, c, self._rounds[k])
-            hedge._state = self._learn_rounds[k](hedge._state)
-            hedge.n_rounds_ += 1
-            self._weights[k] = self._weights_of_hedges[k]
-        model.record_weights(self._weights, self._block.weights.given)
-        model.t += 1
-
-    def _add_to_curves(self, estimator, loss_before, rollbacks):
-        super()._add_to_curves(estimator, loss_before, rollbacks)
-        c = self.row.given
-        for (expert, _, is_shared), before in zip(
-            self._experts, self._losses_before, strict=True
-        ):
-            if is_shared:
-                expert.estimator._record_row(before, c, rollbacks)
-            else:
-                super()._add_to_curves(expert.estimator, before, rollbacks)
-
-    def estimators(self, own):
-        return [own, *(expert.estimator for expert in self.model.experts)]

@@ -2,30 +2,30 @@
 
 import numpy as np
 
-from ..engines.protocol import RowWeights, changeable
+from ..blocks import RowWeights, as_writable
 
 __all__ = ["WeightScale", "check_range", "is_usual"]
 
 #: The range of weights that are not 0: no quotient of two is beyond 1e100.
-SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-50, 1e50
+MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
 
 # But for rounding, in the quotient and in products of those.
-SMALLEST_RELATIVE_WEIGHT = 0.999 * SMALLEST_WEIGHT / LARGEST_WEIGHT
+MIN_RELATIVE_WEIGHT = 0.999 * MIN_WEIGHT / MAX_WEIGHT
 
 
 def is_usual(weight):
     """Whether a weight is in that range, or 0."""
-    return weight == 0.0 or SMALLEST_WEIGHT <= weight <= LARGEST_WEIGHT
+    return weight == 0.0 or MIN_WEIGHT <= weight <= MAX_WEIGHT
 
 
 def check_range(weights):
     """Refuse positive weights that are out of that range."""
     if weights.size == 0:
         return
-    if weights.min() < SMALLEST_WEIGHT or weights.max() > LARGEST_WEIGHT:
+    if weights.min() < MIN_WEIGHT or weights.max() > MAX_WEIGHT:
         raise ValueError(
             "Sample weights that are not 0 must be between "
-            f"{SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g}."
+            f"{MIN_WEIGHT:g} and {MAX_WEIGHT:g}."
         )
 
 
@@ -107,6 +107,6 @@ class WeightScale:
         """Count rows as learned."""
         self.numbers[:] = weights.after
 
-    def arrange(self):
+    def ensure_layout(self):
         """Make the state what engines take; joblib maps arrays to be read only."""
-        self.numbers = changeable(self.numbers)
+        self.numbers = as_writable(self.numbers)

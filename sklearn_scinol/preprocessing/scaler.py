@@ -87,7 +87,7 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
         yield from same_structure(self._standard, fresh, "the state")
 
     def _way_back_of_state(self):
-        return self._standard.way_back()
+        return self._standard.checkpoint()
 
     @property
     def mean_(self) -> NDArray[np.float64]:

@@ -180,13 +180,13 @@ class StreamTransformer(
 
     @learns
     def _take(self, X, learn, reset):
-        with rollback_on_error(self) as ways_back:
+        with rollback_on_error(self) as rollbacks:
             rows = self._read(X, reset)
             if reset:
                 self._start(rows)
                 self.n_samples_seen_ = 0
             else:
-                ways_back.append(self._way_back_of_state())
+                rollbacks.append(self._way_back_of_state())
             result = learn(engine_in_use(), rows)
             self.n_samples_seen_ += len(rows)
             return result
@@ -254,7 +254,7 @@ class StreamTransformer(
     def _check_alike(self, other):
         """Check that rows of both have the same columns."""
 
-    def _way_back(self):
+    def _checkpoint(self):
         """How to take the transformer back to what it is now."""
         before = vars(self).copy()
         of_state = self._way_back_of_state() if self.__sklearn_is_fitted__() else None

@@ -404,7 +404,7 @@ class TableEncoder(StreamTransformer):
         )
 
     def _way_back_of_state(self):
-        return self._encoding.way_back()
+        return self._encoding.checkpoint()
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_encoding")

@@ -7,7 +7,7 @@ from os import PathLike
 __all__ = ["ReadError", "one_line", "quote", "read_errors", "refused"]
 
 #: No message quotes more of a file than so many characters.
-LONGEST_QUOTE = 200
+MAX_QUOTE = 200
 
 
 class ReadError(ValueError):
@@ -79,4 +79,4 @@ def one_line(error):
 
 def quote(text):
     """The beginning of a text, if it is long."""
-    return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"
+    return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…"

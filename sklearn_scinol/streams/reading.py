@@ -29,7 +29,7 @@ READERS = {
 }
 
 #: What is kept of the bad rows of a stream.
-MOST_BAD_ROWS = 1000
+MAX_BAD_ROWS = 1000
 
 OnBadRow: TypeAlias = Literal["error", "skip", "warn"]
 ON_BAD_ROW = get_args(OnBadRow)
@@ -267,7 +267,7 @@ class TableStream:
         if not bad:
             return
         self.n_bad_rows += len(bad)
-        self.bad_rows += bad[: MOST_BAD_ROWS - len(self.bad_rows)]
+        self.bad_rows += bad[: MAX_BAD_ROWS - len(self.bad_rows)]
         if self._on_bad_row == "warn":
             more = f" So are {len(bad) - 1} rows after it." if len(bad) > 1 else ""
             warnings.warn(f"{bad[0]} It is left out.{more}", stacklevel=3)

@@ -33,10 +33,10 @@ MIN_BLOCK_ROWS = 100
 MAX_BLOCK_BYTES = 2**25
 
 #: No row is longer.
-LONGEST_ROW = 2**26
+MAX_ROW_LENGTH = 2**26
 
 #: No value in quotes that has several lines is longer.
-LONGEST_QUOTED = 2**20
+MAX_QUOTED = 2**20
 
 #: No value of a JSON object is nested deeper: pyarrow takes time that is quadratic in
 #: it, and ends the process in the end. Parquet files have the same limit.
@@ -150,13 +150,13 @@ class TextFormat(ABC):
             if data and not new and not data.endswith(b"\n"):
                 data += b"\n"
             end = self.end_of_rows(data)
-            if not end and (not new or len(data) > LONGEST_QUOTED):
+            if not end and (not new or len(data) > MAX_QUOTED):
                 end = data.find(b"\n") + 1  # a quote is never closed
             if end:
                 yield memoryview(data)[:end]
                 data = data[end:]
-            elif len(data) > LONGEST_ROW:
-                raise ValueError(f"it has a row of more than {LONGEST_ROW} bytes")
+            elif len(data) > MAX_ROW_LENGTH:
+                raise ValueError(f"it has a row of more than {MAX_ROW_LENGTH} bytes")
             if not (new or data):
                 return
 

@@ -194,11 +194,11 @@ class Columns:
             return {}
         return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
 
-    def given_up(self):
+    def retired_columns(self):
         """Columns that no row will come to any more."""
         return np.empty(0, np.intp)
 
-    def way_back(self):
+    def checkpoint(self):
         """How to undo what will be learned."""
         return lambda: None
 
@@ -222,7 +222,7 @@ class Columns:
             of_each = shards.of(lambda group, name=name: getattr(group, name))
             setattr(self, name, type(of_each.start).merged(of_each))
 
-    def says_the_same(self, other, name):
+    def keys_match(self, other, name):
         """Whether values in combinations have the keys of one of those taken."""
         return True
 
@@ -311,7 +311,7 @@ class Numbers(Columns):
         X, is_missing = columns
         if learns:
             Z = self.standard.learn(engine, X)
-            last = self.bins.enter(engine, X, np.ones(len(X), bool))
+            last = self.bins.learn_and_convert(engine, X, np.ones(len(X), bool))
         else:
             Z = self.standard.transform(X)
             last = self.bins.of_rows(engine, X)
@@ -375,12 +375,16 @@ class Numbers(Columns):
         names += [f"{name}_bin{k}" for k in range(len(names), n_bins)]
         return [*names, f"{name}_missing"]
 
-    def given_up(self):
+    def retired_columns(self):
         starts = self.starts(1)[~self.vocabulary.slots.is_open]
         return (starts[:, np.newaxis] + np.arange(self.vocabulary.n_slots)).ravel()
 
-    def way_back(self):
-        ways = self.standard.way_back(), snapshot(self.bins), self.vocabulary.way_back()
+    def checkpoint(self):
+        ways = (
+            self.standard.checkpoint(),
+            snapshot(self.bins),
+            self.vocabulary.checkpoint(),
+        )
         return lambda: [way() for way in ways]
 
     learned = "standard", "bins", "vocabulary"
@@ -390,7 +394,7 @@ class Numbers(Columns):
         self.bins.move(other.bins, self.starts(), moves)
         self.vocabulary.move(other.vocabulary, self.starts(1), moves)
 
-    def says_the_same(self, other, name):
+    def keys_match(self, other, name):
         """See :class:`Columns`.
 
         Numbers have where they have bins, or their values the same slots. Before there
@@ -454,8 +458,8 @@ class Dates(Columns):
         parts = "missing", *MONTHS, *WEEKDAYS, *HOURS
         return [f"{name}_{part}" for name in self.names for part in parts]
 
-    def way_back(self):
-        return self.standard.way_back()
+    def checkpoint(self):
+        return self.standard.checkpoint()
 
     learned = ("standard",)
 
@@ -553,8 +557,8 @@ class Categories(Columns):
             for each in (f"{name}_missing", *self.vocabulary.slot_names(j, name))
         ]
 
-    def way_back(self):
-        return self.vocabulary.way_back()
+    def checkpoint(self):
+        return self.vocabulary.checkpoint()
 
     learned = ("vocabulary",)
 

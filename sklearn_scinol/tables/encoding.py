@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import is_count, same_structure
-from ..engines.protocol import Entries
+from ..blocks import Entries
 from ..transforms.placement import Moves
 from .columns import (
     Booleans,
@@ -26,7 +26,7 @@ from .strings import Strings
 __all__ = ["Encoding"]
 
 # Columns for the values of a column, of whichever kind: those of dates.
-MOST_VALUES = Dates.n_values_each
+MAX_VALUES = Dates.n_values_each
 
 # No file may make more columns for the codes of a single one.
 MAX_ROOM = 2**24
@@ -73,7 +73,7 @@ class Encoding:
         known = {name: kind for name, kind in kinds.items() if kind is not None}
         self.groups = self._groups_of(known)
         self.n_values = sum(group.n_values for group in self.groups)
-        self.n_values += MOST_VALUES * len(self.late)
+        self.n_values += MAX_VALUES * len(self.late)
         start = self.n_values
         for group in self.groups:
             group.start = start
@@ -152,7 +152,7 @@ class Encoding:
         columns = [np.arange(n_early)]
         for group in self.groups:
             if group.is_late:
-                first = n_early + MOST_VALUES * self._numbers_of(group)[:, np.newaxis]
+                first = n_early + MAX_VALUES * self._numbers_of(group)[:, np.newaxis]
                 columns.append((first + np.arange(group.n_values_each)).ravel())
         return np.concatenate(columns)
 
@@ -299,9 +299,9 @@ class Encoding:
         names = np.empty(self.n_columns, object)
         for number, name in enumerate(self.late):
             n_after = len(self.late) - number
-            value = self.n_values - MOST_VALUES * n_after
+            value = self.n_values - MAX_VALUES * n_after
             code = self.n_named_columns - self.room * n_after
-            columns = np.r_[value : value + MOST_VALUES, code : code + self.room]
+            columns = np.r_[value : value + MAX_VALUES, code : code + self.room]
             names[columns] = [f"{name}_column{k}" for k in range(columns.size)]
         names[self.value_columns] = of_values
         names[np.concatenate([group.code_columns() for group in self.groups])] = (
@@ -317,9 +317,9 @@ class Encoding:
             found |= group.categories()
         return found
 
-    def given_up(self):
+    def retired_columns(self):
         """Columns that no row will come to any more: of values that were given up."""
-        return np.concatenate([group.given_up() for group in self.groups])
+        return np.concatenate([group.retired_columns() for group in self.groups])
 
     def hashed_names(self):
         """From columns that are hashed to, to the names that came to them."""
@@ -349,7 +349,7 @@ class Encoding:
         combined = {name for names in self.interactions for name in names}
         for group, of_other in zip(self.groups, other.groups, strict=True):
             for name in combined.intersection(group.names):
-                if not group.says_the_same(of_other, name):
+                if not group.keys_match(of_other, name):
                     raise ValueError(
                         f"Models cannot be merged that have interactions of {name!r} "
                         "and know its values in another order: let all begin as copies "
@@ -391,7 +391,7 @@ class Encoding:
         """What holds between two calls."""
         early = [group for group in self.groups if not group.is_late]
         n_values = sum(group.n_values for group in early)
-        start = n_values + MOST_VALUES * len(self.late)
+        start = n_values + MAX_VALUES * len(self.late)
         for group in self.groups:
             yield from same_structure(
                 group, group.fresh(), f"the {type(group).__name__}"
@@ -421,7 +421,7 @@ class Encoding:
         yield "any kind has room", self.room == room
         missing = start + before + room * np.arange(n_late)
         yield "missing is where it was", _are_equal(self.missing, missing)
-        yield "values come first", self.n_values == n_values + MOST_VALUES * n_late
+        yield "values come first", self.n_values == n_values + MAX_VALUES * n_late
         groups = [group for group in self.groups if group.is_late]
         for group, fresh in zip(groups, self._groups_of(self.late), strict=True):
             yield "late columns have their kind", type(group) is type(fresh)
@@ -436,10 +436,10 @@ class Encoding:
             _are_equal(self.value_columns, self._columns_of_values(n_values)),
         )
 
-    def way_back(self):
+    def checkpoint(self):
         """How to undo what will be learned."""
-        ways = [group.way_back() for group in self.groups]
-        ways.append(self.hashed.way_back())
+        ways = [group.checkpoint() for group in self.groups]
+        ways.append(self.hashed.checkpoint())
         return lambda: [way() for way in ways]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import is_count
-from ..engines.protocol import Marks, changeable
+from ..blocks import Marks, as_writable
 from ..transforms.hashing import place
 from .strings import Strings
 
@@ -48,7 +48,7 @@ class HashedColumns:
         names_of : callable
             Gives the names, as :class:`Strings`, of the keys with some numbers.
         """
-        self.first, self.second = changeable(self.first), changeable(self.second)
+        self.first, self.second = as_writable(self.first), as_writable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
             self.remembered.append((places[new], names_of(new)))
@@ -96,7 +96,7 @@ class HashedColumns:
             yield "columns are there", (columns >= 0) & (columns < self.n_columns)
             yield "names are strings", isinstance(names, Strings)
 
-    def way_back(self):
+    def checkpoint(self):
         """How to undo what will be remembered."""
         remembered = self.remembered.copy()
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import is_count
-from ..engines.protocol import Slots, changeable
+from ..blocks import Slots, as_writable
 
 __all__ = ["Vocabulary"]
 
@@ -63,7 +63,7 @@ class Vocabulary:
         slots : ndarray of int32 of shape (n, n_columns)
             -1 for none.
         """
-        self.slots = Slots(*map(changeable, self.slots[:4]), self.slots.fewest_seen)
+        self.slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
         n_before = self.slots.n_used.copy()
         found, came = engine.find_slots(self.slots, keys, is_given, learns)
         for j in np.flatnonzero(self.slots.n_used > n_before):
@@ -156,7 +156,7 @@ class Vocabulary:
             all(isinstance(name, str) for names in self.names for name in names),
         )
 
-    def way_back(self):
+    def checkpoint(self):
         """How to undo what will be learned."""
         n_used, n_seen, is_open = (each.copy() for each in self.slots[1:4])
 

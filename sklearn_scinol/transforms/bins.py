@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count
-from ..engines.protocol import CodePlaces
+from ..blocks import CodePlaces
 
 __all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
 
@@ -99,7 +99,7 @@ class FeatureBins:
         """Which features are cut: shape (n_features,)."""
         return ~np.isnan(self.edges[:, 0])
 
-    def enter(self, engine, X, is_learned):
+    def learn_and_convert(self, engine, X, is_learned):
         """Bins of rows whose edges are known before them, learned in order.
 
         Parameters
@@ -122,7 +122,7 @@ class FeatureBins:
         return engine.count_below(self.edges, X)
 
     def of_rows(self, engine, X):
-        """Bins of rows that are not learned; see :meth:`enter`."""
+        """Bins of rows that are not learned; see :meth:`learn_and_convert`."""
         return engine.count_below(self.edges, X if self.is_fixed else X[:0])
 
     def n_codes(self, pairs):

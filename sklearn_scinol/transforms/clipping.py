@@ -6,7 +6,7 @@ import numpy as np
 
 from .._invariants import floats
 from .._portable import chosen, portable
-from ..engines.protocol import changeable, of_values
+from ..blocks import as_writable, repeat_to_entries
 from .entries import of_entries
 
 __all__ = ["FeatureLimits", "clipped"]
@@ -44,7 +44,7 @@ class FeatureLimits:
         self.largest = np.zeros(n_features)
         self.some_clipped = False
 
-    def enter(self, engine, rows, weights):
+    def learn_and_convert(self, engine, rows, weights):
         """Rows with values clipped; limits learn those that are to be learned.
 
         Parameters
@@ -59,7 +59,10 @@ class FeatureLimits:
         """
         clipped_rows = engine.clip_rows(self.largest, rows, weights, self.ratio)
         changed = rows[0] != clipped_rows[0]
-        if changed.any() and (changed & of_values(rows, weights.given > 0.0)).any():
+        if (
+            changed.any()
+            and (changed & repeat_to_entries(rows, weights.given > 0.0)).any()
+        ):
             self.some_clipped = True
         return clipped_rows
 
@@ -84,7 +87,7 @@ class FeatureLimits:
         merged.some_clipped = any(shards.some_clipped.members)
         return merged
 
-    def way_back(self, columns):
+    def checkpoint(self, columns):
         """How to undo what rows with values in these columns only will do."""
         largest, some_clipped = self.largest.take(columns), self.some_clipped
 
@@ -93,9 +96,9 @@ class FeatureLimits:
 
         return restore
 
-    def arrange(self):
+    def ensure_layout(self):
         """Make the state what can be changed; joblib maps arrays to be read only."""
-        self.largest = changeable(self.largest)
+        self.largest = as_writable(self.largest)
 
     def invariants(self):
         """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""

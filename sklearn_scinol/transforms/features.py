@@ -7,12 +7,12 @@ from scipy import sparse
 
 from .._invariants import floats, is_count, is_number
 from .._shards import Shards
-from ..engines.protocol import Moments, changeable
+from ..blocks import Moments, as_writable
 from . import moments
 from .clipping import FeatureLimits
 from .entries import of_entries
-from .ranges import LARGEST_VALUE, refuse_large
-from .units import LARGEST_IN_UNITS, FeatureUnits
+from .ranges import MAX_VALUE, refuse_large
+from .units import MAX_IN_UNITS, FeatureUnits
 
 __all__ = ["FeatureTransform"]
 
@@ -109,7 +109,7 @@ class FeatureTransform:
     def weight_sum(self, value):
         self._weight_sum[0] = value
 
-    def arrange(self, is_sparse):
+    def ensure_layout(self, is_sparse):
         """Get ready for dense or for sparse rows."""
         if not is_sparse and self.any_waits:
             self.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
@@ -117,23 +117,23 @@ class FeatureTransform:
         # Zeros of sparse rows wait, and do not know for how many rows.
         self.kept = 1.0 if is_sparse else 1.0 - self.forgetting
         order = "F" if is_sparse else "C"
-        self.moments = changeable(self.moments, order)
-        self._weight_sum = changeable(self._weight_sum)
+        self.moments = as_writable(self.moments, order)
+        self._weight_sum = as_writable(self._weight_sum)
         for part in self.parts[1:]:
-            part.arrange()
+            part.ensure_layout()
 
     @property
     def any_waits(self):
         """Whether zeros of sparse rows wait to be learned."""
         return self.scale and bool((self.moments[2] < self.weight_sum).any())
 
-    def way_back(self, columns):
+    def checkpoint(self, columns):
         """How to undo what rows with values in these columns only will do."""
         moments = self.moments.T
         if len(self.moments):  # to take nothing of many columns takes long
             moments = moments.take(columns, axis=0)
         weight_sum, kept = self.weight_sum, self.kept
-        parts = [part.way_back(columns) for part in self.parts[1:]]
+        parts = [part.checkpoint(columns) for part in self.parts[1:]]
 
         def restore():
             if len(self.moments):
@@ -153,21 +153,21 @@ class FeatureTransform:
     @property
     def largest(self):
         """Up to what values may be, times the weights of their rows, in their units."""
-        return LARGEST_VALUE if self.units is None else LARGEST_IN_UNITS
+        return MAX_VALUE if self.units is None else MAX_IN_UNITS
 
-    def enter(self, engine, rows, weights, checks=True):
+    def learn_and_convert(self, engine, rows, weights, checks=True):
         """Rows, clipped and in units of their features, which comes first of all.
 
-        See :meth:`FeatureUnits.enter`. Without units, all values that are too large
-        raise :exc:`OutOfRange`, unless the values are not to be looked at.
+        See :meth:`FeatureUnits.learn_and_convert`. Without units, values that are too
+        large raise :exc:`OutOfRange`, unless the values are not to be looked at.
         """
         if self.limits is not None:
-            rows = self.limits.enter(engine, rows, weights)
+            rows = self.limits.learn_and_convert(engine, rows, weights)
         if self.units is None:
             if checks:
                 refuse_large(engine, rows, weights)
             return rows, np.empty(0, np.intp)
-        rows, outgrown = self.units.enter(engine, rows, weights, checks)
+        rows, outgrown = self.units.learn_and_convert(engine, rows, weights, checks)
         self.moments[:2, outgrown] = 0.0
         return rows, outgrown
 
@@ -344,7 +344,7 @@ class FeatureTransform:
 
     def _shares(self, weight):
         """Those of a row in its own moments, and of all rows before."""
-        return moments.enter(self.weight_sum, weight, False, self.kept)[1:]
+        return moments.add_weight(self.weight_sum, weight, False, self.kept)[1:]
 
     def mean_and_variance(self, features=...):
         """Means and variances of all rows so far, zeros that wait included."""

@@ -26,7 +26,7 @@ import numpy as np
 from .._portable import chosen, portable, smaller
 
 __all__ = [
-    "enter",
+    "add_weight",
     "inverse_deviation",
     "least_variance",
     "merged",
@@ -37,10 +37,10 @@ __all__ = [
 ]
 
 #: Its sum with another is finite.
-LARGEST_SQUARE = 1e300
+MAX_SQUARE = 1e300
 
 #: Deviations below it times the mean are of rounding, where moments forget.
-SMALLEST_DEVIATION = 1e-8
+MIN_DEVIATION = 1e-8
 
 
 @portable
@@ -52,14 +52,14 @@ def moved_mean(mean, share, deviation):
 @portable
 def moved_variance(variance, share, past, deviation):
     """Variance with a new row."""
-    return past * (variance + share * smaller(deviation * deviation, LARGEST_SQUARE))
+    return past * (variance + share * smaller(deviation * deviation, MAX_SQUARE))
 
 
 @portable
 def least_variance(mean, kept):
     """Up to which a variance counts as none: 0 for moments that forget nothing."""
-    least = SMALLEST_DEVIATION * mean
-    return chosen(kept < 1.0, smaller(least * least, LARGEST_SQUARE), 0.0)
+    least = MIN_DEVIATION * mean
+    return chosen(kept < 1.0, smaller(least * least, MAX_SQUARE), 0.0)
 
 
 @portable
@@ -92,7 +92,7 @@ def merged(shards):
     def square(moments):
         mean_of_part, variance, weight_of_part = moments
         deviation = mean_of_part - mean
-        between = smaller(deviation * deviation, LARGEST_SQUARE)
+        between = smaller(deviation * deviation, MAX_SQUARE)
         return weight_of_part * (variance + between)
 
     return mean, np.maximum(share * shards.of(square).sum(1), 0.0), weight
@@ -109,7 +109,7 @@ def shares_of_waiting(weight_sum, recorded):
 
 
 @portable
-def enter(weight_sum, c, learns, kept=1.0):
+def add_weight(weight_sum, c, learns, kept=1.0):
     """Sum of the weights with a row of weight `c`; shares of the row and of the past.
 
     The weight of the past is multiplied by `kept` before. A row that is not learned has

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ..engines.protocol import of_values
+from ..blocks import repeat_to_entries
 
-__all__ = ["LARGEST_VALUE", "OutOfRange", "refuse_large", "too_large"]
+__all__ = ["MAX_VALUE", "OutOfRange", "refuse_large", "too_large"]
 
 #: Values may be up to this, times the weight of their row over that of the first row,
 #: if that quotient is above 1.
-LARGEST_VALUE = 1e100
+MAX_VALUE = 1e100
 
 
 class OutOfRange(ValueError):
@@ -28,10 +28,10 @@ def refuse_large(engine, rows, weights):
     ------
     OutOfRange
     """
-    if too_large(engine, rows, weights, LARGEST_VALUE) is not None:
+    if too_large(engine, rows, weights, MAX_VALUE) is not None:
         raise OutOfRange(
             "Input X contains a value that is too large: times the weight of its row "
-            f"over that of the first, it may be up to {LARGEST_VALUE:g}."
+            f"over that of the first, it may be up to {MAX_VALUE:g}."
         )
 
 
@@ -48,5 +48,5 @@ def too_large(engine, rows, weights, largest):
         return None
     c = np.maximum(weights.relative, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        mask = ~(np.abs(values) * of_values(rows, c) <= largest)
+        mask = ~(np.abs(values) * repeat_to_entries(rows, c) <= largest)
     return mask if mask.any() else None

@@ -4,9 +4,9 @@ import numpy as np
 
 from .._invariants import floats
 from .._shards import Shards
-from ..engines.protocol import DenseRows, RowWeights, changeable
+from ..blocks import DenseRows, RowWeights, as_writable
 from . import moments
-from .moments import enter, inverse_deviation, moved_variance
+from .moments import add_weight, inverse_deviation, moved_variance
 from .units import FeatureUnits
 
 __all__ = ["StandardTransform"]
@@ -46,20 +46,20 @@ class StandardTransform:
         -------
         Z : ndarray of shape (n, n_features)
         """
-        self.moments = changeable(self.moments)
-        self.units.arrange()
+        self.moments = as_writable(self.moments)
+        self.units.ensure_layout()
         is_missing = np.isnan(X)
         rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
         ones = np.ones(len(X))
         weights = RowWeights(ones, ones, ones[:2])
-        _, outgrown = self.units.enter(engine, DenseRows(rows), weights)
+        _, outgrown = self.units.learn_and_convert(engine, DenseRows(rows), weights)
         self.moments[:2, outgrown] = 0.0
         return engine.standardise(self.moments, self._in_units(X))
 
     def transform(self, X):
         """Rows as they would be transformed if they came next, without learning."""
         mean, variance, weight_sum = self.moments
-        _, share, past = enter(weight_sum, 1.0, False)
+        _, share, past = add_weight(weight_sum, 1.0, False)
         with np.errstate(all="ignore"):
             deviation = self._in_units(X) - mean
             moved = moved_variance(variance, share, past, deviation)
@@ -95,9 +95,9 @@ class StandardTransform:
         merged.moments[:] = moments.merged(Shards(members, start, shards.shares))
         return merged
 
-    def way_back(self):
+    def checkpoint(self):
         """How to undo what will be learned."""
-        units = self.units.way_back(np.arange(self.moments.shape[1]))
+        units = self.units.checkpoint(np.arange(self.moments.shape[1]))
         moments = self.moments.copy()
 
         def restore():

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import floats, is_number
-from ..engines.protocol import Moments, changeable
+from ..blocks import Moments, as_writable
 from . import moments
 
 __all__ = ["TargetTransform"]
@@ -40,10 +40,10 @@ class TargetTransform:
         """What is done: equal for transforms that do the same."""
         return self.unit_free
 
-    def arrange(self):
+    def ensure_layout(self):
         """Make the state what engines take; joblib maps large ones, to be read only."""
-        self.moments = changeable(self.moments, "C")
-        self.weight_sum = changeable(self.weight_sum)
+        self.moments = as_writable(self.moments, "C")
+        self.weight_sum = as_writable(self.weight_sum)
 
     def fresh(self):
         """The same before the first row."""

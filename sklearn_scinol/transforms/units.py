@@ -4,13 +4,13 @@ from copy import copy
 
 import numpy as np
 
-from ..engines.protocol import DenseRows, changeable, of_values
+from ..blocks import DenseRows, as_writable, repeat_to_entries
 from .ranges import OutOfRange, too_large
 
 __all__ = ["FeatureUnits"]
 
 #: A feature outgrows its unit by values above this, times the weights of their rows.
-LARGEST_IN_UNITS = 2.0**400
+MAX_IN_UNITS = 2.0**400
 
 #: Where the first value is between 2^-200 and 2^200, the unit is 1.
 ORDINARY_EXPONENT = 200
@@ -44,7 +44,7 @@ class FeatureUnits:
         self.are_one = True
         self.some_outgrown = False
 
-    def enter(self, engine, rows, weights, checks=True):
+    def learn_and_convert(self, engine, rows, weights, checks=True):
         """Rows in units, which those to be learned fix for features that are new.
 
         Parameters
@@ -79,12 +79,12 @@ class FeatureUnits:
             in_units = self._rows_in_units(rows)
             if not checks and self.are_one:
                 break
-            mask = too_large(engine, in_units, weights, LARGEST_IN_UNITS)
+            mask = too_large(engine, in_units, weights, MAX_IN_UNITS)
             if mask is None:
                 break
             if not np.isfinite(rows[0][mask]).all():
                 raise OutOfRange("Input X contains NaN or infinity.")
-            features, values = _first(rows, mask & of_values(rows, is_learned))
+            features, values = _first(rows, mask & repeat_to_entries(rows, is_learned))
             if features.size == 0:
                 break
             self._fix(features, values)
@@ -153,7 +153,7 @@ class FeatureUnits:
         self.exponents[features] = 0
         self.are_one = not self.exponents.any()
 
-    def way_back(self, columns):
+    def checkpoint(self, columns):
         """How to undo what rows with values in these columns only will do."""
         seen, exponents = self.seen.take(columns), self.exponents.take(columns)
         of_all = self.are_one, self.some_outgrown
@@ -164,10 +164,10 @@ class FeatureUnits:
 
         return restore
 
-    def arrange(self):
+    def ensure_layout(self):
         """Make the state what can be changed; joblib maps arrays to be read only."""
-        self.seen = changeable(self.seen)
-        self.exponents = changeable(self.exponents)
+        self.seen = as_writable(self.seen)
+        self.exponents = as_writable(self.exponents)
 
     def _rows_in_units(self, rows):
         if self.are_one:

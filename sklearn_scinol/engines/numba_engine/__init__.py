@@ -14,7 +14,7 @@ the next one.
 """
 
 from .combination import learn_combination
-from .learning import change_units, learn_rows, learn_team
+from .learning import change_units, learn_rows, learn_stacked
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
 from .recording import Recorder, SavedArrays
@@ -51,7 +51,7 @@ __all__ = [
     "learn_combination",
     "learn_rounds",
     "learn_rows",
-    "learn_team",
+    "learn_stacked",
     "mark_places",
     "mix",
     "mix_keys",
@@ -61,5 +61,5 @@ __all__ = [
     "transform_targets",
 ]
 
-#: See the protocol. Signals wait for compiled code to end.
+#: See :class:`Engine`. Signals wait for compiled code to end.
 LEARNS_AT_ONCE = True

@@ -13,7 +13,7 @@ __all__ = ["learn_combination"]
 
 
 def learn_combination(task, state, block, combination, answers):
-    """Learn from rows and combinations of them: see the protocol."""
+    """Learn from rows and combinations of them."""
     average = answers.averaged is not None
     loop = _loop(type(task.learner), type(task.loss), average=average)
     n, n_outputs = answers.predictions.shape

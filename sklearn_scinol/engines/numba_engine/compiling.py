@@ -23,7 +23,7 @@ from numba.extending import (
 from ... import _portable, learners, losses, transforms
 from ...losses import methods
 from . import exponentials
-from .keeping import Cache
+from .disk_cache import Cache
 from .matrices import overload_vectors
 
 __all__ = [
@@ -287,10 +287,10 @@ def compiled(loop, options=OPTIONS, classes=()):
     It is kept on disk if all learners and losses that it is for are of this package:
     Numba looks for the modules of others in every process.
     """
-    return Loop(loop, options, all(map(is_ours, classes)))
+    return Loop(loop, options, all(map(is_native, classes)))
 
 
-def is_ours(cls):
+def is_native(cls):
     """Whether a learner or a loss is of this package."""
     return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
 
@@ -316,7 +316,7 @@ def compiled_modules(*classes):
     packages' lists of names are read as well, but what is listed there is not.
     """
     engine = walk_packages([str(Path(__file__).parent)], f"{__package__}.")
-    bases = {base for cls in classes for base in cls.__mro__ if is_ours(base)}
+    bases = {base for cls in classes for base in cls.__mro__ if is_native(base)}
     found = set()
     to_read = {
         __package__,

@@ -21,7 +21,7 @@ LN2_HIGH = float.fromhex("0x1.62e42fefa3800p-1")
 LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
 
 #: Exponentials of this, and of minus this, are ordinary numbers.
-LARGEST_EXPONENT = 708.0
+MAX_EXPONENT = 708.0
 
 #: Taylor's series: for numbers up to ln 2 / 2 its next term is lost in the last digit.
 C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
@@ -66,8 +66,8 @@ def muladd(typing_context, a, b, c):
 
 def parts_of_exp(x):
     """`s` and `e` with ``exp(x) = s * (1 + e)``: a power of two, and a small number."""
-    x = x if x < LARGEST_EXPONENT else LARGEST_EXPONENT
-    x = x if x > -LARGEST_EXPONENT else -LARGEST_EXPONENT
+    x = x if x < MAX_EXPONENT else MAX_EXPONENT
+    x = x if x > -MAX_EXPONENT else -MAX_EXPONENT
     k = np.rint(x * INVERSE_LN2)
     r = muladd(k, -LN2_LOW, muladd(k, -LN2_HIGH, x))
     # By Estrin's scheme, whose sums do not wait for each other.

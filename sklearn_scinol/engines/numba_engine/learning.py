@@ -11,18 +11,18 @@ from functools import cache
 import numpy as np
 
 from ..._portable import copy_into
+from ...blocks import DenseRows, TargetScale
 from ...learners.bases import averaging
 from ...learners.interface import traits
-from ...transforms.moments import enter, standardised
-from ..protocol import DenseRows, TargetScale
+from ...transforms.moments import add_weight, standardised
 from . import parts
-from .borrowing import borrowed
 from .compiling import compiled, source_digest
 from .losses import joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
 from .transforms import Records, looked_at, scale_sparse_rows, transformed
+from .unowned import borrowed
 
-__all__ = ["change_units", "learn_rows", "learn_team", "learning"]
+__all__ = ["change_units", "learn_rows", "learn_stacked", "learning"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -38,12 +38,12 @@ NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 
 def learn_rows(task, state, block, answers):
-    """Learn from the rows of a block: see the protocol."""
-    return learn_team([task], [state], block, [answers])
+    """Learn from the rows of a block."""
+    return learn_stacked([task], [state], block, [answers])
 
 
-def learn_team(tasks, states, block, answers):
-    """Learn with several learners side by side: see the protocol.
+def learn_stacked(tasks, states, block, answers):
+    """Learn with several learners side by side.
 
     As if they were outputs of one learner: while the processor waits for one of them,
     it goes on with others.
@@ -81,7 +81,7 @@ def _learn_scaled(tasks, states, block, answers):
     try:
         scaled = scale_sparse_rows(moments, rows, block.weights, records)
         scaled_block = block._replace(rows=scaled, moments=None)
-        learn_team(tasks, states, scaled_block, answers)
+        learn_stacked(tasks, states, scaled_block, answers)
     except BaseException:
         if numbers[0] == n_learned:
             moments.weight_sum[0] = weight_sum
@@ -162,7 +162,7 @@ def _joined(named):
 
 
 def change_units(learner, s, change):
-    """Let a state be that of the same rows in other units: see the protocol."""
+    """Let a state be that of the same rows in other units."""
     _change(type(learner))(learner, s, change)
 
 
@@ -290,7 +290,7 @@ def _loop(
                     x[j] = data[start + j]
                     at[j] = indices[start + j]
             elif keeps_weight_sum:
-                weight_sum, share, past = enter(weight_sum, c, learns, kept)
+                weight_sum, share, past = add_weight(weight_sum, c, learns, kept)
             m = nnz + fit_intercept
             if fit_intercept:
                 x[nnz] = 1.0

@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 from ...losses import methods
-from .borrowing import borrowed
 from .compiling import compiled, exact, jitable, source_digest
+from .unowned import borrowed
 
 __all__ = [
     "charge",
@@ -43,7 +43,7 @@ def running_total(losses, weights, total):
 
 
 def charge(loss, block, predictions, total):
-    """Losses of predictions: see the protocol."""
+    """Losses of predictions."""
     loop, arguments, losses = charging(loss, block, predictions, total)
     return losses, loop(*arguments)
 
@@ -70,7 +70,7 @@ def _loop(loss):
 
 
 def norm(values):
-    """Root of the sum of the squares: see the protocol."""
+    """Root of the sum of the squares."""
     values = values.ravel()
     values.flags.writeable = False  # of one type, whether it was so or not
     return _norm()(values)

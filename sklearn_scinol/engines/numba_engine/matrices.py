@@ -13,7 +13,7 @@ from numba.extending import intrinsic, overload, register_jitable
 from numba.np import arrayobj
 
 from ... import _portable
-from ..._portable import BLOCK, SMALLEST_VARIANCE
+from ..._portable import BLOCK, MIN_VARIANCE
 
 __all__ = ["overload_vectors"]
 
@@ -102,7 +102,7 @@ def overload_vectors(options, outer):
             units, added = np.empty(n), 0.0
             scaled, factor, root = np.empty((3, n, n))
             for i in range(n):
-                units[i] = np.sqrt(max(A[i, i], SMALLEST_VARIANCE))
+                units[i] = np.sqrt(max(A[i, i], MIN_VARIANCE))
             for i in range(n):
                 for j in range(n):
                     scaled[i, j] = 0.5 * (A[i, j] + A[j, i]) / units[i] / units[j]

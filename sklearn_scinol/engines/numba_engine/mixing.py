@@ -9,10 +9,11 @@ from functools import cache, singledispatch
 import numpy as np
 
 from ... import _portable
-from ...learners import fixed_share, hedge
-from ..protocol import Hedge, Shares
-from .borrowing import borrowed
+from ...advice import adahedge, fixed_share, pooling
+from ...advice.adahedge import AdaHedgeState
+from ...advice.fixed_share import FixedShareState
 from .compiling import STRICT, compiled, exact, inlined, source_digest
+from .unowned import borrowed
 
 __all__ = [
     "learn_rounds",
@@ -25,7 +26,7 @@ __all__ = [
 
 
 def learn_rounds(state, losses, c):
-    """Learn from rounds of experts' losses: see the protocol."""
+    """Learn from rounds of experts' losses."""
     loop, arguments, weights = learning_rounds(state, losses, c)
     return next_state(state, loop(*arguments)), weights
 
@@ -37,14 +38,14 @@ def learning_rounds(state, losses, c):
 
 
 @learning_rounds.register
-def learning_hedge(state: Hedge, losses, c):
+def learning_hedge(state: AdaHedgeState, losses, c):
     """With AdaHedge."""
     weights = np.empty_like(losses)
     return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
 
 
 @learning_rounds.register
-def learning_shares(state: Shares, losses, c):
+def learning_shares(state: FixedShareState, losses, c):
     """With fixed share."""
     weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
     return _shares_loop(), (state, losses, c, weights, room), weights
@@ -65,7 +66,7 @@ def _hedge_loop():
         gap, loss = state.gap, state.loss
         largest_range, norm_of_ranges = state.largest_range, state.norm_of_ranges
         n, K = losses.shape
-        scale = hedge.inverse_rate(gap, state.log_K)
+        scale = adahedge.inverse_rate(gap, state.log_K)
         for r in range(n):
             smallest = largest = losses[r, 0]
             for k in range(1, K):
@@ -85,24 +86,26 @@ def _hedge_loop():
             loss += smallest + hedge_loss
             for k in range(K):
                 lead[k] -= rise
-            if hedge.is_mild(hedge_loss, scale):
+            if adahedge.is_mild(hedge_loss, scale):
                 spreads = 0.0
                 for k in range(K):
                     if w[k] > 0.0:  # in the end that is true of few
-                        spreads += hedge.spread(w[k], excess[k], hedge_loss, scale)
-                gap += hedge.gap_from_spreads(spreads, scale)
+                        spreads += adahedge.spread(w[k], excess[k], hedge_loss, scale)
+                gap += adahedge.gap_from_spreads(spreads, scale)
             else:
                 shares = heaviest = 0.0
                 for k in range(K):
-                    shares += hedge.share(lead[k], scale)
+                    shares += adahedge.share(lead[k], scale)
                     heaviest = _portable.larger(heaviest, w[k])
-                gap += hedge.gap_from_shares(hedge_loss, rise, heaviest, shares, scale)
-            scale = hedge.inverse_rate(gap, state.log_K)
+                gap += adahedge.gap_from_shares(
+                    hedge_loss, rise, heaviest, shares, scale
+                )
+            scale = adahedge.inverse_rate(gap, state.log_K)
             shares = 0.0
             for k in range(K):
                 w[k] = 0.0
-                if not hedge.is_lost(lead[k], scale):
-                    w[k] = hedge.share(lead[k], scale)
+                if not adahedge.is_lost(lead[k], scale):
+                    w[k] = adahedge.share(lead[k], scale)
                 shares += w[k]
             for k in range(K):
                 w[k] /= shares
@@ -199,7 +202,7 @@ def tempered_into(w, ratio):
 
 
 def mix(kind, answers, weights):
-    """Means of what experts say: see the protocol."""
+    """Means of what experts say."""
     loop, arguments, mean = mixing(kind, answers, weights)
     loop(*arguments)
     return means(kind, mean)
@@ -215,7 +218,7 @@ def mixing(kind, answers, weights):
 def means(kind, mean):
     """Of what the loop has added up, what the mixture says."""
     if kind == "log_odds":
-        return hedge.odds_ratio(mean[0], mean[1])[:, np.newaxis]
+        return pooling.odds_ratio(mean[0], mean[1])[:, np.newaxis]
     return mean.T if kind == "mean" else np.log(mean).T
 
 
@@ -237,7 +240,7 @@ def _mixing_loop(kind):
         for e in range(answers.shape[0]):
             weights_of(e, 0, weights, w)
             for r in range(answers.shape[1]):
-                of_class, of_other = hedge.probabilities(answers[e, r, 0])
+                of_class, of_other = pooling.probabilities(answers[e, r, 0])
                 mean[0, r] += w[r] * of_class
                 mean[1, r] += w[r] * of_other
 
@@ -250,7 +253,7 @@ def _mixing_loop(kind):
             for r in range(answers.shape[1]):
                 _portable.softmax(answers[e, r], share)
                 for k in range(n_outputs):
-                    p = _portable.larger(share[k], hedge.SMALLEST_PROBABILITY)
+                    p = _portable.larger(share[k], pooling.MIN_PROBABILITY)
                     mean[k, r] += w[r] * p
 
     loops = {

@@ -8,7 +8,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic, overload
 
-from ..protocol import CSRRows
+from ...blocks import CSRRows
 from . import learning
 from .compiling import compiled, source_digest
 from .losses import charging
@@ -48,49 +48,49 @@ class Recorder:
         return np.empty(0, np.intp), np.empty(0)
 
     def transform_rows(self, moments, rows, weights):
-        """See the protocol."""
+        """See :class:`Engine`."""
         if isinstance(rows, CSRRows):
             return self._note(*scaling(moments, rows, weights, Records.with_room(0)))
         return self._note(*standardising(moments, rows, weights))
 
     def transform_targets(self, moments, y, weights, unit_free):
-        """See the protocol."""
+        """See :class:`Engine`."""
         return self._note(*standardising_targets(moments, y, weights, unit_free))
 
     def count_below(self, edges, X):
-        """See the protocol."""
+        """See :class:`Engine`."""
         return self._note(*_filled(*counting(edges, X)))
 
     def add_codes(self, values, bins, places):
-        """See the protocol."""
+        """See :class:`Engine`."""
         return self._note(*_filled(*coding(values, bins, places)))
 
-    def learn_team(self, tasks, states, block, answers):
-        """See the protocol."""
+    def learn_stacked(self, tasks, states, block, answers):
+        """See :class:`Engine`."""
         is_sparse = isinstance(block.rows, CSRRows)
         if is_sparse and block.moments is not None:
             rows = self.transform_rows(block.moments, block.rows, block.weights)
             block = block._replace(rows=rows, moments=None)
         arguments = tasks, states, block, answers
         if is_sparse and states[0].first.size == 1:
-            self.calls.append(partial(learning.learn_team, *arguments))
+            self.calls.append(partial(learning.learn_stacked, *arguments))
         else:
             self._note(*learning.learning(*arguments), None)
 
     def charge(self, loss, block, predictions, total):
-        """See the protocol; what comes back instead of a total gives it."""
+        """See :class:`Engine`; what comes back instead of a total gives it."""
         loop, arguments, losses = charging(loss, block, predictions, total)
         return losses, loop.prepared(*arguments)
 
     def learn_rounds(self, state, losses, c):
-        """See the protocol; what comes back first gives the next state for one."""
+        """See :class:`Engine`; what comes back first gives the next state for one."""
         loop, arguments, weights = learning_rounds(state, losses, c)
         learn = loop.prepared(*arguments)
         learn, arguments = learn.func, arguments[1:]
         return lambda state: next_state(state, learn(state, *arguments)), weights
 
     def mix(self, kind, answers, weights):
-        """See the protocol; a function gives the mean."""
+        """See :class:`Engine`; a function gives the mean."""
         loop, arguments, mean = mixing(kind, answers, weights)
         add_up = loop.prepared(*arguments)
 
@@ -113,7 +113,7 @@ def _filled(loop, arguments, result):
 
 
 class SavedArrays:
-    """What arrays were, to be put back: see the protocol."""
+    """What arrays were, to be put back."""
 
     def __init__(self, arrays, of_features=(), X=None):
         # Their memory stays theirs as long as this holds them.

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...transforms import hashing
 from ...transforms.moments import (
-    enter,
+    add_weight,
     inverse_deviation,
     moved_mean,
     moved_variance,
@@ -24,7 +24,7 @@ __all__ = [
 
 
 def standardise(moments, X):
-    """Centre and scale values: see the protocol."""
+    """Centre and scale values."""
     Z = np.empty_like(X)
     _standardising()(moments, X, Z)
     return Z
@@ -41,7 +41,7 @@ def _standardising():
             for j in range(X.shape[1]):
                 x, mean = X[r, j], means[j]
                 is_given = x == x
-                total, share, past = enter(weight_sums[j], 1.0, True)
+                total, share, past = add_weight(weight_sums[j], 1.0, True)
                 deviation = x - mean
                 variance = moved_variance(variances[j], share, past, deviation)
                 Z[r, j] = past * deviation * inverse_deviation(variance)
@@ -86,7 +86,7 @@ def finished(h, n_bytes):
 
 
 def hash_strings(data, offsets):
-    """Keys of strings: see the protocol."""
+    """Keys of strings."""
     keys = np.empty(len(offsets) - 1, np.uint64)
     data.flags.writeable = False  # of one type, whether it was so or not
     _hashing()(data, offsets, keys)
@@ -120,7 +120,7 @@ def _hashing():
 
 
 def mix_keys(h, keys):
-    """Keys of what keys stand for together: see the protocol."""
+    """Keys of what keys stand for together."""
     h, keys = (np.ascontiguousarray(each) for each in np.broadcast_arrays(h, keys))
     mixed = np.empty_like(h)
     _mixing()(h.ravel(), keys.ravel(), mixed.ravel())
@@ -140,7 +140,7 @@ def _mixing():
 
 
 def find_slots(slots, keys, is_given, learns):
-    """Slots of keys: see the protocol."""
+    """Slots of keys."""
     m, n_slots = slots.keys.shape
     found = np.empty(keys.shape, np.int32)
     table = np.full((m, 2 ** int(2 * n_slots - 1).bit_length()), -1, np.int32)
@@ -197,7 +197,7 @@ def _slot_loop():
 
 
 def mark_places(marks, places, keys):
-    """Mark places by keys: see the protocol."""
+    """Mark places by keys."""
     new = np.empty(len(places), np.int64)
     n_new = _marking()(marks, places, keys, new)
     return new[:n_new].copy()
@@ -228,7 +228,7 @@ def _marking():
 
 
 def join_entries(entries, n_columns):
-    """Rows of all their entries: see the protocol."""
+    """Rows of all their entries."""
     blocks = entries.values, entries.codes, entries.hashed
     room = sum(block.size for block in blocks) + entries.words.size
     data, indices = np.empty(room), np.empty(room, np.int32)

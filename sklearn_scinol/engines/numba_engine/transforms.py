@@ -6,18 +6,18 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._portable import larger
+from ...blocks import CSRRows, DenseRows, TargetScale
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
-    enter,
+    add_weight,
     inverse_deviation,
     least_variance,
     moved_mean,
     moved_variance,
     shares_of_waiting,
 )
-from ..protocol import CSRRows, DenseRows, TargetScale
-from .borrowing import borrowed
 from .compiling import compiled, inlined, source_digest
+from .unowned import borrowed
 
 __all__ = [
     "Records",
@@ -73,7 +73,7 @@ def made(loop, arguments, result):
 
 
 def clip_rows(largest, rows, weights, ratio):
-    """Clip values at a multiple of the largest before: see the protocol."""
+    """Clip values at a multiple of the largest before."""
     values, is_dense = np.empty_like(rows[0]), isinstance(rows, DenseRows)
     loop = _dense_clipping if is_dense else _sparse_clipping
     loop()(largest, rows, weights.given, ratio, values)
@@ -118,7 +118,7 @@ def _sparse_clipping():
 
 
 def first_values(seen, rows, weights):
-    """First values of features not seen before: see the protocol."""
+    """First values of features not seen before."""
     room = rows.data.size
     if room >= seen.size:  # a few rows cost less to look at than all features
         room = min(room, seen.size - np.count_nonzero(seen))
@@ -147,7 +147,7 @@ def _first_values():
 
 
 def count_below(edges, X):
-    """In which bins values are: see the protocol."""
+    """In which bins values are."""
     return made(*counting(edges, X))
 
 
@@ -174,7 +174,7 @@ def _count_loop():
 
 
 def add_codes(values, bins, places):
-    """Rows with their values, and ones for their bins: see the protocol."""
+    """Rows with their values, and ones for their bins."""
     return made(*coding(values, bins, places))
 
 
@@ -239,7 +239,7 @@ class Records(NamedTuple):
 
 
 def transform_rows(moments, rows, weights):
-    """Centre and scale rows: see the protocol."""
+    """Centre and scale rows."""
     if isinstance(rows, CSRRows):
         return scale_sparse_rows(moments, rows, weights, Records.with_room(0))
     return made(*standardising(moments, rows, weights))
@@ -276,7 +276,7 @@ def _dense_loop(center, scale):
         kept = moments.kept
         for r in range(X.shape[0]):
             c, learns = weights.relative[r], weights.given[r] > 0.0
-            weight_sum, share, past = enter(weight_sum, c, learns, kept)
+            weight_sum, share, past = add_weight(weight_sum, c, learns, kept)
             for j in range(X.shape[1]):
                 Z[r, j] = transformed(
                     values, j, X[r, j], share, past, learns, center, scale, kept
@@ -304,7 +304,9 @@ def _sparse_loop():
         for r in range(weights.given.size):
             learns = weights.given[r] > 0.0
             waited_until = weight_sum
-            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
+            weight_sum, share, past = add_weight(
+                weight_sum, weights.relative[r], learns
+            )
             start = indptr[r]
             nnz = indptr[r + 1] - start
             x, z = of_row[start : start + nnz], data[start : start + nnz]
@@ -339,7 +341,7 @@ def _sparse_loop():
 
 
 def transform_targets(moments, y, weights, unit_free):
-    """Running location and scale of targets: see the protocol."""
+    """Running location and scale of targets."""
     return made(*standardising_targets(moments, y, weights, unit_free))
 
 
@@ -359,7 +361,9 @@ def _target_loop():
         for r in range(y.shape[0]):
             any_before = weight_sum > 0.0
             learns = weights.given[r] > 0.0
-            weight_sum, share, past = enter(weight_sum, weights.relative[r], learns)
+            weight_sum, share, past = add_weight(
+                weight_sum, weights.relative[r], learns
+            )
             for k in range(y.shape[1]):
                 mean, variance = values[0, k], values[1, k]
                 scale.offset[r, k] = mean

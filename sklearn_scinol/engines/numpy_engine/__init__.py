@@ -1,7 +1,7 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
 from .combination import learn_combination
-from .learning import change_units, learn_rows, learn_team
+from .learning import change_units, learn_rows, learn_stacked
 from .losses import charge, norm
 from .mixing import learn_rounds, mix
 from .tables import (
@@ -36,7 +36,7 @@ __all__ = [
     "learn_combination",
     "learn_rounds",
     "learn_rows",
-    "learn_team",
+    "learn_stacked",
     "mark_places",
     "mix",
     "mix_keys",
@@ -46,8 +46,8 @@ __all__ = [
     "transform_targets",
 ]
 
-#: See the protocol. Python may be interrupted anywhere.
+#: See :class:`Engine`. Python may be interrupted anywhere.
 LEARNS_AT_ONCE = False
 
-#: See the protocol. Here calls cost little beside what they do.
+#: See :class:`Engine`. Here calls cost little beside what they do.
 Recorder = None

@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from ...blocks import DenseRows, RowWeights
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
 from ...transforms.moments import standardised
-from ..protocol import DenseRows, RowWeights
 from .losses import charge, norm
 from .transforms import transform_rows
 
-__all__ = ["change_units", "derivatives", "learn_rows", "learn_team", "row_steps"]
+__all__ = ["change_units", "derivatives", "learn_rows", "learn_stacked", "row_steps"]
 
 
 # Rows are transformed so many at a time, which bounds what is kept of them.
@@ -37,7 +37,7 @@ def learn_rows(task, state, block, answers):
     return True
 
 
-def learn_team(tasks, states, block, answers):
+def learn_stacked(tasks, states, block, answers):
     for task, state, said in zip(tasks, states, answers, strict=True):
         learn_rows(task, state, block, said)
 

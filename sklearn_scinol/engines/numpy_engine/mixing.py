@@ -5,8 +5,9 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import softmax
 
-from ...learners import fixed_share, hedge
-from ..protocol import Hedge, Shares
+from ...advice import adahedge, fixed_share, pooling
+from ...advice.adahedge import AdaHedgeState
+from ...advice.fixed_share import FixedShareState
 
 __all__ = ["learn_rounds", "mix"]
 
@@ -17,7 +18,7 @@ def learn_rounds(state, losses, c):
 
 
 @learn_rounds.register
-def learn_hedge(state: Hedge, losses, c):
+def learn_hedge(state: AdaHedgeState, losses, c):
     log_K, lead, w, totals, gap, loss, largest_range, norm = state
     weights = np.empty_like(losses)
     with np.errstate(all="ignore"):
@@ -25,7 +26,7 @@ def learn_hedge(state: Hedge, losses, c):
         ranges = losses.max(axis=1) - smallest
         # One by one, so that the norm does not depend on where blocks begin.
         norm = np.hypot.accumulate(np.append(norm, ranges))[-1]
-        scale = hedge.inverse_rate(gap, log_K)
+        scale = adahedge.inverse_rate(gap, log_K)
         for r in range(losses.shape[0]):
             weights[r] = w
             totals += losses[r]
@@ -35,23 +36,25 @@ def learn_hedge(state: Hedge, losses, c):
             lead += excess
             rise = np.minimum.reduce(lead)
             lead -= rise
-            if hedge.is_mild(hedge_loss, scale):
-                spreads = np.add.reduce(hedge.spread(w, excess, hedge_loss, scale))
-                gap += hedge.gap_from_spreads(spreads, scale)
+            if adahedge.is_mild(hedge_loss, scale):
+                spreads = np.add.reduce(adahedge.spread(w, excess, hedge_loss, scale))
+                gap += adahedge.gap_from_spreads(spreads, scale)
             else:
-                shares = np.add.reduce(hedge.share(lead, scale))
+                shares = np.add.reduce(adahedge.share(lead, scale))
                 largest = np.maximum.reduce(w)
-                gap += hedge.gap_from_shares(hedge_loss, rise, largest, shares, scale)
-            scale = hedge.inverse_rate(gap, log_K)
-            w[:] = hedge.share(lead, scale)
+                gap += adahedge.gap_from_shares(
+                    hedge_loss, rise, largest, shares, scale
+                )
+            scale = adahedge.inverse_rate(gap, log_K)
+            w[:] = adahedge.share(lead, scale)
             w /= np.add.reduce(w)
     largest_range = max(largest_range, ranges.max(initial=0.0))
     numbers = map(float, (gap, loss, largest_range, norm))
-    return Hedge(log_K, lead, w, totals, *numbers), weights
+    return AdaHedgeState(log_K, lead, w, totals, *numbers), weights
 
 
 @learn_rounds.register
-def learn_shares(state: Shares, losses, c):
+def learn_shares(state: FixedShareState, losses, c):
     mixable_scale, log_paths, shares, of_shares, of_experts, w, totals = state[:7]
     t, scale, gap, loss = state[7:]
     K = w.size
@@ -90,7 +93,7 @@ def learn_shares(state: Shares, losses, c):
             of_shares[:] = fixed_share.shared(of_shares, 0.0, of_shares.size)
             np.einsum("a,ak->k", of_shares, of_experts, out=w)
             w /= np.add.reduce(w)
-    return Shares(*state[:7], t, *map(float, (scale, gap, loss))), weights
+    return FixedShareState(*state[:7], t, *map(float, (scale, gap, loss))), weights
 
 
 def _temper(of_shares, of_experts, ratio):
@@ -106,11 +109,11 @@ def mix(kind, answers, weights):
     mean = 0.0
     for answer, weight in zip(answers, np.moveaxis(weights, 2, 0), strict=True):
         if kind == "log_odds":
-            answer = np.hstack(hedge.probabilities(answer))
+            answer = np.hstack(pooling.probabilities(answer))
         elif kind == "softmax":
             answer = softmax(answer, axis=1)
-            answer = np.maximum(answer, hedge.SMALLEST_PROBABILITY)
+            answer = np.maximum(answer, pooling.MIN_PROBABILITY)
         mean = mean + weight.T * answer
     if kind == "log_odds":
-        return hedge.odds_ratio(mean[:, :1], mean[:, 1:])
+        return pooling.odds_ratio(mean[:, :1], mean[:, 1:])
     return np.log(mean) if kind == "softmax" else mean

@@ -6,7 +6,7 @@ from sklearn.utils import murmurhash3_32
 
 from ...transforms import hashing
 from ...transforms.moments import (
-    enter,
+    add_weight,
     inverse_deviation,
     moved_mean,
     moved_variance,
@@ -28,7 +28,7 @@ def standardise(moments, X):
         for r, x in enumerate(X):
             given = np.flatnonzero(~np.isnan(x))
             mean, variance, weight_sum = moments[:, given]
-            weight_sum, share, past = enter(weight_sum, 1.0, True)
+            weight_sum, share, past = add_weight(weight_sum, 1.0, True)
             deviation = x[given] - mean
             variance = moved_variance(variance, share, past, deviation)
             Z[r, given] = past * deviation * inverse_deviation(variance)

@@ -3,16 +3,16 @@
 import numpy as np
 
 from ..._portable import larger
+from ...blocks import CSRRows, DenseRows, TargetScale, repeat_to_entries
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
-    enter,
+    add_weight,
     inverse_deviation,
     least_variance,
     moved_mean,
     moved_variance,
     shares_of_waiting,
 )
-from ..protocol import CSRRows, DenseRows, TargetScale, of_values
 
 __all__ = [
     "add_codes",
@@ -40,7 +40,7 @@ def clip_rows(largest, rows, weights, ratio):
 
 def first_values(seen, rows, weights):
     is_new = ~seen[rows.indices] & (rows.data != 0.0)
-    places = np.flatnonzero(is_new & of_values(rows, weights.given > 0.0))
+    places = np.flatnonzero(is_new & repeat_to_entries(rows, weights.given > 0.0))
     features, first = np.unique(rows.indices[places], return_index=True)
     seen[features] = True
     return features, rows.data[places[first]]
@@ -88,7 +88,7 @@ def _transform_dense(moments, rows, weights):
     scale, weight_sum = len(moments.values) > 1, moments.weight_sum[0]
     mean, kept = moments.values[0], moments.kept
     for r, (x, given, c) in enumerate(zip(rows.X, *weights[:2], strict=True)):
-        weight_sum, share, past = enter(weight_sum, c, given > 0.0, kept)
+        weight_sum, share, past = add_weight(weight_sum, c, given > 0.0, kept)
         deviation = x - mean
         Z[r] = past * deviation if moments.center else x
         if scale:
@@ -115,7 +115,7 @@ def _scale_sparse(moments, rows, weights):
         waiting = shares_of_waiting(weight_sum, recorded)
         variance = moved_variance(variance, *waiting, -mean)
         mean = moved_mean(mean, waiting[0], -mean)
-        weight_sum, share, past = enter(weight_sum, c, given > 0.0)
+        weight_sum, share, past = add_weight(weight_sum, c, given > 0.0)
         deviation = x - mean
         variance = moved_variance(variance, share, past, deviation)
         data[entries] = x * inverse_deviation(variance)
@@ -138,7 +138,7 @@ def transform_targets(moments, y, weights, unit_free):
             if not unit_free:
                 scale.slope[r] = inverse_deviation(variance)
             if given > 0.0:
-                weight_sum, share, past = enter(weight_sum, c, True)
+                weight_sum, share, past = add_weight(weight_sum, c, True)
                 deviation = y[r] - mean
                 mean[:] = moved_mean(mean, share, deviation)
                 variance[:] = moved_variance(variance, share, past, deviation)

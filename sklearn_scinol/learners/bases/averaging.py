@@ -11,7 +11,7 @@ from ..._portable import portable
 
 #: The mean tick may be so many times the next one: times are differences of what the
 #: clock shows, and lose as many digits.
-LARGEST_TICK = 1e2
+MAX_TICK = 1e2
 
 
 @portable
@@ -34,7 +34,7 @@ def record_sum(total, last, i, value, clock):
 @portable
 def must_restart(clock, k, factor):
     """Whether all sums have to be recorded before the clock ticks by a factor."""
-    return clock[0, k] > LARGEST_TICK * clock[1, k] * factor
+    return clock[0, k] > MAX_TICK * clock[1, k] * factor
 
 
 @portable

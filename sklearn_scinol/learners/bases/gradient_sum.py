@@ -13,7 +13,7 @@ __all__ = ["GradientSum"]
 NORM_ERROR = 3e-8
 
 #: Weights are as if no norm were below this: its inverse is far from overflow.
-SMALLEST_NORM = 1e-150
+MIN_NORM = 1e-150
 
 
 class State(NamedTuple):
@@ -83,7 +83,7 @@ def safe_norm(shared, k):
 
     A norm that is too small, and only that, could make weights too large.
     """
-    return larger(larger(shared.norm[k], shared.error[k]), SMALLEST_NORM)
+    return larger(larger(shared.norm[k], shared.error[k]), MIN_NORM)
 
 
 @portable
@@ -101,5 +101,5 @@ def norm_invariants(s, shared):
     yield "error >= 0", shared.error >= 0.0
     if s is not None:
         distance = np.abs(np.hypot.reduce(s.theta, axis=1) - shared.norm)
-        allowed = shared.error + SMALLEST_NORM
+        allowed = shared.error + MIN_NORM
         yield "norm is that of theta, but for its error", distance <= allowed

@@ -10,18 +10,18 @@ from ..._portable import TINY, larger, portable, smaller
 __all__ = ["MirrorDescent"]
 
 #: So large that no step is left, and its products with small numbers are not NaN.
-LARGEST_LAMBDA = 1e300
+MAX_LAMBDA = 1e300
 
 #: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
-SMALLEST_SHRINK = 1e-20
+MIN_SHRINK = 1e-20
 
 #: A scale below this goes into the vector. That takes a pass over all coordinates, so
 #: it is only done long before numbers leave the range.
-SMALLEST_SCALE = 1e-50
+MIN_SCALE = 1e-50
 
 #: What the norm can be wrong by after a step, in shares of the largest so far: the root
 #: of the rounding errors of its square; and below the roots of the smallest squares.
-NORM_ERROR, SMALLEST_NORM = 3e-8, 1e-150
+NORM_ERROR, MIN_NORM = 3e-8, 1e-150
 
 
 class State(NamedTuple):
@@ -106,7 +106,7 @@ class MirrorDescent(Parameters):
     def take_scale(self, shared, k):
         """Take a scale that has become tiny, for `fold`; else give 1."""
         scale = shared.scale[k]
-        if scale >= SMALLEST_SCALE:
+        if scale >= MIN_SCALE:
             return 1.0
         shared.scale[k] = 1.0
         return scale
@@ -131,7 +131,7 @@ class MirrorDescent(Parameters):
             scale=np.ones_like(norm2),
             norm2=norm2,
             largest_norm2=larger(shared.largest_norm2.most(), norm2),
-            lambda_=smaller(self.merged_lambda(shared.lambda_), LARGEST_LAMBDA),
+            lambda_=smaller(self.merged_lambda(shared.lambda_), MAX_LAMBDA),
             delta_sum=shared.delta_sum.sum(),
         )
         return State(w), learned
@@ -150,7 +150,7 @@ class MirrorDescent(Parameters):
         yield "lambda_ >= 0", shared.lambda_ >= 0.0
         yield "delta_sum >= 0", shared.delta_sum >= 0.0
         distance = np.abs(shared.scale * np.hypot.reduce(s.v, axis=1) - norm)
-        allowed = NORM_ERROR * np.sqrt(t) * largest + SMALLEST_NORM
+        allowed = NORM_ERROR * np.sqrt(t) * largest + MIN_NORM
         yield "norm2 is that of the weights", distance <= allowed
 
 
@@ -164,7 +164,7 @@ def move(learner, shared, k, shrink, step, p, q):
     norm2 = larger(0.0, smaller(norm2, learner.radius * learner.radius))
     shared.norm2[k] = norm2
     shared.largest_norm2[k] = larger(shared.largest_norm2[k], norm2)
-    shared.scale[k] *= larger(shrink, SMALLEST_SHRINK)
+    shared.scale[k] *= larger(shrink, MIN_SHRINK)
     return -step / shared.scale[k]
 
 

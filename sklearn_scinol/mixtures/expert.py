@@ -4,12 +4,12 @@ from copy import deepcopy
 
 import numpy as np
 
+from ..blocks import Block, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import Block, RowWeights
 from ..losses import as_targets
-from .base import ordered_blocks, snapshot
-from .linear import LinearModel
+from ..models.base import ordered_blocks, snapshot
+from ..models.linear import LinearModel
 
 __all__ = [
     "CHUNK_ROWS",
@@ -34,26 +34,26 @@ class Expert:
         Has `partial_fit`. One of this package, or a pipeline that ends in one, predicts
         each row from the model that has learned all rows before; any other some rows at
         a time.
-    meaning : Meaning
+    mixing_scale : MixingScale
         What is asked.
     """
 
-    def __init__(self, name, estimator, meaning):
+    def __init__(self, name, estimator, mixing_scale):
         self.name = name
         self.estimator = estimator
-        self.meaning = meaning
-        self.is_ours = hasattr(estimator, "_learn_validated")
+        self.mixing_scale = mixing_scale
+        self.is_native = hasattr(estimator, "_learn_validated")
         self.has_learned = False
 
     def begin(self, X, labels):
         """Get ready for the first rows, without learning them."""
-        if self.is_ours:
+        if self.is_native:
             self.method  # noqa: B018 - says what is missing
             self.estimator._prepare(X, labels, None, **self._classes)
 
     def check_takes_classes(self):
         """Refuse an estimator that cannot take classes that come later."""
-        if not self.is_ours:
+        if not self.is_native:
             raise ValueError(
                 "new_classes='add' needs estimators of this package, which "
                 f"{self.name!r} is not."
@@ -63,7 +63,7 @@ class Expert:
     @property
     def model(self):
         """The model of an estimator of this package; else None."""
-        return getattr(self.estimator, "_model", None) if self.is_ours else None
+        return getattr(self.estimator, "_model", None) if self.is_native else None
 
     @property
     def shared_model(self):
@@ -77,32 +77,34 @@ class Expert:
         weighs_classes = getattr(self.estimator, "_weighs_classes", False)
         return isinstance(self.model, LinearModel) and not weighs_classes
 
-    def what_it_cost(self, answers, block):
+    def record_block(self, answers, block):
         """What it said of a block that it learned, and losses of the mixture's kind."""
         if not answers.all_finite:
             self._refuse()
-        return self.what_it_said(answers, block)
+        return self.mixture_predictions(answers, block)
 
-    def says_as_charged(self, answers):
+    def shares_mixture_loss(self, answers):
         """Whether it says what it was charged for, by the loss of the mixture."""
-        return answers.averaged is None and self.meaning.has(self.model.loss)
+        return answers.averaged is None and self.mixing_scale.has(self.model.loss)
 
-    def what_it_said(self, answers, block):
+    def mixture_predictions(self, answers, block):
         """What it said of a block that it learned, and losses of the mixture's kind."""
-        model, said = self.estimator._model, answers.said
-        if self.says_as_charged(answers):
+        model, said = self.estimator._model, answers.reported
+        if self.shares_mixture_loss(answers):
             return said, answers.losses
-        answer = self._checked(self.meaning.of_decision(said, model.loss))
+        answer = self._checked(self.mixing_scale.of_decision(said, model.loss))
         y = block.targets
-        if model.loss.joint != self.meaning.loss.joint:
-            y = as_targets(_codes(y), self.meaning.loss, self.meaning.n_outputs)
+        if model.loss.joint != self.mixing_scale.loss.joint:
+            y = as_targets(
+                _codes(y), self.mixing_scale.loss, self.mixing_scale.n_outputs
+            )
         return answer, self._losses(answer, block._replace(targets=y))
 
-    def way_back(self, X):
+    def checkpoint(self, X):
         """How to undo what learning the rows `X` will do."""
         parts = [snapshot(self)]
-        if self.is_ours:
-            model = self.estimator._model.way_back(X)
+        if self.is_native:
+            model = self.estimator._model.checkpoint(X)
             before = vars(self.estimator).copy()
             parts += [lambda: vars(self.estimator).update(before), model]
         else:
@@ -121,7 +123,7 @@ class Expert:
         And the weights that rows have for an estimator of this package.
         """
         weights = None
-        if self.is_ours:
+        if self.is_native:
             answer, weights = self.estimator._learn_validated(
                 X, labels, sample_weight, self.method
             )
@@ -134,7 +136,7 @@ class Expert:
                 answers.append(self._answer_and_learn(X[rows], labels[rows], c))
             answer = np.concatenate(answers)
         y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
-        y = as_targets(y, self.meaning.loss, self.meaning.n_outputs)
+        y = as_targets(y, self.mixing_scale.loss, self.mixing_scale.n_outputs)
         ones = np.ones(len(y))
         block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
         return answer, self._losses(answer, block), weights
@@ -151,21 +153,21 @@ class Expert:
         """What it says of rows that are transformed."""
         model = self.estimator._model
         return self._checked(
-            self.meaning.of_decision(model.decision_of_transformed(Z), model.loss)
+            self.mixing_scale.of_decision(model.decision_of_transformed(Z), model.loss)
         )
 
     def answer(self, X):
         """What it says of rows."""
-        if self.is_ours:
+        if self.is_native:
             return self._read(self.estimator._answer_validated(X, self.method))
         if not self.has_learned:
-            return self.meaning.ignorance(X.shape[0])
+            return self.mixing_scale.prior_prediction(X.shape[0])
         return self._read(getattr(self.estimator, self.method)(_in_double(X)))
 
     @property
     def method(self):
         """The method of the estimator that is asked."""
-        methods = self.meaning.methods(self.is_ours)
+        methods = self.mixing_scale.methods(self.is_native)
         for method in methods:
             if hasattr(self.estimator, method):
                 return method
@@ -175,7 +177,7 @@ class Expert:
 
     @property
     def _classes(self):
-        n_classes = self.meaning.n_classes
+        n_classes = self.mixing_scale.n_classes
         return {"classes": np.arange(n_classes)} if n_classes else {}
 
     def _answer_and_learn(self, X, labels, sample_weight):
@@ -204,11 +206,11 @@ class Expert:
 
     def _losses(self, answer, block):
         engine = get_engine(current_engine())
-        return engine.charge(self.meaning.loss, block, answer, 0.0)[0]
+        return engine.charge(self.mixing_scale.loss, block, answer, 0.0)[0]
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)
-        return self._checked(self.meaning.read(answer, self.method))
+        return self._checked(self.mixing_scale.read(answer, self.method))
 
     def _checked(self, answer):
         if not np.isfinite(answer).all():
@@ -229,9 +231,9 @@ def learn_block(experts, block):
     """Learn a block of transformed rows with experts that make a team."""
     engine = get_engine(current_engine())
     models = [expert.estimator._model for expert in experts]
-    of_experts = LinearModel.learn_team(engine, models, block)
+    of_experts = LinearModel.learn_stacked(engine, models, block)
     return [
-        (expert, *expert.what_it_cost(answers, block), block.weights.given)
+        (expert, *expert.record_block(answers, block), block.weights.given)
         for expert, answers in zip(experts, of_experts, strict=True)
     ]
 

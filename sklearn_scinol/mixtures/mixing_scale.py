@@ -4,13 +4,13 @@ import numpy as np
 
 from ..losses import identity
 
-__all__ = ["Meaning"]
+__all__ = ["MixingScale"]
 
 # What an expert from elsewhere holds to be impossible may happen all the same.
-SMALLEST_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
+MIN_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
 
 
-class Meaning:
+class MixingScale:
     """What is mixed: predictions, or the probabilities that belong to scores.
 
     A convex loss charges the mean of predictions no more than the mean of what it
@@ -49,11 +49,11 @@ class Meaning:
         """Whether this is its own loss."""
         return identity(loss) == identity(self.loss)
 
-    def methods(self, is_ours):
+    def methods(self, is_native):
         """Methods of estimators to ask, in this order."""
         if self.kind == "mean":
             return ("decision_function",) if self.n_classes else ("predict",)
-        if not is_ours:
+        if not is_native:
             return "predict_proba", "decision_function"
         if self.n_outputs == 1:
             return ("decision_function",)  # which is log odds
@@ -70,12 +70,12 @@ class Meaning:
         """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
         if method == "predict_proba":
             with np.errstate(divide="ignore"):
-                answer = np.maximum(np.log(answer), SMALLEST_LOG_PROBABILITY)
+                answer = np.maximum(np.log(answer), MIN_LOG_PROBABILITY)
             if self.n_outputs == 1:
                 answer = answer[:, 1:] - answer[:, :1]
         return np.ascontiguousarray(answer.reshape(len(answer), -1))
 
-    def ignorance(self, n):
+    def prior_prediction(self, n):
         """Answer of an expert that has learned nothing: all classes are the same."""
         return np.zeros((n, self.n_outputs))
 

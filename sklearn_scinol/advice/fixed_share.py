@@ -22,6 +22,7 @@ Here `excess` is a loss less the smallest of the round, as in :mod:`.hedge`.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from .._portable import chosen, exact, exp, larger
 __all__ = [
     "DECREASING",
     "SHARES",
+    "FixedShareState",
     "complexity",
     "gap",
     "lasting_scale",
@@ -49,10 +51,26 @@ SHARES = (0.0, DECREASING, 0.001, 0.01, 0.1)
 GROWTH = 1.25
 
 #: No weight falls below this, from where it can still grow.
-SMALLEST_WEIGHT = 1e-300
+MIN_WEIGHT = 1e-300
 
 #: The exponential of minus this counts as 0.
-LARGEST_EXPONENT = 700.0
+MAX_EXPONENT = 700.0
+
+
+class FixedShareState(NamedTuple):
+    """State of fixed share with `A` shares, see advice/fixed_share.py."""
+
+    mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
+    log_paths: float  # ln(A K)
+    shares: np.ndarray  # (A,)
+    of_shares: np.ndarray  # (A,), weights of the shares
+    of_experts: np.ndarray  # (A, K), weights of the experts for each of these
+    weights: np.ndarray  # (K,), of the experts for all of them
+    totals: np.ndarray  # (K,), cumulative losses
+    t: float  # number of rounds
+    scale: float  # 1 / eta of the next round
+    gap: float  # sum of the mixability gaps
+    loss: float  # sum of the losses of the mixture
 
 
 @exact
@@ -60,7 +78,7 @@ def likelihood(excess, scale):
     """What a weight is multiplied by; 1 while there is no scale, and no excess."""
     if scale == 0.0:
         return 1.0
-    return chosen(LARGEST_EXPONENT * scale < excess, 0.0, exp(-(excess / scale)))
+    return chosen(MAX_EXPONENT * scale < excess, 0.0, exp(-(excess / scale)))
 
 
 @exact
@@ -92,7 +110,7 @@ def share_after(share, t):
 @exact
 def shared(v, share, K):
     """Weight of an expert for the next round, from the one that it has earned."""
-    return larger(v + share * (1.0 / K - v), SMALLEST_WEIGHT)
+    return larger(v + share * (1.0 / K - v), MIN_WEIGHT)
 
 
 def complexity(share, K, n_rounds, n_switches):

@@ -5,19 +5,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import LARGEST_WEALTH, exact, larger, smaller
+from .._portable import MAX_WEALTH, exact, larger, smaller
 from ..losses import methods
 from .bases.betting import solved
 from .implicit import in_units
 
 __all__ = ["CODE"]
 
-LARGEST_LOG_WEALTH = np.log(LARGEST_WEALTH)
+MAX_LOG_WEALTH = np.log(MAX_WEALTH)
 
 #: A squared gradient that is a smaller share of `H` changes nothing that shows.
-SMALLEST_SHARE = 1e-290
+MIN_SHARE = 1e-290
 
-MOST_ITERATIONS = 200
+MAX_ITERATIONS = 200
 
 
 class State(NamedTuple):
@@ -97,7 +97,7 @@ class CODE(NamedTuple):
         y, c, p, q = in_units(y, c, scale, p, q)
         g = c * methods.gradient(loss, y, p)
         square = g * g * q
-        if not square > SMALLEST_SHARE * H:
+        if not square > MIN_SHARE * H:
             return 0.0
         bet, time = -g * (scale[1] * dot) / H, H / square
         longest = np.log1p(1.0 / time)
@@ -105,7 +105,7 @@ class CODE(NamedTuple):
         s = growth_until(shared.log_wealth[k], bet, time, value, longest)
         h = smaller(time * np.expm1(s), 1.0)
         shared.log_wealth[k] = smaller(
-            shared.log_wealth[k] + gain(bet, time, s), LARGEST_LOG_WEALTH
+            shared.log_wealth[k] + gain(bet, time, s), MAX_LOG_WEALTH
         )
         shared.H[k] += h * square
         return scale[1] * (h * g)
@@ -128,12 +128,12 @@ class CODE(NamedTuple):
 
         def log_wealth(norm):
             least = self.least(norm[:, np.newaxis], H)
-            return smaller(least + above, LARGEST_LOG_WEALTH)
+            return smaller(least + above, MAX_LOG_WEALTH)
 
         norm = solved(
             lambda norm: norm * np.exp(log_wealth(norm)) / H,
             norm_of_w,
-            LARGEST_WEALTH * H,
+            MAX_WEALTH * H,
         )
         theta = w * np.where(norm_of_w > 0.0, norm / norm_of_w, 0.0)[:, np.newaxis]
         return State(theta), Shared(log_wealth(norm), H)
@@ -146,8 +146,8 @@ class CODE(NamedTuple):
     def invariants(self, s, shared, t):
         """What holds after `t` rows."""
         yield "H >= 1", shared.H >= 1.0
-        yield "wealth is in its range", shared.log_wealth <= LARGEST_LOG_WEALTH
-        least = smaller(self.least(s.theta, shared.H), LARGEST_LOG_WEALTH)
+        yield "wealth is in its range", shared.log_wealth <= MAX_LOG_WEALTH
+        least = smaller(self.least(s.theta, shared.H), MAX_LOG_WEALTH)
         held = ROUNDING * shared.log_wealth + 1e-9 * t
         yield "wealth is at least that of the gradients", least <= held
 
@@ -176,7 +176,7 @@ def growth_until(log_wealth, bet, time, value, longest):
     if last <= goal:
         return longest
     low, high, s, change = 0.0, longest, longest, longest
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MAX_ITERATIONS):
         of_wealth, shrink = wealth * np.exp(gain(bet, time, s)), np.exp(-s)
         share = 1.0 + extra * shrink  # of the wealth that the bet is now
         f = of_wealth * share - goal

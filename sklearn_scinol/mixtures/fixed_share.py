@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-from ..engines.protocol import Shares
-from ..learners import fixed_share
+from ..advice import fixed_share
+from ..advice.fixed_share import FixedShareState
 from .expert_weights import ExpertWeights
 
 __all__ = ["FixedShare"]
 
 # The largest learning rate; the smallest is its inverse.
-LARGEST_RATE = 1e100
+MAX_RATE = 1e100
 
 
 class FixedShare(ExpertWeights):
@@ -149,8 +149,8 @@ class FixedShare(ExpertWeights):
                 learning_rate,
                 "learning_rate",
                 Real,
-                min_val=1 / LARGEST_RATE,
-                max_val=LARGEST_RATE,
+                min_val=1 / MAX_RATE,
+                max_val=MAX_RATE,
             )
             if math.isnan(learning_rate):
                 raise ValueError("learning_rate == nan, must be a number.")
@@ -159,7 +159,7 @@ class FixedShare(ExpertWeights):
 
     def _initial_state(self, K):
         A, rate = len(fixed_share.SHARES), self.learning_rate
-        return Shares(
+        return FixedShareState(
             mixable_scale=0.0 if rate is None else 1.0 / float(rate),
             log_paths=math.log(A * K),
             shares=np.array(fixed_share.SHARES),
@@ -185,11 +185,11 @@ class FixedShare(ExpertWeights):
             """
             logs = shards.of(
                 lambda state: np.log(
-                    np.maximum(getattr(state, name), fixed_share.SMALLEST_WEIGHT)
+                    np.maximum(getattr(state, name), fixed_share.MIN_WEIGHT)
                 )
             ).mean()
             weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-            weights = np.maximum(weights, fixed_share.SMALLEST_WEIGHT)
+            weights = np.maximum(weights, fixed_share.MIN_WEIGHT)
             return weights / weights.sum(axis=-1, keepdims=True)
 
         of_shares, of_experts = mean("of_shares"), mean("of_experts")

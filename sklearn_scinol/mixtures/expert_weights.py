@@ -13,9 +13,9 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
 from .._invariants import is_count, same_structure
+from ..blocks import as_writable
 from ..config import current_engine
 from ..engines import get_engine
-from ..engines.protocol import changeable
 
 __all__ = ["ExpertWeights"]
 
@@ -187,10 +187,10 @@ class ExpertWeights(ABC):
     def _state_of(self, shards):
         """The state of several."""
 
-    def arrange(self) -> None:
+    def ensure_layout(self) -> None:
         """Make the state what can be changed; joblib maps arrays to be read only."""
         self._state = self._state._make(
-            changeable(part) if isinstance(part, np.ndarray) else part
+            as_writable(part) if isinstance(part, np.ndarray) else part
             for part in self._state
         )
 

@@ -13,30 +13,41 @@ same, and `L` a cumulative loss less the smallest of these. All are only ever di
 a power of two cancels to the last bit.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from .._portable import chosen, exact, exp, larger, portable, smaller
+from .._portable import exact, larger, smaller
 
 __all__ = [
+    "AdaHedgeState",
     "gap_from_shares",
     "gap_from_spreads",
     "inverse_rate",
     "is_lost",
     "is_mild",
-    "odds_ratio",
-    "probabilities",
     "share",
     "spread",
 ]
 
 #: A round is mild up to this hedge loss, in units of 1 / eta: exp(500) is finite.
-LARGEST_MILD_LOSS = 500.0
+MAX_MILD_LOSS = 500.0
 
 #: The exponential of minus that is 0.
-LARGEST_EXPONENT = 746.0
+MAX_EXPONENT = 746.0
 
-#: Smaller probabilities are mixed as if they were this, which has a logarithm.
-SMALLEST_PROBABILITY = 1e-300
+
+class AdaHedgeState(NamedTuple):
+    """State of AdaHedge, see advice/adahedge.py."""
+
+    log_K: float
+    lead: np.ndarray  # (K,), cumulative losses less the smallest of them
+    weights: np.ndarray  # (K,)
+    totals: np.ndarray  # (K,), cumulative losses as they are
+    gap: float  # sum of the mixability gaps
+    loss: float  # sum of the losses of the mixture
+    largest_range: float  # of a round: the largest loss less the smallest
+    norm_of_ranges: float  # root of the sum of their squares
 
 
 @exact
@@ -55,7 +66,7 @@ def share(L, scale):
 @exact
 def is_lost(L, scale):
     """Whether `share` is 0, so that there is no need to compute it."""
-    return LARGEST_EXPONENT * scale < L
+    return MAX_EXPONENT * scale < L
 
 
 @exact
@@ -65,7 +76,7 @@ def is_mild(hedge_loss, scale):
     Spreads are accurate for gaps far below `scale`, where shares are not; but they may
     overflow where `scale` is small.
     """
-    return hedge_loss < LARGEST_MILD_LOSS * scale
+    return hedge_loss < MAX_MILD_LOSS * scale
 
 
 @exact
@@ -90,19 +101,3 @@ def gap_from_shares(hedge_loss, rise, largest_weight, sum_of_shares, scale):
     return larger(
         0.0, hedge_loss - rise + scale * np.log(largest_weight * sum_of_shares)
     )
-
-
-@portable
-def probabilities(log_odds):
-    """Of a class and of the other; that of the unlikely one is accurate as well."""
-    odds = exp(-np.abs(log_odds))
-    likely = 1.0 / (1.0 + odds)
-    unlikely = larger(odds * likely, SMALLEST_PROBABILITY)
-    is_likely = log_odds > 0.0
-    return chosen(is_likely, likely, unlikely), chosen(is_likely, unlikely, likely)
-
-
-@portable
-def odds_ratio(p, p_other):
-    """Log odds of a class with probability `p` against one with `p_other`."""
-    return np.log(p / p_other)

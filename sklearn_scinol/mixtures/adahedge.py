@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from .._invariants import ROUNDING
-from ..engines.protocol import Hedge
-from ..learners import hedge
+from ..advice import adahedge
+from ..advice.adahedge import AdaHedgeState
 from .expert_weights import ExpertWeights
 
 __all__ = ["AdaHedge"]
@@ -105,7 +105,7 @@ class AdaHedge(ExpertWeights):
     _sums: tuple[str, ...] = *ExpertWeights._sums, "lead"
 
     def _initial_state(self, K):
-        return Hedge(
+        return AdaHedgeState(
             log_K=math.log(K),
             lead=np.zeros(K),
             weights=np.full(K, 1.0 / K),
@@ -120,9 +120,9 @@ class AdaHedge(ExpertWeights):
         totals, gap = shards.totals.sum(), float(shards.gap.sum())
         lead = shards.lead.sum()
         lead = lead - lead.min()
-        scale = hedge.inverse_rate(gap, shards.start.log_K)
+        scale = adahedge.inverse_rate(gap, shards.start.log_K)
         with np.errstate(all="ignore"):
-            shares = hedge.share(lead, scale)
+            shares = adahedge.share(lead, scale)
         return shards.start._replace(
             lead=lead,
             weights=shares / shares.sum(),

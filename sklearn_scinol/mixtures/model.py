@@ -13,15 +13,16 @@ from joblib.parallel import get_active_backend
 from scipy import sparse
 from sklearn.base import clone
 
+from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
 from .._rollback import finish
 from .._shards import columns_differ, merge
+from ..blocks import Block
 from ..config import config_context, current_engine, get_config
 from ..engines import get_engine
-from ..engines.protocol import Block
+from ..models.base import Learned, Model, ordered_blocks, snapshot
+from ..models.row import prepare
 from .adahedge import AdaHedge
-from .base import Learned, Model, ordered_blocks, snapshot
-from .curves import point_after
 from .expert import (
     CHUNK_ROWS,
     Expert,
@@ -31,10 +32,12 @@ from .expert import (
     learn_rows,
 )
 from .fixed_share import FixedShare
-from .meaning import Meaning
+from .mixing_scale import MixingScale
+from .row import PreparedMixture
+from .shared_block import SharedBlock
 from .target_range import TargetRange
 
-__all__ = ["MixtureModel", "SharedBlock"]
+__all__ = ["MixtureModel"]
 
 # Experts learn rows of so many entries before they meet: these stay in a processor's
 # second cache. Experts in threads meet less often, since that takes its time, and so do
@@ -87,14 +90,16 @@ class MixtureModel(Model):
 
     def __init__(self, estimators, loss, n_outputs, n_classes, switching):
         super().__init__(loss, n_outputs)
-        self.meaning = Meaning(loss, n_outputs, n_classes)
+        self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
         self.n_jobs = None
-        self.experts = [Expert(*named, self.meaning) for named in estimators]
+        self.experts = [Expert(*named, self.mixing_scale) for named in estimators]
         algorithm = AdaHedge
         self.target_range = None
         if switching:
-            algorithm = partial(FixedShare, learning_rate=self.meaning.learning_rate)
-            if self.meaning.kind == "mean":
+            algorithm = partial(
+                FixedShare, learning_rate=self.mixing_scale.learning_rate
+            )
+            if self.mixing_scale.kind == "mean":
                 new = TargetRange.of_signs if n_classes else TargetRange.unknown
                 self.target_range = new(n_outputs)
         n_hedges = 1 if n_classes else n_outputs
@@ -105,10 +110,10 @@ class MixtureModel(Model):
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
-        self.meaning = Meaning(loss, is_new.size, is_new.size)
+        self.mixing_scale = MixingScale(loss, is_new.size, is_new.size)
         for expert in self.experts:
             expert.check_takes_classes()
-            expert.meaning = self.meaning
+            expert.mixing_scale = self.mixing_scale
             if self.has_begun:
                 expert.estimator._add_classes(np.arange(is_new.size), is_new)
 
@@ -116,7 +121,7 @@ class MixtureModel(Model):
         return [
             array
             for expert in self.experts
-            if expert.is_ours and self.has_begun
+            if expert.is_native and self.has_begun
             for array in expert.estimator._model.arrays_of_outputs()
         ]
 
@@ -131,10 +136,10 @@ class MixtureModel(Model):
                 expert.begin(X, labels)
             self._share_transforms()
             self.has_begun = True
-        self.arrange(X)
+        self.ensure_layout(X)
         if self._call is None:
             self._call = [
-                (expert.model.cumulative_loss if expert.is_ours else None, [])
+                (expert.model.cumulative_loss if expert.is_native else None, [])
                 for expert in self.experts
             ]
         with self._workers() as run:
@@ -156,7 +161,7 @@ class MixtureModel(Model):
     def end_call(self):
         call = vars(self).pop("_call", ())
         for expert, (loss_before, weights) in zip(self.experts, call, strict=False):
-            if expert.is_ours:
+            if expert.is_native:
                 weight = np.concatenate(weights).sum()
                 expert.estimator._record_call(loss_before, weight)
 
@@ -184,16 +189,16 @@ class MixtureModel(Model):
         else:
             weights = self.weights[:, np.newaxis]
         self.t += np.count_nonzero(block.weights.given)
-        predictions = engine.mix(self.meaning.kind, answers, weights)
-        self._suffer(engine, block, predictions)
+        predictions = engine.mix(self.mixing_scale.kind, answers, weights)
+        self._add_losses(engine, block, predictions)
         return predictions
 
-    def arrange(self, X):
+    def ensure_layout(self, X):
         """Get ready for rows such as these."""
-        self._arrange()
+        self._ensure_layout()
         for expert in self.experts:
             if expert.shared_model is not None:
-                expert.shared_model.arrange(X)
+                expert.shared_model.ensure_layout(X)
 
     def calls(self, shared, labels, sample_weight):
         """What experts have to do for a block of rows to be learned.
@@ -208,7 +213,7 @@ class MixtureModel(Model):
                 c = None if sample_weight is None else sample_weight[rows]
                 calls[place] = learn_rows, [place], (X[rows], labels[rows], c)
                 continue
-            team = place if model.team is None else model.team
+            team = place if model.stack_key is None else model.stack_key
             if team not in calls:
                 calls[team] = learn_block, [], (shared.of(model),)
             calls[team][1].append(place)
@@ -258,7 +263,7 @@ class MixtureModel(Model):
         """
         weights = []
         for k, hedge in enumerate(self.hedges):
-            rounds = self.meaning.of_hedge(k, losses).T
+            rounds = self.mixing_scale.of_hedge(k, losses).T
             weights.append(hedge.learn_rounds(rounds, c))
         weights = np.array(weights)
         self.record_weights(weights, c)
@@ -275,7 +280,7 @@ class MixtureModel(Model):
     def invariants(self):
         yield from super().invariants()
         shape = len(self.hedges), len(self.experts)
-        n_classes, n_outputs, n_hedges = self.meaning.n_classes, self.n_outputs, 1
+        n_classes, n_outputs, n_hedges = self.mixing_scale.n_classes, self.n_outputs, 1
         if n_classes is None:
             n_hedges = n_outputs
         else:
@@ -287,9 +292,9 @@ class MixtureModel(Model):
             yield "target_range is of the outputs", limits.shape == (2, n_outputs)
         estimators = [expert.estimator for expert in self.experts]
         yield from same_structure(self, self._with_experts(estimators), "model")
-        meaning = vars(Meaning(self.loss, self.n_outputs, n_classes))
+        mixing_scale = vars(MixingScale(self.loss, self.n_outputs, n_classes))
         for part in self, *self.experts:
-            yield "what is mixed is known", vars(part.meaning) == meaning
+            yield "what is mixed is known", vars(part.mixing_scale) == mixing_scale
         for hedge in self.hedges:
             yield "a weight for each expert", hedge.n_experts == shape[1]
             yield "weights have learned the same rows", hedge.n_rounds_ == self.n_rounds
@@ -301,9 +306,9 @@ class MixtureModel(Model):
         for weights in self.curve:
             yield from floats("curve", weights, shape)
         for expert in self.experts:
-            is_ours = hasattr(expert.estimator, "_learn_validated")
-            yield "it is known how experts learn", expert.is_ours == is_ours
-            if is_ours:
+            is_native = hasattr(expert.estimator, "_learn_validated")
+            yield "it is known how experts learn", expert.is_native == is_native
+            if is_native:
                 has_begun = expert.model is not None
                 yield "experts began with the mixture", has_begun == self.has_begun
             if expert.model is not None:
@@ -327,10 +332,10 @@ class MixtureModel(Model):
         n, entries = X.shape
         if sparse.issparse(X):
             entries = X.nnz // n
-        entries = max(entries, 1 + (self.meaning.n_classes or self.n_outputs))
+        entries = max(entries, 1 + (self.mixing_scale.n_classes or self.n_outputs))
         meets_often = not sparse.issparse(X) and effective_n_jobs(self.n_jobs) == 1
         size = (BLOCK_ENTRIES if meets_often else LARGE_BLOCK_ENTRIES) // entries
-        if any(not expert.is_ours for expert in self.experts):
+        if any(not expert.is_native for expert in self.experts):
             size = max(size // CHUNK_ROWS, 1) * CHUNK_ROWS
         return ordered_blocks(n, max(size, 1), order)
 
@@ -346,14 +351,14 @@ class MixtureModel(Model):
             [*zip(names, estimators, strict=True)],
             self.loss,
             self.n_outputs,
-            self.meaning.n_classes,
+            self.mixing_scale.n_classes,
             isinstance(self.hedges[0], FixedShare),
         )
 
     def with_columns(self, placement):
         model, model_experts = copy(self), []
         for expert in self.experts:
-            if not expert.is_ours:
+            if not expert.is_native:
                 raise columns_differ(f"The expert {expert.name!r}")
             placed = copy(expert)
             if self.has_begun:
@@ -364,7 +369,7 @@ class MixtureModel(Model):
         return model
 
     def seen_columns(self):
-        if not (self.has_begun and all(expert.is_ours for expert in self.experts)):
+        if not (self.has_begun and all(expert.is_native for expert in self.experts)):
             return None
         seen = [expert.model.seen_columns() for expert in self.experts]
         if any(of_expert is None for of_expert in seen):
@@ -433,7 +438,7 @@ class MixtureModel(Model):
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
                     answers = self.target_range.clip(answers, limits)
-                p[rows] = engine.mix(self.meaning.kind, answers, weights)
+                p[rows] = engine.mix(self.mixing_scale.kind, answers, weights)
         return p
 
     # Going back.
@@ -442,11 +447,11 @@ class MixtureModel(Model):
         return np.isfinite(self.numbers).all() and all(
             expert.estimator._model.is_finite(chunk)
             for expert in self.experts
-            if expert.is_ours
+            if expert.is_native
         )
 
-    def way_back(self, X):
-        restores = [expert.way_back(X) for expert in self.experts]
+    def checkpoint(self, X):
+        restores = [expert.checkpoint(X) for expert in self.experts]
         restores.append(snapshot(self, self.weight_scale))
         hedges, target_range = deepcopy((self.hedges, self.target_range))
 
@@ -456,6 +461,16 @@ class MixtureModel(Model):
             self.hedges, self.target_range = hedges, target_range
 
         return restore
+
+    # One row at a time.
+
+    def prepared(self, engine, n_features, n_classes, n_entries=None):
+        models = [each.model for each in self.experts if each.takes_targets]
+        if len(models) < len(self.experts):
+            return None
+        return prepare(
+            PreparedMixture, self, models, engine, n_features, n_classes, n_entries
+        )
 
     # Many processors.
 
@@ -513,39 +528,3 @@ def _call(config, sklearn_config, function, experts, arguments):
     """Call a function in a thread or process that has no configuration."""
     with config_context(**config), sklearn.config_context(**sklearn_config):
         return function(experts, *arguments)
-
-
-class SharedBlock:
-    """A block of rows for several models: what they share is made once."""
-
-    def __init__(self, engine, chunk, rows, scale):
-        self.engine, self.X, self.rows = engine, chunk.X, rows
-        self.chunk = chunk
-        self.weights = chunk.weights(scale, rows)
-        self._made = {}
-
-    def of(self, model):
-        """The block for a model; the transforms learn it the first time."""
-        y = self.targets(model)
-        transformed = model.learn_transforms(
-            self.engine, self.X, self.rows, self.weights, self._once
-        )
-        scale = None
-        if model.target is not None:
-            scale = self._once(
-                id(model.target),
-                lambda: model.target.learn(self.engine, y, self.weights),
-            )
-        return Block(transformed, None, y, self.weights, scale)
-
-    def targets(self, model):
-        """Targets as the loss of a model takes them; of mixtures, too."""
-        return self._once(
-            model.loss.joint,
-            lambda: self.chunk.targets(model.loss, model.n_outputs, self.rows),
-        )
-
-    def _once(self, key, make):
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]

@@ -1,0 +1,1 @@
+"""Weights of experts, learned from their losses: formulas and states."""

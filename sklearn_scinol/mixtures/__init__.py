@@ -1,0 +1,1 @@
+"""Mixtures of estimators: their weights, models and estimators."""

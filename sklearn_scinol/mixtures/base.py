@@ -1,0 +1,332 @@
+"""What classifiers and regressors that mix experts share."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import Bunch, get_tags
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.metaestimators import _BaseComposition
+
+from ..estimators.additive import Additive
+from ..estimators.classifier import OnlineClassifier
+from ..estimators.linear import ABOVE_ONE, refuse_merged
+from ..models.additive import AdditiveModel
+from ..models.linear import MAX_FLOAT, LinearModel
+from .default_experts import default_experts
+from .display import ExpertWeightsDisplay
+from .model import MixtureModel
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MixtureEstimator"]
+
+
+class MixtureEstimator(Additive, _BaseComposition):
+    """Base of the estimators of mixtures: experts, their weights, and how they mix."""
+
+    _own_constraints = {
+        "estimators": [list, None],
+        "early_stopping": ["boolean", StrOptions({"auto"})],
+        "switching": ["boolean"],
+        "additive": [StrOptions({"auto"}), "boolean"],
+        "interactions": [StrOptions({"auto"}), "boolean"],
+        "second_order": ["boolean", StrOptions({"auto"})],
+        "clip_ratio": [ABOVE_ONE, None],
+        "n_jobs": [Integral, None],
+    }
+
+    @property
+    def _model_types(self) -> tuple[type, ...]:
+        return (MixtureModel,)
+
+    def _start(self, X):
+        loss = self._make_loss()
+        adds_classes = is_classifier(self) and self._adds_classes
+        experts = []
+        for name, estimator in self._experts(loss, X):
+            estimator = clone(estimator)
+            if adds_classes and isinstance(estimator, OnlineClassifier):
+                estimator.set_params(new_classes="add")
+            experts.append((name, estimator))
+        self._model = MixtureModel(
+            experts,
+            loss,
+            self._n_outputs(),
+            max(len(self.classes_), 2) if is_classifier(self) else None,
+            self.switching,
+        )
+        if adds_classes:
+            self._check_takes_classes()
+
+    def _experts(self, loss, X):
+        """The experts to clone, as (name, estimator)."""
+        if self.estimators is None:
+            return default_experts(self, loss, X)
+        if not self.estimators or not all(
+            isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
+            for item in self.estimators
+        ):
+            raise ValueError(
+                "Invalid 'estimators' attribute, 'estimators' should be a non-empty "
+                "list of (string, estimator) tuples."
+            )
+        self._validate_names([name for name, _ in self.estimators])
+        experts = [(name, e) for name, e in self.estimators if e != "drop"]
+        if not experts:
+            raise ValueError(
+                "All estimators are dropped. At least one is required to be an "
+                "estimator."
+            )
+        kind, is_kind = (
+            ("classifier", is_classifier)
+            if is_classifier(self)
+            else ("regressor", is_regressor)
+        )
+        for _, estimator in experts:
+            if not is_kind(estimator):
+                raise ValueError(
+                    f"The estimator {type(estimator).__name__} should be a {kind}."
+                )
+            if not hasattr(estimator, "partial_fit"):
+                raise ValueError(
+                    f"The estimator {type(estimator).__name__} should have partial_fit."
+                )
+        return experts
+
+    def _learn_rows(self, chunk, *arguments):
+        self._model.n_jobs = self.n_jobs
+        return super()._learn_rows(chunk, *arguments)
+
+    def _decision(self, X):
+        self._fitted_model().n_jobs = self.n_jobs
+        return super()._decision(X)
+
+    def _invariants(self):
+        yield from super()._invariants()
+        if not self.__sklearn_is_fitted__():
+            return
+        has_classes = self._model.mixing_scale.n_classes is not None
+        yield "the model knows of classes", has_classes == is_classifier(self)
+        for expert in self._model.experts:
+            if expert.model is not None:
+                n_features = expert.estimator.n_features_in_
+                yield "experts have the features", n_features == self.n_features_in_
+
+    # Parameters of the experts are parameters, too.
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get parameters of the estimator, and of the experts that were given.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return the experts and their parameters as well.
+
+        Returns
+        -------
+        params : dict
+            Parameters by name.
+        """
+        return self._get_params("estimators", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, or of the experts that were given.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name; an expert by its name, or ``"drop"`` to leave it out;
+            parameters of an expert as ``name__parameter``.
+
+        Returns
+        -------
+        self : object
+            The estimator itself.
+        """
+        self._set_params("estimators", **params)
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        with suppress(TypeError, ValueError):  # `fit` will say what is wrong with them
+            tags.input_tags.sparse = all(
+                get_tags(estimator).input_tags.sparse
+                for _, estimator in self.estimators or []
+                if estimator != "drop"
+            )
+        return tags
+
+    # What the fitted estimator tells.
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The fitted experts, in order."""
+        return [expert.estimator for expert in self._fitted_model().experts]
+
+    @property
+    def named_estimators_(self) -> Bunch:
+        """The fitted experts by name."""
+        experts = self._fitted_model().experts
+        return Bunch(**{expert.name: expert.estimator for expert in experts})
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Weights of the experts at the next row."""
+        return self._of_each_output(self._fitted_model().weights)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Mean of the experts' weights of the features, by `weights_`."""
+        return self._mean_of_coefficients("coef_")
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Mean of the experts' intercepts, by `weights_`."""
+        return self._mean_of_coefficients("intercept_")
+
+    def _mean_of_coefficients(self, attribute):
+        """Of coefficients, whose first axis is that of outputs where there is one."""
+        experts = self._fitted_model().experts
+        of_experts = [getattr(e.estimator, attribute, None) for e in experts]
+        lacking = [
+            expert
+            for expert, found in zip(experts, of_experts, strict=True)
+            if found is None
+            # The mean of probabilities is not linear in any case.
+            and not (is_classifier(self) and isinstance(expert.model, AdditiveModel))
+        ]
+        if lacking or all(found is None for found in of_experts):
+            name = (lacking or experts)[0].name
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
+                f"its expert {name!r} has none."
+            )
+        return np.clip(self._mean_of_experts(of_experts), -MAX_FLOAT, MAX_FLOAT)
+
+    def _mean_of_experts(self, of_experts, axis=0):
+        """Mean by `weights_` of what experts have; None is left out.
+
+        Where outputs have weights of their own, `axis` is that of outputs.
+        """
+        there = [k for k, each in enumerate(of_experts) if each is not None]
+        values = np.stack([of_experts[k] for k in there])
+        weights = self._model.weights[:, there]
+        # With nothing missing, the sum is 1 but for rounding.
+        weights = weights / weights.sum(axis=1, keepdims=True)
+        if len(weights) == 1:
+            return np.tensordot(weights[0], values, 1)
+        values = np.moveaxis(values, axis + 1, 0)
+        mean = np.einsum("oe,oe...->o...", weights, values)
+        return np.moveaxis(mean, 0, axis)
+
+    # Functions of features.
+
+    @property
+    def _is_additive(self):
+        # Before the first rows it is not known.
+        return not self.__sklearn_is_fitted__() or bool(self._additive_models)
+
+    @property
+    def _additive_models(self):
+        models = [expert.model for expert in self._fitted_model().experts]
+        return [model for model in models if isinstance(model, AdditiveModel)]
+
+    @property
+    def _additive_model(self):
+        return max(self._additive_models, key=lambda model: model.pairs)
+
+    def _term(self, features, values):
+        models = [expert.model for expert in self._fitted_model().experts]
+        terms = [
+            model.term(features, values) if isinstance(model, LinearModel) else None
+            for model in models
+        ]
+        return self._mean_of_experts(terms, axis=1)
+
+    @property
+    def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Numbers of rows, and the weights of the next row after each."""
+        model = self._fitted_model()
+        points = [*model.points, model.n_rounds]
+        curve = np.array([*model.curve, model.weights])
+        return np.array(points), self._of_each_output(curve.swapaxes(0, 1), 1)
+
+    @property
+    def expert_losses_(self) -> NDArray[np.float64]:
+        """Sum of the losses of each expert."""
+        hedges = self._fitted_model().hedges
+        return self._of_each_output(np.array([h.cumulative_losses_ for h in hedges]))
+
+    @property
+    def regret_bound_(self) -> float:
+        """Bound on how much more than the best expert's the loss of the mixture is."""
+        return self.regret_bound()
+
+    def regret_bound(self, n_switches: int = 0) -> float:
+        """Bound on the regret against the best sequence of experts.
+
+        The bound is on `cumulative_loss_` less the weighted sum of the losses of the
+        experts in the sequence, in units of the loss. For log loss and a single expert
+        it is ln 5 K for K experts, times the largest sample weight, whatever the data.
+
+        Parameters
+        ----------
+        n_switches : int, default=0
+            How often the expert changes in the sequence; with several outputs that are
+            numbers, in the sequence of each. With 0 the bound is that against the best
+            expert.
+
+        Returns
+        -------
+        bound : float
+            Infinite for any switches if `switching` is False.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learned yet.
+        """
+        model = self._fitted_model()
+        refuse_merged(self)
+        return sum(hedge.regret_bound(n_switches) for hedge in model.hedges)
+
+    def _of_each_output(self, values, axis=0):
+        """Drop the axis of outputs where there is one set of weights."""
+        return values[0] if len(values) == 1 else values.swapaxes(0, axis)
+
+    def plot_weights(
+        self, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
+    ) -> ExpertWeightsDisplay:
+        """Plot the weights of the experts over the rows learned.
+
+        Parameters
+        ----------
+        output : int, default=0
+            Which output's weights, in regression with several.
+        ax : matplotlib Axes, default=None
+            Where to plot; None makes a new figure.
+        **kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
+
+        Returns
+        -------
+        display : sklearn_scinol.experts.ExpertWeightsDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If nothing was learned yet.
+        ValueError
+            If there is no such output.
+        """
+        return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
