@@ -323,9 +323,11 @@ class OnlineEstimator(
             self.loss_curve_ = []
         return chunk
 
+    # What a mixture asks of an expert, see `mixtures.expert.NativeEstimator`.
+
     @learns
-    def _learn_validated(self, X, y, sample_weight, method):
-        """Learn rows that need no check any more, as a part of a call.
+    def _learn_chunk(self, chunk, method):
+        """Learn rows that were checked, as a part of a call.
 
         Returns
         -------
@@ -334,13 +336,17 @@ class OnlineEstimator(
         weights : ndarray of shape (n,)
             Weights of the rows' losses.
         """
-        chunk = Chunk(X, *self._validate_target(y, sample_weight))
+        chunk = self._weighed(chunk)
         c = chunk.sample_weight
         weights = np.ones(len(chunk)) if c is None else c
         return self._learn_in_order(chunk, method), weights
 
-    def _answer_validated(self, X, method):
-        """What a method answers to rows that need no check any more."""
+    def _weighed(self, chunk):
+        """Return the chunk with the weights that this estimator gives its rows."""
+        return chunk
+
+    def _predict_validated(self, X, method):
+        """Return what `method` answers to rows that were checked."""
         return self._respond(self._model.decision(X), method)
 
     def _learn_in_order(self, chunk, method):

@@ -23,6 +23,7 @@ from .._typing import (
     available_if,
 )
 from ..losses import CLASSIFICATION, JOINT
+from ..models.base import Chunk
 from ..models.weights import check_range
 from .base import OnlineEstimator
 from .labels import (
@@ -443,6 +444,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             counts, n_classes = self._class_counts, np.count_nonzero(self._class_counts)
             c = _product(balanced_weight(counts.sum(), n_classes, counts[codes]), c)
         return codes, c, [(slice(0, codes.size), classes)]
+
+    def _weighed(self, chunk):
+        weighed = self._weigh_rows(chunk.y, chunk.sample_weight, self.classes_)
+        return Chunk(chunk.X, *weighed)
 
     def _weigh_rows(self, codes, c, classes):
         """The same for rows of a stream, none of which knows of those that follow."""

@@ -1,27 +1,77 @@
-"""Estimators in a mixture, and how each kind of them is asked and learns."""
+"""Experts of a mixture: what is asked of an estimator, and how each kind answers."""
 
-from copy import deepcopy
+from copy import copy, deepcopy
+from typing import Any, Protocol
 
 import numpy as np
 
+from .._shards import columns_differ
 from ..blocks import Block, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
+from ..estimators.base import OnlineEstimator
 from ..losses import as_targets
-from ..models.base import ordered_blocks, snapshot
+from ..models.base import Chunk, Model, ordered_blocks, snapshot
 from ..models.linear import LinearModel
 
 __all__ = [
     "CHUNK_ROWS",
     "Expert",
-    "answer",
-    "answer_transformed",
-    "learn_block",
-    "learn_rows",
+    "NativeEstimator",
+    "learn_chunk",
+    "learn_stacked",
+    "predict",
+    "predict_transformed",
 ]
 
-# An expert that cannot predict row by row predicts so many at once, then learns them.
+#: An estimator from elsewhere predicts this many rows at once, then learns them.
 CHUNK_ROWS = 256
+
+
+class NativeEstimator(Protocol):
+    """What a mixture asks of an estimator of this package.
+
+    It predicts each row from the model that has learned all rows before. The mixture
+    has checked the rows of a call once, for all experts. Of an estimator from elsewhere
+    a mixture needs `partial_fit` and one of :meth:`MixingScale.methods` only.
+
+    Attributes
+    ----------
+    _model : Model
+        What was learned; linear models learn blocks that are prepared once for several.
+    _weighs_classes : bool
+        Whether the weights of rows depend on their classes; of classifiers.
+    """
+
+    _model: Model
+    _weighs_classes: bool
+
+    def _prepare(self, X, y, sample_weight, classes=None):
+        """Make the model for rows like these, without learning them."""
+
+    def _learn_chunk(self, chunk: Chunk, method: str) -> Any:
+        """Return what `method` answers to each row before it, and weights of losses."""
+
+    def _predict_validated(self, X, method):
+        """Return what `method` answers to rows that were checked."""
+
+    def _respond(self, decision, method):
+        """Turn predictions of the model into the answer of `method`."""
+
+    def _record_call(self, loss_before, weight):
+        """Add the mean loss of the rows of a call to the loss curve."""
+
+    def _record_row(self, loss_before, weight, rollbacks):
+        """Add the loss of a single row to the loss curve."""
+
+    def _check_takes_classes(self):
+        """Raise ValueError if classes cannot come later."""
+
+    def _add_classes(self, classes, is_new):
+        """Go on with more classes than there were."""
+
+    def _with_columns(self, placement):
+        """Return a copy whose features are at other places, to be merged."""
 
 
 class Expert:
@@ -31,24 +81,28 @@ class Expert:
     ----------
     name : str
     estimator : object
-        Has `partial_fit`. One of this package, or a pipeline that ends in one, predicts
-        each row from the model that has learned all rows before; any other some rows at
-        a time.
+        Has `partial_fit`.
     mixing_scale : MixingScale
-        What is asked.
+        The scale on which predictions are mixed.
+
+    Attributes
+    ----------
+    is_native : bool
+        Whether the estimator is one of this package, which predicts each row from all
+        rows before. Others predict some rows at a time.
     """
 
     def __init__(self, name, estimator, mixing_scale):
         self.name = name
         self.estimator = estimator
         self.mixing_scale = mixing_scale
-        self.is_native = hasattr(estimator, "_learn_validated")
+        self.is_native = isinstance(estimator, OnlineEstimator)
         self.has_learned = False
 
     def begin(self, X, labels):
-        """Get ready for the first rows, without learning them."""
+        """Prepare for the first rows, without learning them."""
         if self.is_native:
-            self.method  # noqa: B018 - says what is missing
+            self.method  # noqa: B018 - raises if there is none
             self.estimator._prepare(X, labels, None, **self._classes)
 
     def check_takes_classes(self):
@@ -60,109 +114,117 @@ class Expert:
             )
         self.estimator._check_takes_classes()
 
+    def add_classes(self, mixing_scale, is_new, has_begun):
+        """Go on with more classes than there were."""
+        self.check_takes_classes()
+        self.mixing_scale = mixing_scale
+        if has_begun:
+            self.estimator._add_classes(np.arange(is_new.size), is_new)
+
     @property
     def model(self):
         """The model of an estimator of this package; else None."""
         return getattr(self.estimator, "_model", None) if self.is_native else None
 
     @property
-    def shared_model(self):
-        """The model, if it takes blocks that other models take as well; else None."""
-        model = self.model
-        return model if self.takes_targets and model.shares_rows else None
-
-    @property
-    def takes_targets(self):
+    def is_linear(self):
         """Whether its model is linear, and weighs rows as the mixture does."""
         weighs_classes = getattr(self.estimator, "_weighs_classes", False)
         return isinstance(self.model, LinearModel) and not weighs_classes
 
-    def record_block(self, answers, block):
-        """What it said of a block that it learned, and losses of the mixture's kind."""
-        if not answers.all_finite:
-            self._refuse()
-        return self.mixture_predictions(answers, block)
+    @property
+    def shared_model(self):
+        """The model, if it takes blocks that other models take as well; else None."""
+        return self.model if self.is_linear and self.model.shares_rows else None
 
-    def shares_mixture_loss(self, answers):
-        """Whether it says what it was charged for, by the loss of the mixture."""
-        return answers.averaged is None and self.mixing_scale.has(self.model.loss)
+    # Learning.
 
-    def mixture_predictions(self, answers, block):
-        """What it said of a block that it learned, and losses of the mixture's kind."""
-        model, said = self.estimator._model, answers.reported
-        if self.shares_mixture_loss(answers):
-            return said, answers.losses
-        answer = self._checked(self.mixing_scale.of_decision(said, model.loss))
-        y = block.targets
-        if model.loss.joint != self.mixing_scale.loss.joint:
-            y = as_targets(
-                _codes(y), self.mixing_scale.loss, self.mixing_scale.n_outputs
-            )
-        return answer, self._losses(answer, block._replace(targets=y))
+    def learn_chunk(self, chunk, labels):
+        """Predict rows, then learn them.
 
-    def checkpoint(self, X):
-        """How to undo what learning the rows `X` will do."""
-        parts = [snapshot(self)]
-        if self.is_native:
-            model = self.estimator._model.checkpoint(X)
-            before = vars(self.estimator).copy()
-            parts += [lambda: vars(self.estimator).update(before), model]
-        else:
-            before = deepcopy(self.estimator)
-            parts.append(lambda: setattr(self, "estimator", before))
-
-        def restore():
-            for part in parts:
-                part()
-
-        return restore
-
-    def predict_and_learn(self, X, labels, sample_weight):
-        """What it says of rows as they are, before it learns them; its losses.
-
-        And the weights that rows have for an estimator of this package.
+        Returns
+        -------
+        predictions : ndarray of shape (n, n_outputs)
+        losses : ndarray of shape (n, n_outputs or 1)
+        weights : ndarray of shape (n,) or None
+            Weights of the losses that an estimator of this package records.
         """
         weights = None
         if self.is_native:
-            answer, weights = self.estimator._learn_validated(
-                X, labels, sample_weight, self.method
-            )
-            answer = self._read(answer)
+            answer, weights = self.estimator._learn_chunk(chunk, self.method)
+            predictions = self._read(answer)
             self.has_learned = True
         else:
-            X, answers = _in_double(X), []
-            for rows in ordered_blocks(X.shape[0], CHUNK_ROWS):
-                c = None if sample_weight is None else sample_weight[rows]
-                answers.append(self._answer_and_learn(X[rows], labels[rows], c))
-            answer = np.concatenate(answers)
-        y = labels.reshape(len(labels), -1) if labels.dtype.kind == "f" else labels
-        y = as_targets(y, self.mixing_scale.loss, self.mixing_scale.n_outputs)
-        ones = np.ones(len(y))
+            X, c, answers = _in_double(chunk.X), chunk.sample_weight, []
+            for rows in ordered_blocks(len(chunk), CHUNK_ROWS):
+                given = None if c is None else c[rows]
+                answers.append(self._predict_and_learn(X[rows], labels[rows], given))
+            predictions = np.concatenate(answers)
+        scale, ones = self.mixing_scale, np.ones(len(chunk))
+        y = as_targets(chunk.y, scale.loss, scale.n_outputs)
         block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
-        return answer, self._losses(answer, block), weights
+        return predictions, self._losses(predictions, block), weights
+
+    def record_block(self, predictions, block):
+        """Return what it predicted for a block that it has learned, and the losses."""
+        if not predictions.all_finite:
+            self._refuse()
+        return self.mixture_predictions(predictions, block)
+
+    def shares_mixture_loss(self, predictions):
+        """Whether the losses that its model was charged are those of the mixture."""
+        return predictions.averaged is None and self.mixing_scale.has(self.model.loss)
+
+    def mixture_predictions(self, predictions, block):
+        """Return predictions for a block on the scale of the mixture, and the losses.
+
+        Parameters
+        ----------
+        predictions : Predictions
+            Of its linear model.
+        block : Block
+
+        Returns
+        -------
+        predictions : ndarray of shape (n, n_outputs)
+        losses : ndarray of shape (n, n_outputs or 1)
+        """
+        loss, scale = self.model.loss, self.mixing_scale
+        if self.shares_mixture_loss(predictions):
+            return predictions.reported, predictions.losses
+        mixed = self._checked(scale.of_decision(predictions.reported, loss))
+        y = block.targets
+        if loss.joint != scale.loss.joint:
+            y = as_targets(_codes(y), scale.loss, scale.n_outputs)
+        return mixed, self._losses(mixed, block._replace(targets=y))
 
     def read_decision(self, decision, block):
-        """What it said of rows for itself, where its model predicted that; its losses.
+        """Return predictions for rows that its model predicted, and the losses."""
+        predictions = self._read(self.estimator._respond(decision, self.method))
+        return predictions, self._losses(predictions, block)
 
-        Of an estimator of this package.
-        """
-        answer = self._read(self.estimator._respond(decision, self.method))
-        return answer, self._losses(answer, block)
+    def record_call(self, loss_before, weight):
+        """Add the mean loss of the rows of a call to the estimator's curve."""
+        self.estimator._record_call(loss_before, weight)
 
-    def answer_transformed(self, Z):
-        """What it says of rows that are transformed."""
-        model = self.estimator._model
-        return self._checked(
-            self.mixing_scale.of_decision(model.decision_of_transformed(Z), model.loss)
-        )
+    def record_row(self, loss_before, weight, rollbacks):
+        """Add the loss of a single row to the estimator's curve."""
+        self.estimator._record_row(loss_before, weight, rollbacks)
 
-    def answer(self, X):
-        """What it says of rows."""
+    # Predictions.
+
+    def predict(self, X):
+        """Predict rows."""
         if self.is_native:
-            return self._read(self.estimator._answer_validated(X, self.method))
+            return self._read(self.estimator._predict_validated(X, self.method))
         if not self.has_learned:
             return self.mixing_scale.prior_prediction(X.shape[0])
         return self._read(getattr(self.estimator, self.method)(_in_double(X)))
+
+    def predict_transformed(self, Z):
+        """Predict rows that were transformed for its linear model."""
+        decision = self.model.decision_of_transformed(Z)
+        return self._checked(self.mixing_scale.of_decision(decision, self.model.loss))
 
     @property
     def method(self):
@@ -175,13 +237,45 @@ class Expert:
             f"The estimator {self.name!r} should have {' or '.join(methods)}."
         )
 
+    # Restoring and merging.
+
+    def checkpoint(self, X):
+        """Return a function that undoes what learning the rows `X` will do."""
+        restores = [snapshot(self)]
+        if self.is_native:
+            before = vars(self.estimator).copy()
+            restores.append(lambda: vars(self.estimator).update(before))
+            restores.append(self.model.checkpoint(X))
+        else:
+            before = deepcopy(self.estimator)
+            restores.append(lambda: setattr(self, "estimator", before))
+
+        def restore():
+            for part in restores:
+                part()
+
+        return restore
+
+    def is_finite(self, chunk):
+        """Whether its state is, as far as this can be known."""
+        return not self.is_native or self.model.is_finite(chunk)
+
+    def with_columns(self, placement, has_begun):
+        """Return a copy whose features are at other places, to be merged."""
+        if not self.is_native:
+            raise columns_differ(f"The expert {self.name!r}")
+        expert = copy(self)
+        if has_begun:
+            expert.estimator = self.estimator._with_columns(placement)
+        return expert
+
     @property
     def _classes(self):
         n_classes = self.mixing_scale.n_classes
         return {"classes": np.arange(n_classes)} if n_classes else {}
 
-    def _answer_and_learn(self, X, labels, sample_weight):
-        """What an estimator from elsewhere, or a pipeline, says before it learns."""
+    def _predict_and_learn(self, X, labels, sample_weight):
+        """Predict rows with an estimator from elsewhere, or a pipeline; learn them."""
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
         if not self.has_learned:
             keywords |= self._classes
@@ -190,9 +284,9 @@ class Expert:
                 answer = self.estimator.partial_fit_predict(
                     X, labels, method=self.method, **keywords
                 )
-                answer = self._read(answer)
+                predictions = self._read(answer)
             else:
-                answer = self.answer(X)
+                predictions = self.predict(X)
                 self.estimator.partial_fit(X, labels, **keywords)
         except TypeError as error:
             if "unexpected keyword argument 'sample_weight'" not in str(error):
@@ -202,20 +296,20 @@ class Expert:
                 "support sample weights."
             ) from error
         self.has_learned = True
-        return answer
+        return predictions
 
-    def _losses(self, answer, block):
+    def _losses(self, predictions, block):
         engine = get_engine(current_engine())
-        return engine.charge(self.mixing_scale.loss, block, answer, 0.0)[0]
+        return engine.charge(self.mixing_scale.loss, block, predictions, 0.0)[0]
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)
         return self._checked(self.mixing_scale.read(answer, self.method))
 
-    def _checked(self, answer):
-        if not np.isfinite(answer).all():
+    def _checked(self, predictions):
+        if not np.isfinite(predictions).all():
             self._refuse()
-        return answer
+        return predictions
 
     def _refuse(self):
         raise ValueError(
@@ -223,41 +317,38 @@ class Expert:
         )
 
 
-# What a mixture asks of some experts at once, perhaps in another thread or process.
-# Those that learn give back themselves, who may be copies then.
+# What a mixture asks of several experts at once, perhaps in another thread or process.
+# Experts that learn are returned, since a process has copies of them.
 
 
-def learn_block(experts, block):
-    """Learn a block of transformed rows with experts that make a team."""
+def learn_stacked(experts, block):
+    """Learn a block of transformed rows, with linear models side by side."""
     engine = get_engine(current_engine())
-    models = [expert.estimator._model for expert in experts]
+    models = [expert.model for expert in experts]
     of_experts = LinearModel.learn_stacked(engine, models, block)
     return [
-        (expert, *expert.record_block(answers, block), block.weights.given)
-        for expert, answers in zip(experts, of_experts, strict=True)
+        (expert, *expert.record_block(predictions, block), block.weights.given)
+        for expert, predictions in zip(experts, of_experts, strict=True)
     ]
 
 
-def learn_rows(experts, X, labels, sample_weight):
+def learn_chunk(experts, chunk, labels):
     """Learn rows as they are."""
-    return [
-        (expert, *expert.predict_and_learn(X, labels, sample_weight))
-        for expert in experts
-    ]
+    return [(expert, *expert.learn_chunk(chunk, labels)) for expert in experts]
 
 
-def answer_transformed(experts, Z):
-    """What experts say of transformed rows."""
-    return [expert.answer_transformed(Z) for expert in experts]
+def predict_transformed(experts, Z):
+    """Predict transformed rows."""
+    return [expert.predict_transformed(Z) for expert in experts]
 
 
-def answer(experts, X):
-    """What experts say of rows as they are."""
-    return [expert.answer(X) for expert in experts]
+def predict(experts, X):
+    """Predict rows as they are."""
+    return [expert.predict(X) for expert in experts]
 
 
 def _in_double(X):
-    """Rows in the precision that all experts take, chunk after chunk.
+    """Convert rows to the precision that all experts take, chunk after chunk.
 
     scikit-learn's linear models keep to that of their first rows, and fail with others.
     """
@@ -265,5 +356,5 @@ def _in_double(X):
 
 
 def _codes(y):
-    """Indices of classes, from targets of one against the rest, or from themselves."""
+    """Return indices of classes, of targets of one against the rest or of indices."""
     return y if y.ndim == 1 else y.argmax(axis=1)

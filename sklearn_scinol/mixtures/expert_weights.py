@@ -134,7 +134,7 @@ class ExpertWeights(ABC):
         return self.learn_rounds(rounds, c).reshape(shape)
 
     def learn_rounds(
-        self, losses: NDArray[np.float64], c: NDArray[np.float64]
+        self, losses: NDArray[np.float64], c: NDArray[np.float64], engine: Any = None
     ) -> NDArray[np.float64]:
         """Learn rounds as :meth:`update` does, without checking them.
 
@@ -148,6 +148,9 @@ class ExpertWeights(ABC):
         c : ndarray of shape (n_rounds,)
             What the losses of each round are multiplied by.
 
+        engine : Engine, default=None
+            None stands for the configured one.
+
         Returns
         -------
         weights : ndarray of shape (n_rounds, n_experts)
@@ -155,7 +158,7 @@ class ExpertWeights(ABC):
         """
         if np.count_nonzero(c) < c.size:
             learned = c > 0.0
-            charged = self.learn_rounds(losses[learned], c[learned])
+            charged = self.learn_rounds(losses[learned], c[learned], engine)
             return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
         with np.errstate(all="ignore"):
             rounds = np.multiply(losses, c[:, np.newaxis], order="C")
@@ -163,7 +166,7 @@ class ExpertWeights(ABC):
             part.copy() if isinstance(part, np.ndarray) else part
             for part in self._state
         )
-        engine = get_engine(current_engine())
+        engine = engine or get_engine(current_engine())
         state, charged = engine.learn_rounds(state, rounds, c)
         if not self._are_finite(state):
             raise ValueError("The sums of losses are too large for dtype('float64').")

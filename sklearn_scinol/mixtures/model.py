@@ -1,38 +1,34 @@
-"""A mixture of experts, which are estimators: what they say, by learned weights."""
+"""A mixture of experts, which are estimators: predictions, by learned weights."""
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from copy import copy, deepcopy
 from functools import partial
-from time import sleep
 
 import numpy as np
-import sklearn
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib import effective_n_jobs
 from scipy import sparse
 from sklearn.base import clone
 
 from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
-from .._rollback import finish
-from .._shards import columns_differ, merge
+from .._shards import merge
 from ..blocks import Block
-from ..config import config_context, current_engine, get_config
+from ..config import current_engine
 from ..engines import get_engine
+from ..estimators.base import OnlineEstimator
 from ..models.base import Learned, Model, ordered_blocks, snapshot
 from ..models.row import prepare
 from .adahedge import AdaHedge
 from .expert import (
     CHUNK_ROWS,
     Expert,
-    answer,
-    answer_transformed,
-    learn_block,
-    learn_rows,
+    learn_chunk,
+    learn_stacked,
+    predict,
+    predict_transformed,
 )
 from .fixed_share import FixedShare
 from .mixing_scale import MixingScale
+from .parallel import workers
 from .row import PreparedMixture
 from .shared_block import SharedBlock
 from .target_range import TargetRange
@@ -44,9 +40,6 @@ __all__ = ["MixtureModel"]
 # those that learn sparse rows, since it is their states that then stay in caches.
 BLOCK_ENTRIES = 2**18
 LARGE_BLOCK_ENTRIES = 2**21
-
-# Seconds between two looks at whether threads have ended, after an error.
-WAIT = 1e-3
 
 
 class MixtureModel(Model):
@@ -112,17 +105,14 @@ class MixtureModel(Model):
         self.loss, self.n_outputs = loss, is_new.size
         self.mixing_scale = MixingScale(loss, is_new.size, is_new.size)
         for expert in self.experts:
-            expert.check_takes_classes()
-            expert.mixing_scale = self.mixing_scale
-            if self.has_begun:
-                expert.estimator._add_classes(np.arange(is_new.size), is_new)
+            expert.add_classes(self.mixing_scale, is_new, self.has_begun)
 
     def arrays_of_outputs(self):
         return [
             array
             for expert in self.experts
             if expert.is_native and self.has_begun
-            for array in expert.estimator._model.arrays_of_outputs()
+            for array in expert.model.arrays_of_outputs()
         ]
 
     # Learning.
@@ -142,18 +132,17 @@ class MixtureModel(Model):
                 (expert.model.cumulative_loss if expert.is_native else None, [])
                 for expert in self.experts
             ]
-        with self._workers() as run:
+        with workers(self.n_jobs) as run:
             for rows in self._blocks(X, order):
                 shared = SharedBlock(engine, chunk, rows, self.weight_scale)
-                calls = self.calls(shared, labels, chunk.sample_weight)
-                results = zip(*self._run(run, calls), strict=True)
-                experts, answers, losses, weights = results
+                results = self._run(run, self._calls(shared, labels))
+                experts, answers, losses, weights = zip(*results, strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
                 block = Block((), None, shared.targets(self), shared.weights, None)
-                predictions = self.learn_answers(
+                predictions = self.learn_predictions(
                     engine, block, np.stack(answers), np.stack(losses), are_new
                 )
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
@@ -163,10 +152,10 @@ class MixtureModel(Model):
         for expert, (loss_before, weights) in zip(self.experts, call, strict=False):
             if expert.is_native:
                 weight = np.concatenate(weights).sum()
-                expert.estimator._record_call(loss_before, weight)
+                expert.record_call(loss_before, weight)
 
-    def learn_answers(self, engine, block, answers, losses, are_new=True):
-        """Mix what the experts said of a block, and learn from what that cost them.
+    def learn_predictions(self, engine, block, answers, losses, are_new=True):
+        """Mix what experts predicted for a block, and learn from their losses.
 
         Parameters
         ----------
@@ -185,7 +174,7 @@ class MixtureModel(Model):
         if self.target_range is not None:
             answers, losses = self.clip(engine, block, answers, losses)
         if are_new:
-            weights = self._learn_weights(losses, block.weights.given)
+            weights = self._learn_weights(engine, losses, block.weights.given)
         else:
             weights = self.weights[:, np.newaxis]
         self.t += np.count_nonzero(block.weights.given)
@@ -200,33 +189,40 @@ class MixtureModel(Model):
             if expert.shared_model is not None:
                 expert.shared_model.ensure_layout(X)
 
-    def calls(self, shared, labels, sample_weight):
-        """What experts have to do for a block of rows to be learned.
+    def stacks(self):
+        """Group the places of experts that learn side by side.
 
-        Each call is a function, the places of the experts that it is for, and what else
-        it is given. Linear models of a kind that see the same rows make a team.
+        Linear models of a kind that see the same rows do; others are alone.
         """
-        X, rows, calls = shared.X, shared.rows, {}
+        stacks = {}
         for place, expert in enumerate(self.experts):
             model = expert.shared_model
+            key = None if model is None else model.stack_key
+            stacks.setdefault(place if key is None else key, []).append(place)
+        return list(stacks.values())
+
+    def _calls(self, shared, labels):
+        """Return what experts have to do to learn a block, for :meth:`_run`."""
+        calls = []
+        for places in self.stacks():
+            model = self.experts[places[0]].shared_model
             if model is None:
-                c = None if sample_weight is None else sample_weight[rows]
-                calls[place] = learn_rows, [place], (X[rows], labels[rows], c)
-                continue
-            team = place if model.stack_key is None else model.stack_key
-            if team not in calls:
-                calls[team] = learn_block, [], (shared.of(model),)
-            calls[team][1].append(place)
-        return list(calls.values())
+                calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
+            else:
+                calls.append((learn_stacked, places, shared.of(model)))
+        return calls
 
     def _run(self, run, calls):
-        """Results of calls, in the order of the experts."""
+        """Return the results of calls, in the order of the experts.
+
+        A call is a function, the places of its experts, and its other arguments.
+        """
         results = [None] * len(self.experts)
         for_experts = [
-            (function, [self.experts[place] for place in places], arguments)
-            for function, places, arguments in calls
+            (function, [self.experts[place] for place in places], *arguments)
+            for function, places, *arguments in calls
         ]
-        for (_, places, _), answers in zip(calls, run(for_experts), strict=True):
+        for (_, places, *_), answers in zip(calls, run(for_experts), strict=True):
             for place, result in zip(places, answers, strict=True):
                 results[place] = result
         return results
@@ -256,7 +252,7 @@ class MixtureModel(Model):
         ]
         return clipped, np.stack(losses)
 
-    def _learn_weights(self, losses, c):
+    def _learn_weights(self, engine, losses, c):
         """Learn from the experts' losses; return the weights of each row.
 
         These are of shape (n_hedges, n, n_experts), before the row was learned.
@@ -264,7 +260,7 @@ class MixtureModel(Model):
         weights = []
         for k, hedge in enumerate(self.hedges):
             rounds = self.mixing_scale.of_hedge(k, losses).T
-            weights.append(hedge.learn_rounds(rounds, c))
+            weights.append(hedge.learn_rounds(rounds, c, engine))
         weights = np.array(weights)
         self.record_weights(weights, c)
         return weights
@@ -306,7 +302,7 @@ class MixtureModel(Model):
         for weights in self.curve:
             yield from floats("curve", weights, shape)
         for expert in self.experts:
-            is_native = hasattr(expert.estimator, "_learn_validated")
+            is_native = isinstance(expert.estimator, OnlineEstimator)
             yield "it is known how experts learn", expert.is_native == is_native
             if is_native:
                 has_begun = expert.model is not None
@@ -356,15 +352,10 @@ class MixtureModel(Model):
         )
 
     def with_columns(self, placement):
-        model, model_experts = copy(self), []
-        for expert in self.experts:
-            if not expert.is_native:
-                raise columns_differ(f"The expert {expert.name!r}")
-            placed = copy(expert)
-            if self.has_begun:
-                placed.estimator = expert.estimator._with_columns(placement)
-            model_experts.append(placed)
-        model.experts = model_experts
+        model = copy(self)
+        model.experts = [
+            expert.with_columns(placement, self.has_begun) for expert in self.experts
+        ]
         model._share_transforms()
         return model
 
@@ -422,18 +413,18 @@ class MixtureModel(Model):
         engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
         weights = self.weights[:, np.newaxis]
-        with self._workers() as run:
+        with workers(self.n_jobs) as run:
             for rows in self._blocks(X):
                 calls, transformed = [], {}
                 for place, expert in enumerate(self.experts):
                     model = expert.shared_model
                     if model is None:
-                        calls.append((answer, [place], (X[rows],)))
+                        calls.append((predict, [place], X[rows]))
                         continue
                     if model.sees not in transformed:
                         transformed[model.sees] = model.transform(X[rows])
                     Z = transformed[model.sees]
-                    calls.append((answer_transformed, [place], (Z,)))
+                    calls.append((predict_transformed, [place], Z))
                 answers = np.stack(self._run(run, calls))
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
@@ -445,9 +436,7 @@ class MixtureModel(Model):
 
     def is_finite(self, chunk):
         return np.isfinite(self.numbers).all() and all(
-            expert.estimator._model.is_finite(chunk)
-            for expert in self.experts
-            if expert.is_native
+            expert.is_finite(chunk) for expert in self.experts
         )
 
     def checkpoint(self, X):
@@ -465,66 +454,9 @@ class MixtureModel(Model):
     # One row at a time.
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        models = [each.model for each in self.experts if each.takes_targets]
+        models = [each.model for each in self.experts if each.is_linear]
         if len(models) < len(self.experts):
             return None
         return prepare(
             PreparedMixture, self, models, engine, n_features, n_classes, n_entries
         )
-
-    # Many processors.
-
-    @contextmanager
-    def _workers(self):
-        """Give a function that runs calls, some at a time.
-
-        When it returns or raises, none of them runs that can change this memory.
-        """
-        n_jobs = effective_n_jobs(self.n_jobs)
-        backend, _ = get_active_backend(prefer="threads")
-        call = partial(_call, get_config(), sklearn.get_config())
-        if n_jobs == 1:
-            yield lambda calls: [_call_here(*each) for each in calls]
-        elif getattr(backend, "supports_sharedmem", False):
-            # Where joblib would look for results every 10 ms only, and leave calls
-            # running when it is interrupted.
-            with ThreadPoolExecutor(n_jobs) as pool:
-                yield lambda calls: _in_threads(pool, call, calls)
-        else:
-            with Parallel(n_jobs=self.n_jobs, max_nbytes=None) as parallel:
-                yield lambda calls: parallel(delayed(call)(*each) for each in calls)
-
-
-def _in_threads(pool, call, calls):
-    """Results of calls in threads; after an error, once those that began have ended."""
-    running, has_failed = set(), False
-
-    def run(each):
-        this = object()
-        running.add(this)
-        try:
-            return None if has_failed else call(*each)
-        finally:
-            running.discard(this)
-
-    def wait():
-        # The pool's own locks may be in any state when its calls are interrupted.
-        while running:
-            sleep(WAIT)
-
-    try:
-        return list(pool.map(run, calls))
-    except BaseException:
-        has_failed = True
-        finish(wait)
-        raise
-
-
-def _call_here(function, experts, arguments):
-    return function(experts, *arguments)
-
-
-def _call(config, sklearn_config, function, experts, arguments):
-    """Call a function in a thread or process that has no configuration."""
-    with config_context(**config), sklearn.config_context(**sklearn_config):
-        return function(experts, *arguments)

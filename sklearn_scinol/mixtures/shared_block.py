@@ -1,5 +1,7 @@
 """A block of rows for several models, which is made ready once."""
 
+from functools import cached_property
+
 from ..blocks import Block
 
 __all__ = ["SharedBlock"]
@@ -13,6 +15,11 @@ class SharedBlock:
         self.chunk = chunk
         self.weights = chunk.weights(scale, rows)
         self._made = {}
+
+    @cached_property
+    def part(self):
+        """The rows as a chunk of their own, for experts that learn rows as they are."""
+        return self.chunk.part(self.rows)
 
     def of(self, model):
         """The block for a model; the transforms learn it the first time."""

@@ -1,0 +1,69 @@
+"""Calls of experts, some at a time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from time import sleep
+
+import sklearn
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
+
+from .._rollback import finish
+from ..config import config_context, get_config
+
+__all__ = ["workers"]
+
+# Seconds between two looks at whether threads have ended, after an error.
+WAIT = 1e-3
+
+
+@contextmanager
+def workers(n_jobs):
+    """Give a function that runs calls, which are tuples of a function and arguments.
+
+    When it returns or raises, no call runs any more that can change this memory.
+    """
+    backend, _ = get_active_backend(prefer="threads")
+    call = partial(_call_configured, get_config(), sklearn.get_config())
+    if effective_n_jobs(n_jobs) == 1:
+        yield lambda calls: [function(*arguments) for function, *arguments in calls]
+    elif getattr(backend, "supports_sharedmem", False):
+        # Where joblib would look for results every 10 ms only, and leave calls running
+        # when it is interrupted.
+        with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
+            yield lambda calls: _run_in_threads(pool, call, calls)
+    else:
+        with Parallel(n_jobs=n_jobs, max_nbytes=None) as parallel:
+            yield lambda calls: parallel(delayed(call)(*each) for each in calls)
+
+
+def _run_in_threads(pool, call, calls):
+    """Run calls in threads; after an error, wait for those that have begun."""
+    running, has_failed = set(), False
+
+    def run(each):
+        this = object()
+        running.add(this)
+        try:
+            return None if has_failed else call(*each)
+        finally:
+            running.discard(this)
+
+    def wait():
+        # The pool's own locks may be in any state when its calls are interrupted.
+        while running:
+            sleep(WAIT)
+
+    try:
+        return list(pool.map(run, calls))
+    except BaseException:
+        has_failed = True
+        finish(wait)
+        raise
+
+
+def _call_configured(config, sklearn_config, function, *arguments):
+    """Call a function in a thread or process that has no configuration."""
+    with config_context(**config), sklearn.config_context(**sklearn_config):
+        return function(*arguments)
