@@ -31,7 +31,7 @@ thorough: $(VENV)/dev.stamp ## all tests with every combination of cases, not a 
 
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
 	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
-	    tests/test_regret_bounds.py -k hostile $(ARGS)
+	    tests/learners/test_regret_bounds.py -k hostile $(ARGS)
 
 mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
 	@$(BIN)/python tests/mutations.py $(ARGS)
@@ -39,15 +39,15 @@ mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests mu
 fuzz: $(VENV)/dev.stamp ## attack with hostile streams, files, states, threads, Ctrl-C
 	@$(BIN)/python tests/fuzz.py $(ARGS)
 	@$(BIN)/python tests/tampering.py --engine numba
-	@$(BIN)/python tests/mutilations.py
+	@$(BIN)/python tests/corrupt_files.py
 	@MUTILATED_FILES=10000 INTERRUPTIONS=60 THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
-	    $(BIN)/python -m pytest -n auto --dist worksteal tests/test_command_line.py \
-	    tests/test_interruptions.py tests/test_threads.py tests/test_hedge.py \
+	    $(BIN)/python -m pytest -n auto --dist worksteal tests/cli tests/mixtures \
+	    tests/estimators/test_interruptions.py tests/estimators/test_threads.py \
 	    -k "mutilated or interrupt or change_nothing or chunks_of_sparse"
 
 long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
-	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/test_long_runs.py \
-	    tests/test_online_newton.py $(ARGS)
+	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/learners/test_long_runs.py \
+	    tests/learners/test_online_newton.py $(ARGS)
 
 lint: $(VENV)/dev.stamp ## check style and formatting, workflows and forms
 	@$(BIN)/ruff check .

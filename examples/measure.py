@@ -15,8 +15,8 @@ that come with scikit-learn, or the folder as well, if that is given; and it lis
 others, with the reason. What a script printed elsewhere, with the same versions, is
 kept with ``--store FILE`` after its name.
 
-`tests/test_numbers.py` compares the numbers of the pages with what is stored, and
-`doc/tables.py` makes tables of it, which `make figures` does as well.
+`tests/package/test_numbers.py` compares the numbers of the pages with what is stored,
+and `doc/tables.py` makes tables of it, which `make figures` does as well.
 """
 
 import argparse

@@ -11,14 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import settings
-from registry import ENGINES, THOROUGH
-from scripts import EXAMPLES
 from threadpoolctl import threadpool_limits
 
 import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.estimators.base import OnlineEstimator
 from sklearn_scinol.models import linear
+
+# Before it is imported, so that failures show values.
+pytest.register_assert_rewrite("support")
+from support.registry import ENGINES, THOROUGH  # noqa: E402
+from support.scripts import EXAMPLES  # noqa: E402
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")

@@ -42,14 +42,14 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from hostile import Call, seeded_case
-from registry import PUBLIC_ESTIMATORS
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils import check_array
-from test_invariances import assert_identical
+from support.comparisons import assert_identical
+from support.hostile import Call, seeded_case
+from support.registry import PUBLIC_ESTIMATORS
 
 import sklearn_scinol
 from sklearn_scinol import config_context

@@ -24,10 +24,10 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 COPIED = ("sklearn_scinol", "tests", "examples", "doc", "pyproject.toml", "README.md")
 # Slow, or not about formulas, loops and validation.
-LEFT_OUT = ("test_compiled.py", "test_docs.py", "test_engines.py", "test_package.py")
-LEFT_OUT += ("test_sklearn_interop.py", "test_example*.py", "test_benchmark*.py")
-LEFT_OUT += ("test_paper*.py", "test_real_data.py", "test_numbers.py")
-LEFT_OUT += ("test_release.py",)
+LEFT_OUT = ("engines/test_compiled.py", "engines/test_engines.py", "examples/*.py")
+LEFT_OUT += ("estimators/test_sklearn_interop.py", "learners/test_real_data.py")
+LEFT_OUT += ("package/test_docs.py", "package/test_numbers.py")
+LEFT_OUT += ("package/test_package.py", "package/test_release.py", "papers/*.py")
 
 
 class Mutation(NamedTuple):
@@ -1245,7 +1245,7 @@ MUTATIONS = [
 def other_tests(copy):
     """Files of all tests that a mutation may meet."""
     left_out = {path for glob in LEFT_OUT for path in (copy / "tests").glob(glob)}
-    return sorted({*(copy / "tests").glob("test_*.py")} - left_out)
+    return sorted({*(copy / "tests").rglob("test_*.py")} - left_out)
 
 
 def first_failure(copy, files, words="not numba", *options):
@@ -1287,8 +1287,8 @@ def killer(mutation):
                 shutil.copy(source, copy / name)
         mutate(copy / "sklearn_scinol", mutation)
         file, _, words = mutation.first.partition(" ")
-        likely = [copy / "tests" / f"test_{file}.py"]
-        failure = first_failure(copy, likely, words or "not numba")
+        [likely] = (copy / "tests").rglob(f"test_{file}.py")
+        failure = first_failure(copy, [likely], words or "not numba")
         if failure is None:
             failure = first_failure(copy, other_tests(copy), "not numba", "-n", "auto")
     return failure, perf_counter() - start

@@ -1,0 +1,1066 @@
+"""The command line: what it learns and prints, and a sentence for all that is wrong."""
+
+import builtins
+import csv
+import os
+import re
+import signal
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corrupt_files import ENCODINGS, WHOLE, mutilated
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss, mean_absolute_error, r2_score
+
+import sklearn_scinol
+from sklearn_scinol import (
+    HedgeClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.cli import learn, main
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.persistence import load, save
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.streams import read_table
+
+pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
+pytest.importorskip("skops", reason="skops is not installed")
+
+N_ROWS = 300
+
+#: Files that are damaged at random.
+N_MUTILATED = int(os.environ.get("MUTILATED_FILES", 30))
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    """Names of files are short, as they are in messages."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its status, stdout and stderr."""
+
+    def run(*argv):
+        return main(list(map(str, argv))), *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that fails; the sentence it says, after what it printed."""
+
+    def fails(*argv, status=1, words):
+        found, out, err = run(*argv)
+        assert found == status, err
+        assert err.count("\n") == 1
+        assert err.endswith((".\n", ".)\n"))
+        assert re.search(words, err), err
+        return out
+
+    return fails
+
+
+def write(name="data.csv", rows=slice(None), late_class=None):
+    """Numbers, categories and gaps, a class, an amount and a weight."""
+    random = np.random.default_rng(0)
+    lines = []
+    for row in range(N_ROWS):
+        length, city = random.normal(50, 10), random.choice(["oslo", "rome", ""])
+        label = "yes" if length + 20 * (city == "oslo") > 55 else "no"
+        shown = "" if row == 7 else f"{length:.3f}"
+        zip_code = f"{random.integers(5):05d}"
+        amount = length / 10 + random.normal()
+        lines.append(f"{shown},{city},{zip_code},{label},{amount:.3f},{row % 3}")
+    if late_class is not None:
+        lines[-1] = lines[-1].replace("yes", late_class).replace("no", late_class)
+    text = "\n".join(["length,city,zip,y,amount,w", *lines[rows]]) + "\n"
+    Path(name).write_text(text, encoding="utf-8")
+    return name
+
+
+CLASSES = "--target", "y", "--estimator", "scinol", "--kind", "amount=drop"
+AMOUNTS = "--target", "amount", "--estimator", "scinol", "--kind", "y=drop"
+
+TABLE_LINE = re.compile(
+    r" +(?P<average>[\d.e-]+) +(?P<since>[\d.e-]+) +(?P<rows>[\d,]+)"
+    r" +(?P<label>\S+) +(?P<prediction>\S+) +(?P<features>\d+)"
+)
+
+
+def table_in(out):
+    return [
+        found.groupdict() for found in map(TABLE_LINE.match, out.split("\n")) if found
+    ]
+
+
+def score_in(out, name):
+    return float(re.search(rf"^{name} +([\d.,e+-]+)$", out, re.M)[1].replace(",", ""))
+
+
+def validate(model, stream, metrics=None):
+    return progressive_validation(model, stream, metrics=metrics, progress=False)
+
+
+# Learning.
+
+
+def test_table_and_scores_are_those_of_progressive_validation(run):
+    model = make_online_pipeline(
+        TableEncoder(kinds={"amount": "drop"}), ScInOLClassifier()
+    )
+    stream = read_table(write(), target="y")
+    result = validate(model, stream)
+    status, out, err = run("learn", "data.csv", *CLASSES, "--chunk-rows", 40)
+    assert (status, err) == (0, "")
+    lines = table_in(out)
+    points = [1, 2, 4, 8, 16, 32, 64, 128, 256, N_ROWS]
+    assert [int(line["rows"]) for line in lines] == points
+    for line in lines:
+        rows = int(line["rows"])
+        if rows in result.n_samples:
+            (place,) = np.flatnonzero(result.n_samples == rows)
+            expected = -result.curves["neg_log_loss"][place]
+            assert float(line["average"]) == pytest.approx(expected, rel=1e-5)
+    losses = np.array([float(line["average"]) for line in lines]) * points
+    since = np.diff(losses, prepend=0.0) / np.diff(points, prepend=0)
+    for line, expected in zip(lines, since, strict=True):
+        assert float(line["since"]) == pytest.approx(expected, rel=1e-3)
+    ((X, y),) = stream
+    assert [line["label"] for line in lines] == [y[n - 1] for n in points]
+    row = model[:-1].transform(X.slice(N_ROWS - 1))
+    assert int(lines[-1]["features"]) == row.nnz
+    assert score_in(out, "rows") == N_ROWS
+    for name, metric in ("log loss", "neg_log_loss"), ("accuracy", "accuracy"):
+        expected = abs(result.scores[metric])
+        assert score_in(out, name) == pytest.approx(expected, rel=1e-5)
+    assert score_in(out, "rows per second") > 0
+
+
+def test_regression(run):
+    stream = read_table(write(), target="amount", columns=["length", "city", "zip"])
+    model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
+    ((X, y),) = stream
+    said = model.partial_fit_predict(X, y)
+    status, out, err = run("learn", "data.csv", *AMOUNTS, "--kind", "w=drop")
+    assert (status, err) == (0, "")
+    absolute_error = score_in(out, "absolute error")
+    assert absolute_error == pytest.approx(mean_absolute_error(y, said), rel=1e-5)
+    assert score_in(out, "R2") == pytest.approx(r2_score(y, said), rel=1e-4)
+    last = table_in(out)[-1]
+    assert float(last["label"]) == pytest.approx(y[-1], rel=1e-5)
+    assert float(last["prediction"]) == pytest.approx(said[-1], rel=1e-5)
+
+
+def test_weights(run):
+    stream = read_table(write(), target="y", sample_weight="w")
+    encoder = TableEncoder(kinds={"amount": "drop"})
+    result = validate(make_online_pipeline(encoder, ScInOLClassifier()), stream)
+    status, out, _ = run(
+        "learn", "data.csv", *CLASSES, "--weight", "w", "--chunk-rows", 7
+    )
+    assert status == 0
+    # Every third row weighs nothing.
+    assert score_in(out, "rows") == result.n_samples[-1] == 200
+    expected = -result.scores["neg_log_loss"]
+    assert score_in(out, "log loss") == pytest.approx(expected, rel=1e-5)
+    ((_, y, weight),) = stream
+    labels = [line["label"] for line in table_in(out)]
+    assert labels == [y[weight > 0][n - 1] for n in (1, 2, 4, 8, 16, 32, 64, 128, 200)]
+
+
+def test_quiet(run):
+    write()
+    _, loud, _ = run("learn", "data.csv", *CLASSES)
+    _, quiet, _ = run("learn", "data.csv", *CLASSES, "--quiet")
+    assert not table_in(quiet)
+    for name in "rows", "log loss", "accuracy":
+        assert score_in(quiet, name) == score_in(loud, name)
+
+
+def test_several_files(run):
+    write("one.csv", slice(0, 100)), write("two.csv", slice(100, None)), write()
+    outs = [
+        run("learn", *files, *CLASSES, "--quiet")[1]
+        for files in (["data.csv"], ["one.csv", "two.csv"], ["[ot]*.csv"])
+    ]
+    assert len({score_in(out, "log loss") for out in outs}) == 1
+
+
+def test_test_file(run):
+    write("train.csv", slice(0, 200)), write("test.csv", slice(200, None))
+    status, out, err = run(
+        *("learn", "train.csv", *CLASSES, "--model", "m.skops"),
+        *("--test-file", "test.csv", "--chunk-rows", "30"),
+    )
+    assert (status, err) == (0, "")
+    _, of_test = out.split("\ntest.csv, not learned:\n")
+    model = load("m.skops")
+    ((X, y),) = read_table("test.csv", target="y")
+    X = X.select(list(model[0].kinds_))
+    probabilities = model.predict_proba(X)
+    assert score_in(of_test, "rows") == 100
+    expected = log_loss(y, probabilities, labels=model.classes_)
+    assert score_in(of_test, "log loss") == pytest.approx(expected, rel=1e-5)
+    expected = np.mean(model.predict(X) == y)
+    assert score_in(of_test, "accuracy") == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "values, is_class",
+    [
+        (["a", "b"], True),
+        (["0", "1"], True),
+        (["1.0", "2.0"], True),
+        (["true", "false"], True),
+        ([str(k) for k in range(20)], True),
+        ([str(k) for k in range(21)], False),
+        (["0.5", "1"], False),
+        (["1", "123456789012345678"], True),
+        (["1", "12345678901234567890"], False),
+    ],
+)
+def test_task(run, values, is_class):
+    rows = [f"{row},{values[row % len(values)]}" for row in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]))
+    options = "--target", "y", "--estimator", "scinol", "--quiet"
+    status, out, err = run("learn", "data.csv", *options)
+    assert (status, err) == (0, "")
+    assert ("accuracy" in out) == is_class
+
+
+@pytest.mark.parametrize(
+    "label_of, words",
+    [
+        (lambda k: f"id{k}", "identifiers, most of which come once, such as 'id0'"),
+        (lambda k: f"{1 + k % 28:02d}.{1 + k % 12}.1999", "dates, such as '01.1.1999'"),
+        (
+            lambda k: f"2024-01-{1 + k % 31:02d} noon",
+            "dates, such as '2024-01-01 noon'",
+        ),
+        (lambda k: f'"{k},50 €"', "numbers, such as '0,50 €'"),
+        (lambda k: f"{k}%", "numbers, such as '0%'"),
+        (lambda k: f"city {k % 21}", None),
+        (lambda k: f"id{k % 20}", None),
+    ],
+)
+def test_targets_that_look_like_no_classes(run, fails, label_of, words):
+    rows = [f"{row},{label_of(row)}" for row in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]), encoding="utf-8")
+    argv = "learn", "data.csv", "--target", "y", "--estimator", "scinol", "-q"
+    argv = *argv, "--n-hashed", 8
+    if words is None:
+        assert run(*argv)[0] == 0
+        return
+    fails(*argv, words=f"The target 'y' looks like {words}, .*--task classification")
+    assert run(*argv, "--task", "classification")[0] == 0
+
+
+def test_identifiers_do_not_take_the_memory(fails):
+    rows = [f"{row},user{row}" for row in range(3000)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]))
+    words = "looks like identifiers.* 3,000 different ones in 3,000 rows"
+    fails("learn", "data.csv", "--target", "y", words=words)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_named_task(run, task):
+    rows = [f"{row},{row % 25}" for row in range(60)]
+    Path("data.csv").write_text("\n".join(["x,y", *rows]))
+    options = "--target", "y", "--estimator", "scinol", "--task", task
+    status, out, err = run("learn", "data.csv", *options)
+    assert (status, err) == (0, "")
+    assert ("accuracy" in out) == (task == "classification")
+
+
+def test_amounts_may_have_fractions_later(run):
+    wide = 1000 * "-"  # so that the last row is beyond the first megabyte
+    rows = [f"{wide},{row},{row}" for row in range(1500)] + ["-,7,0.5"]
+    Path("data.csv").write_text("\n".join(["wide,x,y", *rows]))
+    options = "--target", "y", "--estimator", "scinol", "--quiet"
+    status, out, err = run("learn", "data.csv", *options)
+    assert (status, err) == (0, "")
+    assert score_in(out, "rows") == 1501
+
+
+@pytest.mark.parametrize("family", learn.FAMILIES)
+def test_families(run, family):
+    write(rows=slice(0, 20))
+    for target in "y", "amount":
+        status, _, err = run(
+            *("learn", "data.csv", "--target", target, "--estimator", family),
+            *("--n-hashed", 8, "--model", "m.skops"),
+        )
+        assert (status, err) == (0, "")
+        is_class = target == "y"
+        expected = learn.FAMILIES[family][not is_class]
+        assert type(load("m.skops")[-1]) is expected
+
+
+def test_hedge_is_the_default(run):
+    write(rows=slice(0, 30))
+    assert run("learn", "data.csv", "--target", "y", "--model", "m.skops")[0] == 0
+    assert isinstance(load("m.skops")[-1], HedgeClassifier)
+
+
+def test_kinds_and_interactions(run):
+    write()
+    status, *_ = run(
+        *("learn", "data.csv", *CLASSES, "--kind", "zip=category", "--kind", "w=drop"),
+        *("--interactions", "city,zip", "--n-hashed", "1024", "--model", "m.skops"),
+    )
+    assert status == 0
+    encoder = load("m.skops")[0]
+    kinds = {"length": "number", "city": "category", "zip": "category"}
+    assert encoder.kinds_ == kinds
+    # Leading zeros are there, which those of numbers are not.
+    assert sorted(encoder.categories_["zip"]) == [f"0000{k}" for k in range(5)]
+    assert encoder.interactions == [["city", "zip"]]
+    names = " ".join(encoder.get_feature_names_out())
+    assert re.search("city=oslo & zip=0000[0-4]", names)
+
+
+def test_declared_numbers_make_rows_bad_that_have_none(run):
+    Path("data.csv").write_text("x,y\n" + "1,a\n2,b\n" * 5 + "?,a\n")
+    options = "learn", "data.csv", "--target", "y", "--estimator", "scinol", "-q"
+    status, _, err = run(*options, "--kind", "x=number")
+    assert status == 1
+    assert "Row 11 of data.csv has '?' in column 'x'" in err
+    status, out, err = run(*options, "--kind", "x=number", "--on-bad-row", "skip")
+    assert (status, err) == (0, "")
+    assert score_in(out, "bad rows left out") == 1
+    assert score_in(out, "rows") == 10
+    status, _, err = run(*options, "--kind", "x=number", "--on-bad-row", "warn")
+    assert status == 0
+    assert err.startswith("Row 11 of data.csv has '?' in column 'x'")
+    assert err.count("\n") == 1
+    assert run(*options, "--null-value", "?")[0] == 0
+
+
+def test_classes(run):
+    write(late_class="maybe")
+    options = "learn", "data.csv", *CLASSES, "--chunk-rows", "50", "-q"
+    status, *_ = run(*options, "--classes", "no,yes,maybe", "--model", "m.skops")
+    assert status == 0
+    assert load("m.skops").classes_.tolist() == ["maybe", "no", "yes"]
+
+
+@pytest.mark.skipif(
+    "new_classes" in ScInOLClassifier().get_params(), reason="classes may come later"
+)
+def test_late_class(fails):
+    write(late_class="maybe")
+    options = "learn", "data.csv", *CLASSES, "--chunk-rows", "50"
+    fails(*options, words="unseen labels: .*maybe.*--classes.* 250 rows were learned")
+
+
+def test_numeric_classes_by_name(run):
+    Path("data.csv").write_text("x,y\n" + "1,0\n2,1\n" * 5)
+    status, *_ = run(
+        *("learn", "data.csv", "--target", "y", "--estimator", "scinol"),
+        *("--classes", "0,1,2", "--model", "m.skops"),
+    )
+    assert status == 0
+    assert load("m.skops").classes_.tolist() == [0, 1, 2]
+
+
+# Going on.
+
+
+def coefficients(path):
+    model = load(path)
+    return model[-1].coef_, model[-1].intercept_, model.cumulative_loss_
+
+
+@pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
+def test_resume_is_one_run(run, options):
+    write("one.csv", slice(0, 117)), write("two.csv", slice(117, None)), write()
+    kinds = "--kind", "zip=category"
+    assert run("learn", "data.csv", *options, *kinds, "--model", "all.skops")[0] == 0
+    assert run("learn", "one.csv", *options, *kinds, "--model", "half.skops")[0] == 0
+    status, _, err = run(
+        *("learn", "two.csv", *options[:2], "--resume", "half.skops"),
+        *("--model", "both.skops"),
+    )
+    assert (status, err) == (0, "")
+    for one, other in zip(
+        coefficients("all.skops"), coefficients("both.skops"), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert load("both.skops").n_samples_seen_ == N_ROWS
+
+
+def test_resume_onto_itself(run):
+    write()
+    run("learn", "data.csv", *CLASSES, "--model", "m.skops")
+    assert (
+        run(
+            *("learn", "data.csv", "--target", "y", "--resume", "m.skops"),
+            *("--model", "m.skops"),
+        )[0]
+        == 0
+    )
+    assert load("m.skops").n_samples_seen_ == 2 * N_ROWS
+
+
+def test_resume_of_a_model_without_encoder(run):
+    write()
+    columns = ["length", "w"]
+    stream = read_table("data.csv", target="amount", columns=columns)
+    ((X, y),) = stream
+    X = X.to_pandas().fillna(0.0)
+    save(ScInOLRegressor().partial_fit(X, y), "m.skops")
+    Path("more.csv").write_text("w,length,amount\n1,50,4\n2,60,6\n")
+    status, out, err = run(
+        *("learn", "more.csv", "--target", "amount", "--resume", "m.skops"),
+        *("--model", "n.skops"),
+    )
+    assert (status, err) == (0, "")
+    assert table_in(out)[-1]["features"] == "2"
+    assert load("n.skops").n_samples_seen_ == N_ROWS + 2
+
+
+# Predicting.
+
+
+@pytest.fixture
+def model(run):
+    """A model that was learned from `data.csv`."""
+    write()
+    assert run("learn", "data.csv", *CLASSES, "--model", "m.skops")[0] == 0
+    return load("m.skops")
+
+
+def test_predict(run, model):
+    (X,) = read_table("data.csv", columns=list(model[0].kinds_))
+    status, out, err = run("predict", "data.csv", "--model", "m.skops")
+    assert (status, err) == (0, "")
+    header, *said = out.splitlines()
+    assert header == "prediction"
+    assert said == model.predict(X).tolist()
+    # Neither the target nor the size of chunks matters, nor where it is written.
+    bare = X.select(["w", "zip", "city", "length"])
+    pa_csv.write_csv(bare, "bare.csv")
+    options = "predict", "bare.csv", "--model", "m.skops", "--chunk-rows", 7
+    assert run(*options) == (0, out, "")
+    assert run(*options, "--output", "said.csv") == (0, "", "")
+    assert Path("said.csv").read_text() == out
+    assert run(*options, "--output", "/dev/null") == (0, "", "")
+    assert not Path("/dev/null").is_file()
+
+
+def test_predict_probabilities(run, model):
+    status, out, err = run("predict", "data.csv", "--model", "m.skops", "--proba")
+    assert (status, err) == (0, "")
+    header, *said = csv.reader(StringIO(out))
+    assert header == ["no", "yes"]
+    (X,) = read_table("data.csv", columns=list(model[0].kinds_))
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(np.array(said, dtype=float), expected)
+
+
+def test_labels_that_are_formulas(run):
+    labels = "=cmd|' /C calc'!A0", "-1.5", "+", "plain"
+    rows = [f"{row % 4},{labels[row % 4]}" for row in range(40)]
+    Path("data.csv").write_text("\n".join(["=x,y", *rows]))
+    options = "--target", "y", "--estimator", "scinol", "--model", "m.skops"
+    assert run("learn", "data.csv", *options)[0] == 0
+    for argv, formula in (
+        (("predict", "data.csv", "--model", "m.skops"), labels[0]),
+        (("predict", "data.csv", "--model", "m.skops", "--proba"), labels[0]),
+        (("inspect", "m.skops"), "=x=2"),
+    ):
+        status, _, err = run(*argv, "--output", "plain.csv")
+        assert status == 0
+        assert err == (
+            f"Spreadsheets take {formula!r} for a formula: import the column as text, "
+            "or pass --escape-formulas.\n"
+        )
+        argv = *argv, "--output", "escaped.csv", "--escape-formulas"
+        assert run(*argv)[::2] == (0, "")
+        plain, escaped = (
+            list(csv.reader(StringIO(Path(name).read_text())))
+            for name in ("plain.csv", "escaped.csv")
+        )
+        cells = [cell for row in plain for cell in row]
+        assert formula in cells
+        expected = [f"'{cell}" if cell.startswith("=") else cell for cell in cells]
+        assert [cell for row in escaped for cell in row] == expected
+
+
+def test_predict_leaves_out_bad_rows(run, fails, model):
+    file = Path("data.csv")
+    file.write_text(file.read_text().replace("\n", "\n1,2\n", 1))
+    fails("predict", file, "--model", "m.skops", words="--on-bad-row skip")
+    options = "predict", file, "--model", "m.skops", "--on-bad-row", "skip"
+    status, out, err = run(*options)
+    assert (status, err) == (0, "1 bad rows have no prediction.\n")
+    assert len(out.splitlines()) == 1 + N_ROWS
+
+
+def test_output_is_all_or_nothing(fails, model):
+    file, output = Path("data.csv"), Path("said.csv")
+    output.write_text("before")
+    file.write_text(file.read_text() + "1,2\n")
+    fails(
+        *("predict", file, "--model", "m.skops", "--chunk-rows", 10),
+        *("--output", output),
+        words=f"Row {N_ROWS + 1} of data.csv has 2 values",
+    )
+    assert output.read_text() == "before"
+    assert not [*Path().glob(".*")]
+
+
+def test_new_process_predicts_the_same(model):
+    (X,) = read_table("data.csv", columns=list(model[0].kinds_))
+    done = process("predict", "data.csv", "--model", "m.skops", "--proba")
+    assert (done.returncode, done.stderr) == (0, "")
+    _, *said = csv.reader(StringIO(done.stdout))
+    with sklearn_scinol.config_context(engine="auto"):
+        expected = model.predict_proba(X)
+    np.testing.assert_array_equal(np.array(said, dtype=float), expected)
+
+
+# Looking at models.
+
+
+def test_inspect(run, model):
+    status, out, err = run("inspect", "m.skops", "--top", "3", "--output", "t.csv")
+    assert (status, err) == (0, "")
+    assert "ScInOLClassifier(new_classes='add')" in out
+    assert re.search(f"^rows +{N_ROWS}$", out, re.M)
+    assert re.search(
+        rf"^loss .* {model.cumulative_loss_ / N_ROWS:.6g} a row", out, re.M
+    )
+    assert re.search("^classes +no, yes$", out, re.M)
+    assert re.search("^numbers +length, zip, w$", out, re.M)
+    assert re.search("^categories +city$", out, re.M)
+    coef, names = model[-1].coef_[0], model[0].get_feature_names_out()
+    coef[model[0]._encoding.retired_columns()] = 0.0
+    largest = np.argsort(-np.abs(coef))[:3]
+    lines = [f"{coef[j]:>+14.5g}  {names[j]}" for j in largest]
+    _, terms = out.split(" terms of yes:\n")
+    assert terms.splitlines()[1:] == lines
+    with Path("t.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 1 + np.count_nonzero(coef)
+    found = {row["term"]: float(row["coefficient"]) for row in rows}
+    assert found.pop("(intercept)") == model[-1].intercept_[0]
+    used = np.flatnonzero(coef)
+    assert found == dict(zip(names[used], coef[used], strict=True))
+
+
+ESCAPE = "\x1b]0;title\x07\x1b[2J\u202e"
+
+
+def test_text_of_files_is_escaped_where_it_is_printed(run, fails):
+    rows = [f"{row},{ESCAPE}{row % 2},{row % 3}" for row in range(20)]
+    Path("data.csv").write_text("\n".join([f"{ESCAPE}x,{ESCAPE}y,z\r", *rows]))
+    argv = "--target", f"{ESCAPE}y", "--estimator", "scinol", "--model", "m.skops"
+    outs = [run("learn", "data.csv", *argv, "--test-file", "data.csv")]
+    outs.append(run("inspect", "m.skops"))
+    assert [status for status, *_ in outs] == [0, 0]
+    assert r" \x1b]0;title\x07\x1b[2J\u202ex" in outs[1][1]
+    Path("data.csv").write_text("\n".join([f"{ESCAPE}x,{ESCAPE}y,z", "1"]))
+    for option in "error", "skip", "warn":
+        outs.append(run("learn", "data.csv", *argv, "--on-bad-row", option))
+    for name in f"{ESCAPE}x", "w":
+        outs.append(run("learn", "data.csv", "--target", name, "--kind", "q=drop"))
+    for _, *printed in outs:
+        assert "".join(printed).replace("\n", "").isprintable()
+
+
+def test_all_that_is_printed_is_escaped():
+    for file in Path(learn.__file__).parent.glob("*.py"):
+        n_calls = len(re.findall(r"\bprint\(", file.read_text(encoding="utf-8")))
+        assert n_calls == (file.name == "common.py"), file
+
+
+def test_inspect_several_classes(run):
+    write(late_class="maybe")
+    run("learn", "data.csv", *CLASSES, "--model", "m.skops")
+    out = run("inspect", "m.skops")[1]
+    for label in "maybe", "no", "yes":
+        assert f" terms of {label}:\n" in out
+
+
+def test_inspect_mixture_and_amounts(run):
+    write(rows=slice(0, 50))
+    run("learn", "data.csv", "--target", "amount", "--model", "m.skops")
+    status, out, err = run("inspect", "m.skops", "--top", "2")
+    assert (status, err) == (0, "")
+    assert "HedgeRegressor()" in out
+    assert re.search(
+        r"^The largest of \d+ terms:\n +[+-]\S+  \(intercept\)$", out, re.M
+    )
+
+
+def test_inspect_what_has_no_terms(run, fails):
+    model = ScInOLRegressor(additive=True)
+    save(model.partial_fit([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0]), "m.skops")
+    status, out, err = run("inspect", "m.skops")
+    assert (status, err) == (0, "")
+    assert "There are no terms to show: " in out
+    fails("inspect", "m.skops", "--output", "t.csv", words="There are no terms")
+    assert not Path("t.csv").exists()
+
+
+def test_inspect_an_estimator_of_others(run):
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(20, 2)), np.arange(20) % 2
+    save(SGDClassifier(random_state=0).fit(X, y), "m.skops")
+    status, out, err = run("inspect", "m.skops")
+    assert (status, err) == (0, "")
+    assert re.search("[+-][0-9.]+  x[01]", out)
+
+
+# What may be wrong.
+
+
+@pytest.mark.parametrize(
+    "text, options, words",
+    [
+        ("", [], "data.csv is empty."),
+        ("x,y\n", [], "data.csv has no rows."),
+        ("x,z\n1,2\n", [], r"--target y is none of the columns of .*\['x', 'z'\]"),
+        ("y\n1\n", [], "no column of features"),
+        ("x,x,y\n1,2,3\n", [], "has the column 'x' twice"),
+        ("x,y\n1,a\n", ["--classes", "a"], "number of classes has to be greater than"),
+        ("x,y\n1,a\n2,b\n3\n", [], "Row 3 .* has 1 values, .*: pass --on-bad-row skip"),
+        ("x,y\n1,a\n,b\n2,\n", [], "Row 3 .* has no target"),
+        ("x,y\n1,0.5\n2,nan\n", [], "Row 2 .* has no target"),
+        ("x,y\n1,0.5\n2,inf\n", [], "Row 2 .* has the target inf"),
+        ("x,y\n1,a\ninf,b\n", [], "Column 'x' contains infinity"),
+        ("x,y\n1,a\nü,b\n".encode("latin-1"), [], "pass --encoding, such as 'latin-1'"),
+        ("x,y\n1,a\n", ["--task", "regression"], "must hold numbers .* 'a'"),
+        ("x,y\n1,.5\n", ["--classes", "a,b"], "holds amounts, which have no classes"),
+        ("x,y\n1,1\n2,0\n", ["--classes", "a,b"], "classes .* are not such as 1"),
+        ("x,y\n1,a\n2,b\n", ["--classes", "a,c"], "unseen labels: .*b.* Name .*--"),
+        ("x,y\n1,a\n2,b\n", ["--kind", "z=number"], "'z' is none of the columns"),
+        ("x,y\na,a\nb,b\n", ["--kind", "x=date"], "'a' is no date"),
+        ("x,y\n1,a\n2,b\n", ["--kind", "x=drop"], "no columns, or all are dropped"),
+        ("x,y\n1,a\n2,b\n", ["--interactions", "x,z"], "interactions has 'z'"),
+        ("x,y\n1,a\n2,b\n", ["--weight", "w"], "--weight w is none of the columns"),
+        ("x,w,y\n1,-1,a\n", ["--weight", "w"], "has the weight -1"),
+        ("x,y\n1,a\n", ["--delimiter", "ab"], "delimiter must be one character"),
+        ("x,y\n1,a\n", ["--column-type", "x=red"], "'red' is no type"),
+        ("x,y\n1,a\n2,b\n", ["--file-format", "parquet"], "cannot be read"),
+        ("x,y\n1,a\n", ["--resume", "missing.skops"], "missing.skops: No such file"),
+        ("x,y\n1,a\n", ["--model", "no/m.skops"], "There is no folder"),
+        ("x,y\n1,a\n", ["--model", "."], "is not a regular file"),
+    ],
+)
+def test_bad_data(fails, text, options, words):
+    Path("data.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    estimator = () if "--resume" in options else ("--estimator", "scinol")
+    fails("learn", "data.csv", "--target", "y", *estimator, *options, words=words)
+
+
+def as_it_is(name):
+    return name
+
+
+def as_a_path(name):
+    return Path(name).absolute()
+
+
+def spelled_another_way(name):
+    Path("folder").mkdir(exist_ok=True)
+    return f"folder/.././{name}"
+
+
+def as_a_symbolic_link(name):
+    Path("link").symlink_to(name)
+    return "link"
+
+
+def as_a_hard_link(name):
+    os.link(name, "link")
+    return "link"
+
+
+@pytest.mark.parametrize(
+    "other_name",
+    [as_it_is, as_a_path, spelled_another_way, as_a_symbolic_link, as_a_hard_link],
+)
+@pytest.mark.parametrize(
+    "read, argv",
+    [
+        ("data.csv", "predict data.csv --model m.skops --output"),
+        ("data.csv", "predict *.csv --model m.skops --output"),
+        ("m.skops", "predict data.csv --model m.skops --output"),
+        ("data.csv", "learn data.csv --target y --model"),
+        ("data.csv", "learn [d]*.csv --target y --model"),
+        ("data.csv", "learn other.csv --target y --test-file data.csv --model"),
+        ("data.csv", "learn data.csv --target y --resume m.skops --model"),
+        ("m.skops", "inspect m.skops --output"),
+    ],
+)
+def test_what_is_read_is_not_written(fails, read, argv, other_name):
+    write(), write("other.csv")
+    Path("m.skops").write_bytes(b"a model")
+    before = Path(read).read_bytes()
+    fails(
+        *argv.split(),
+        other_name(read),
+        words=r"is read: writing to it would destroy it\.$",
+    )
+    assert Path(read).read_bytes() == before
+
+
+def test_other_files(fails):
+    fails("learn", "no.csv", *CLASSES, words="There is no file no.csv.")
+    fails("learn", "no*.csv", *CLASSES, words=r"no file that matches no\*.csv")
+    Path("data.xyz").touch()
+    fails("learn", "data.xyz", *CLASSES, words="does not tell .* pass --file-format")
+    Path("data.parquet").write_bytes(b"PAR1 or not")
+    fails("learn", "data.parquet", *CLASSES, words="data.parquet cannot be read: ")
+    Path("data.csv.gz").write_bytes(b"no archive")
+    fails("learn", "data.csv.gz", *CLASSES, words="data.csv.gz cannot be read: ")
+    write(), write("other.csv")
+    file = Path("other.csv")
+    file.write_text(file.read_text().replace("city", "town"))
+    fails("learn", "data.csv", file, *CLASSES, words="other columns than data.csv")
+
+
+def test_all_rows_are_bad(fails):
+    Path("data.csv").write_text("x,y\n1\n2\n")
+    options = *CLASSES[:4], "--on-bad-row", "skip"
+    fails(
+        "learn",
+        "data.csv",
+        *options,
+        words="data.csv has no good rows: Row 1 of data.csv has 1 values, not 2.",
+    )
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="all may be read")
+def test_permissions(fails, model):
+    Path("data.csv").chmod(0)
+    fails("learn", "data.csv", *CLASSES, words="permission denied")
+    Path("folder").mkdir(0o500)
+    write()
+    fails("learn", "data.csv", *CLASSES, "--model", "folder/m.skops", words="denied")
+
+
+def test_bad_models(fails, run, model):
+    def refuses(words):
+        for argv in (
+            ("predict", "data.csv", "--model", "bad.skops"),
+            ("inspect", "bad.skops"),
+            ("learn", "data.csv", "--target", "y", "--resume", "bad.skops"),
+        ):
+            fails(*argv, words=words)
+
+    content = Path("m.skops").read_bytes()
+    Path("bad.skops").write_bytes(content[: len(content) // 2])
+    refuses("bad.skops is damaged, or no file that `save` wrote")
+    Path("bad.skops").write_bytes(b"")
+    refuses("bad.skops is damaged, or no file")
+    Path("bad.skops").write_bytes(b"\x80\x04.")
+    refuses("is a pickle")
+    save([1, 2, 3], "bad.skops")
+    refuses("has no classifier or regressor")
+    save(ScInOLClassifier(), "bad.skops")
+    refuses("has not learned anything")
+    Path("bad.skops").unlink()
+    refuses("bad.skops: No such file or directory.")
+
+
+def test_other_columns_than_learned(fails, model):
+    Path("other.csv").write_text("length,town,zip,w\n1,oslo,2,3\n")
+    options = "--model", "m.skops"
+    fails("predict", "other.csv", *options, words="'city' is none of the columns")
+    Path("other.csv").write_text("town,zip,w\noslo,2,3\n")
+    words = "'length', 'city' are none of the columns"
+    fails("predict", "other.csv", *options, words=words)
+    Path("other.csv").write_text("length,city,zip,w\nlong,oslo,2,3\n")
+    words = "'long' in column 'length', which is no number"
+    fails("predict", "other.csv", *options, words=words)
+
+
+def test_no_probabilities(fails):
+    write()
+    run_options = "learn", "data.csv", *AMOUNTS, "--model", "m.skops", "-q"
+    assert main(list(run_options)) == 0
+    options = "--model", "m.skops", "--proba"
+    fails("predict", "data.csv", *options, words="has no probabilities")
+
+
+def test_unknown_class_in_test_file(fails, run):
+    write("train.csv"), write("test.csv", late_class="maybe")
+    out = fails(
+        *("learn", "train.csv", *CLASSES, "--test-file", "test.csv"),
+        *("--model", "m.skops"),
+        words="has the class maybe, which is none that the model knows",
+    )
+    assert score_in(out, "rows") == N_ROWS
+    assert load("m.skops").n_samples_seen_ == N_ROWS
+
+
+def test_newton_with_too_many_columns(fails):
+    write()
+    options = "--target", "y", "--estimator", "newton"
+    fails("learn", "data.csv", *options, words="features are too many")
+
+
+def test_failure_in_mid_stream(fails):
+    file = Path(write())
+    file.write_text(file.read_text() + "1,2\n")
+    options = "learn", file, *CLASSES, "--chunk-rows", 100, "--model", "m.skops"
+    words = f"Row {N_ROWS + 1} .* {N_ROWS} rows were learned .* model is not saved"
+    out = fails(*options, words=words)
+    assert not Path("m.skops").exists()
+    assert score_in(out, "rows") == N_ROWS
+    assert table_in(out)[-1]["rows"] == str(N_ROWS)
+    fails(*options, "--keep-partial", words=f"{N_ROWS} rows were learned until then.$")
+    assert load("m.skops").n_samples_seen_ == N_ROWS
+
+
+def test_failure_leaves_the_model_that_was_there(fails, model):
+    file, before = Path("data.csv"), Path("m.skops").read_bytes()
+    file.write_text(file.read_text() + "1,2\n")
+    fails(
+        *("learn", file, "--target", "y", "--resume", "m.skops"),
+        *("--model", "m.skops"),
+        words="has 2 values",
+    )
+    assert Path("m.skops").read_bytes() == before
+
+
+def test_scores_are_there_if_the_model_cannot_be_saved(fails, monkeypatch):
+    write()
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", refuse)
+    options = "learn", "data.csv", *CLASSES, "--model", "m.skops"
+    out = fails(*options, words="m.skops: No space left on device.")
+    assert score_in(out, "rows") == N_ROWS
+
+
+def test_interrupt(run, monkeypatch):
+    write()
+    learn_chunk = learn.RunningTable.learn
+
+    def learn_two_chunks(table, *chunk):
+        if table.n_added == 100:
+            raise KeyboardInterrupt
+        learn_chunk(table, *chunk)
+
+    monkeypatch.setattr(learn.RunningTable, "learn", learn_two_chunks)
+    options = "learn", "data.csv", *CLASSES, "--chunk-rows", 50, "--model", "m.skops"
+    status, out, err = run(*options)
+    assert status == 130
+    assert err.startswith("Interrupted. 100 rows were learned until then. ")
+    assert score_in(out, "rows") == 100
+    assert not Path("m.skops").exists()
+    assert run(*options, "--keep-partial")[0] == 130
+    assert load("m.skops").n_samples_seen_ == 100
+
+
+@pytest.fixture
+def interruptions():
+    """Are not ignored, whatever runs the tests, nor by processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are others")
+@pytest.mark.usefixtures("interruptions")
+def test_interruption_waits_for_the_chunk(run, monkeypatch):
+    write()
+    encode = TableEncoder._encode
+
+    def encode_and_interrupt(encoder, *arguments, **keywords):
+        if encoder.n_samples_seen_ == 100:
+            os.kill(os.getpid(), signal.SIGINT)
+        return encode(encoder, *arguments, **keywords)
+
+    monkeypatch.setattr(TableEncoder, "_encode", encode_and_interrupt)
+    options = "learn", "data.csv", *CLASSES, "--chunk-rows", 50, "--model", "m.skops"
+    status, out, err = run(*options, "--keep-partial", "-q")
+    assert (status, err) == (130, "Interrupted. 150 rows were learned until then.\n")
+    assert score_in(out, "rows") == 150
+    model = load("m.skops")
+    assert model[0].n_samples_seen_ == model[1].n_samples_seen_ == 150
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("module, extra", [("pyarrow", "stream"), ("skops", "pers")])
+def test_missing_extras(fails, monkeypatch, module, extra):
+    write()
+    plain_import = builtins.__import__
+
+    def refuse(name, *arguments, **keywords):
+        if name.partition(".")[0] == module:
+            raise ImportError(name)
+        return plain_import(name, *arguments, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    words = rf"needs {module}: install it with `pip install sklearn-scinol\[{extra}"
+    fails("learn", "data.csv", *CLASSES, "--model", "m.skops", words=words)
+
+
+def test_what_should_not_happen(fails, run, monkeypatch):
+    write()
+
+    def fail(*_):
+        raise KeyError("what")
+
+    monkeypatch.setattr(learn.RunningTable, "learn", fail)
+    fails("learn", "data.csv", *CLASSES, words="KeyError: 'what' .*--traceback")
+    with pytest.raises(KeyError):
+        run("learn", "data.csv", *CLASSES, "--traceback")
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [],
+        ["teach"],
+        ["learn", "data.csv"],
+        ["learn", "--target", "y"],
+        ["learn", "data.csv", "--target", "y", "--estimator", "best"],
+        ["learn", "data.csv", "--target", "y", "--chunk-rows", "0"],
+        ["learn", "data.csv", "--target", "y", "--kind", "x"],
+        ["learn", "data.csv", "--target", "y", "--kind", "x=colour"],
+        ["learn", "data.csv", "--target", "y", "--column-type", "x"],
+        ["learn", "data.csv", "--target", "y", "--classes", "a,,b"],
+        ["learn", "data.csv", "--target", "y", "--keep-partial"],
+        ["learn", "f.csv", "--target", "y", "--resume", "m", "--estimator", "hedge"],
+        ["predict", "data.csv"],
+        ["inspect"],
+        ["inspect", "m.skops", "--top", "-1"],
+    ],
+)
+def test_bad_arguments(run, argv):
+    status, out, err = run(*argv)
+    assert (status, out) == (2, "")
+    assert err.startswith("usage: sklearn-scinol")
+    assert "error: " in err
+
+
+def test_help_tells_the_exit_status(run):
+    for argv in ["--help"], ["learn", "-h"], ["predict", "-h"], ["inspect", "-h"]:
+        status, out, err = run(*argv)
+        assert (status, err) == (0, "")
+        assert "exit status:" in out
+    assert run("--version") == (0, f"{sklearn_scinol.__version__}\n", "")
+
+
+@pytest.mark.parametrize("ending", ["csv", "wide.csv", "jsonl", "nested.jsonl"])
+def test_mutilated_files(run, ending):
+    content, statuses = WHOLE[ending](), []
+    for seed in range(N_MUTILATED):
+        random = np.random.default_rng(seed)
+        file = Path(f"data.{ending}")
+        file.write_bytes(mutilated(content, random))
+        encoding = random.choice(ENCODINGS)
+        status, out, err = run(
+            *("learn", file, "--target", "y", "--estimator", "scinol"),
+            *("--chunk-rows", 16, "--n-hashed", 64, "--model", "m.skops"),
+            *("--on-bad-row", random.choice(["error", "skip", "warn"])),
+            *(["--encoding", encoding] if encoding else []),
+            *(["--kind", "inner=drop"] if "nested" in ending else []),
+        )
+        statuses.append(status)
+        assert status in (0, 1), (seed, err)
+        assert "should not have happened" not in err, (seed, err)
+        assert (status == 1) <= err.endswith((".\n", ".)\n")), (seed, err)
+        assert f"{out}{err}".replace("\n", "").isprintable(), (seed, err)
+    assert {0, 1} == {*statuses}
+
+
+# As processes.
+
+
+def process(*argv, **options):
+    """Run a command in a new process."""
+    options = {"capture_output": True, "text": True, "env": environment(), **options}
+    return subprocess.run(command(argv), check=False, **options)
+
+
+def command(argv):
+    return [sys.executable, "-m", "sklearn_scinol", *map(str, argv)]
+
+
+def environment():
+    package = Path(sklearn_scinol.__file__).parents[1]
+    return {
+        **os.environ,
+        "PYTHONPATH": str(package),
+        "PYTHONIOENCODING": "utf-8",
+        "NUMBA_DISABLE_JIT": "1",  # the rows are few
+    }
+
+
+def test_processes():
+    write()
+    done = process("learn", "data.csv", *CLASSES)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert score_in(done.stdout, "rows") == N_ROWS
+    done = process("inspect", "missing.skops")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "missing.skops: No such file or directory.\n"
+
+
+def test_letters_that_the_terminal_does_not_have(run):
+    text = Path(write()).read_text(encoding="utf-8").replace("yes", "ja, så være")
+    text = re.sub("ja, så være", '"ja, så være"', text)
+    Path("data.csv").write_text(text, encoding="utf-8")
+    ascii_only = {**environment(), "PYTHONIOENCODING": "ascii"}
+    done = process("learn", "data.csv", *CLASSES, "--model", "m.skops", env=ascii_only)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "ja, s\\xe5 v" in done.stdout
+    argv = "predict", "data.csv", "--model", "m.skops"
+    done = process(*argv, env=ascii_only, text=False)
+    assert done.returncode == 0
+    assert "ja, så være" in done.stdout.decode("utf-8")
+    assert run(*argv, "--output", "said.csv")[0] == 0
+    assert Path("said.csv").read_bytes() == done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are others")
+def test_broken_pipe(model):
+    """Nobody reads what it prints."""
+    read, written = os.pipe()
+    os.close(read)
+    for argv in (
+        ("predict", "data.csv", "--model", "m.skops"),
+        ("learn", "data.csv", *CLASSES),
+    ):
+        done = process(
+            *argv, capture_output=False, stdout=written, stderr=subprocess.PIPE
+        )
+        assert (done.returncode, done.stderr) == (1, "")
+    os.close(written)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are others")
+@pytest.mark.usefixtures("interruptions")
+def test_interrupted_process():
+    """Interrupted while it waits for rows, which a pipe gives it."""
+    os.mkfifo("pipe.csv")
+    learning = subprocess.Popen(
+        command(["learn", "pipe.csv", "--file-format", "csv", *CLASSES]),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with open("pipe.csv", "w", encoding="utf-8") as pipe:
+        learning.send_signal(signal.SIGINT)
+        pipe.write("x,y\n")
+    out, err = learning.communicate(timeout=60)
+    assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")

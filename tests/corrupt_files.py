@@ -1,0 +1,215 @@
+"""Damage small files at random, and see whether reading them gives anything but rows
+or a sentence.
+
+    python tests/corrupt_files.py             10,000 files of each format
+    python tests/corrupt_files.py --cases 100 csv json
+
+The exit status is 1 if a file gave something else; it stays in the folder that is named
+then.
+"""
+
+import argparse
+import gzip
+import io
+import json
+import sys
+import tempfile
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+
+N_ROWS = 40
+
+#: What is put into files, besides bytes at random.
+PIECES = [b'"', b",", b"\n", b"\r", b"\0", b"nan", b"{", b"}", b"-", b"e999", b"\xff"]
+PIECES += [b"[", b"]", b"\\", b"null", b"1e999", b"12345678901234567890", b"\x1b[2J"]
+PIECES += [b"[" * 200, b'{"x": ' * 200, b"=1+1", b'"x": 1, ', b"\\ud800", b"," * 200]
+PIECES += ["ü".encode("utf-16"), "\u202e".encode()]
+
+#: How text is read: most often as what it is.
+ENCODINGS = [None] * 12 + ["latin-1", "utf-16", "utf-7", "shift_jis", "idna", "cp500"]
+
+
+def table():
+    import pyarrow as pa
+
+    rows = range(N_ROWS)
+    return pa.table(
+        {
+            "x": [0.5 * i for i in rows],
+            "i": list(rows),
+            "city": [f"city {i % 5}" for i in rows],
+            "said": ['two\nlines, "quoted"' if i % 7 == 0 else "x" for i in rows],
+            "time": pa.array(rows, pa.timestamp("s")),
+            "y": [i % 2 for i in rows],
+        }
+    )
+
+
+def csv():
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(table(), file := io.BytesIO())
+    return file.getvalue()
+
+
+def parquet():
+    import pyarrow.parquet
+
+    pyarrow.parquet.write_table(table(), file := io.BytesIO(), row_group_size=15)
+    return file.getvalue()
+
+
+def arrow():
+    import pyarrow.feather
+
+    file = io.BytesIO()
+    pyarrow.feather.write_feather(table(), file, compression="uncompressed")
+    return file.getvalue()
+
+
+def arrows():
+    import pyarrow as pa
+
+    file = io.BytesIO()
+    with pa.ipc.new_stream(file, table().schema) as writer:
+        writer.write_table(table(), max_chunksize=15)
+    return file.getvalue()
+
+
+def jsonl():
+    rows = ({**row, "time": str(row["time"])} for row in table().to_pylist())
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def wide_csv():
+    header = ",".join(["y", *(f"x{j}" for j in range(100))])
+    rows = (",".join(map(str, range(i % 2, 101 + i % 2))) for i in range(12))
+    return "".join(f"{row}\n" for row in (header, *rows)).encode()
+
+
+def nested_jsonl():
+    inner = {"list": [["}]"], [None]], "text": 'say "[{" \\'}
+    rows = ({"x": i / 2, "y": i % 2, "inner": inner} for i in range(N_ROWS))
+    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+
+
+def svm():
+    rows = (f"{i % 2} 1:{0.5 * i} 3:{i}\n" for i in range(N_ROWS))
+    return "".join(rows).encode()
+
+
+#: Contents of a file that nothing is wrong with, by the ending of its name.
+WHOLE = {
+    "csv": csv,
+    "csv.gz": lambda: gzip.compress(csv(), mtime=0),
+    "parquet": parquet,
+    "arrow": arrow,
+    "arrows": arrows,
+    "jsonl": jsonl,
+    "svm": svm,
+    "wide.csv": wide_csv,
+    "nested.jsonl": nested_jsonl,
+}
+
+
+def mutilated(content, random):
+    """Contents with a few changes at random."""
+    content = bytearray(content)
+    for _ in range(random.choice([1, 1, 1, 2, 3, 8])):
+        start = int(random.integers(len(content) + 1))
+        stop = start + int(random.choice([1, 1, 2, 10, 50]))
+        part = content[start:stop]
+        match random.integers(7):
+            case 0:
+                content[start:stop] = b""
+            case 1:
+                content[start:start] = random.bytes(random.choice([1, 1, 4]))
+            case 2 if part:
+                content[start] ^= 1 << int(random.integers(8))
+            case 3:
+                del content[start:]
+            case 4:
+                content[start:start] = part * int(random.choice([1, 3]))
+            case 5:
+                content[start:start] = PIECES[random.integers(len(PIECES))]
+            case _:
+                content[start:stop] = part[::-1]
+    return bytes(content)
+
+
+#: What of files is text that may have another encoding.
+TEXT = ".csv", ".gz", ".jsonl", ".svm"
+
+
+def outcome(file, on_bad_row, read_ahead, encoding=None):
+    """Read a file; what came of it in a word.
+
+    Anything else than rows and sentences raises an error.
+    """
+    from sklearn_scinol.streams import ReadError, read_table
+
+    is_table = file.suffix != ".svm"
+    try:
+        stream = read_table(
+            file,
+            target="y" if is_table else None,
+            chunk_rows=16,
+            on_bad_row=on_bad_row,
+            read_ahead=read_ahead,
+            encoding=encoding if file.suffix in TEXT else None,
+        )
+        for X, y in stream:
+            assert X.shape[0] == len(y) > 0
+            if is_table:
+                X.validate(full=True)
+    except (ReadError, OSError) as error:
+        check_sentence(error)
+        return "refused"
+    except ValueError as error:
+        assert "target='y' is none of the columns" in str(error), error
+        return "refused"
+    assert on_bad_row == "skip" or stream.n_bad_rows == 0
+    return "rows left out" if stream.n_bad_rows else "read"
+
+
+def check_sentence(error):
+    sentence = str(error)
+    assert sentence.endswith(".") and "\n" not in sentence, sentence
+    assert len(sentence) < 1000, sentence
+    assert not type(error).__module__.startswith("pyarrow"), error
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("formats", nargs="*", default=list(WHOLE), help="default: all")
+    parser.add_argument("--cases", type=int, default=10_000, help="default: 10,000")
+    arguments = parser.parse_args()
+    warnings.simplefilter("error")
+    folder = Path(tempfile.mkdtemp())
+    for ending in arguments.formats:
+        content, outcomes = WHOLE[ending](), Counter()
+        for seed in range(arguments.cases):
+            random = np.random.default_rng(seed)
+            file = folder / f"case.{ending}"
+            file.write_bytes(mutilated(content, random))
+            on_bad_row = str(random.choice(["error", "skip"]))
+            encoding = random.choice(ENCODINGS)
+            try:
+                outcomes[
+                    outcome(file, on_bad_row, int(random.integers(3)), encoding)
+                ] += 1
+            except Exception:
+                traceback.print_exc()
+                options = f"{on_bad_row!r} and {encoding!r}"
+                sys.exit(f"Case {seed} of {ending}, with {options}: see {file}")
+        print(f"{ending:8}", dict(outcomes), flush=True)
+
+
+if __name__ == "__main__":
+    main()

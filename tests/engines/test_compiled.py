@@ -1,0 +1,172 @@
+"""What really is compiled: a covering set of kernels, against NumPy and with itself.
+
+That the loops do the right thing is tested uncompiled, all over. What a compiler adds
+is another order of sums, other elementary functions, vectors of numbers and memory that
+overlaps: here each kernel meets what would show.
+
+All tests of a run come one after the other, so that it is compiled once.
+"""
+
+import copy
+import pickle
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from support.comparisons import (
+    assert_close,
+    assert_close_models,
+    assert_identical,
+    learned,
+)
+from support.invariances import (
+    assert_chunks_do_not_matter,
+    assert_powers_of_two_cancel,
+    assert_rows_of_weight_zero_change_nothing,
+    weights,
+)
+from support.registry import Case, compiled, compiled_runs
+
+from sklearn_scinol import (
+    DFEGClassifier,
+    DFEGRegressor,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+pytest.importorskip("numba", reason="numba is not installed")
+
+RUNS = compiled_runs()
+runs = pytest.mark.parametrize("run", RUNS, ids=str, scope="module")
+
+
+def stream(run):
+    """Rows to learn from, their targets and weights, and new rows."""
+    X, y = run.case.data()
+    new, _ = run.case.data(seed=3)
+    container = run.layout.container
+    return container(X), y, weights(len(y)), container(new)
+
+
+@lru_cache(maxsize=1)
+def in_numpy(run):
+    """The run in NumPy, on dense rows, and what it said of each and of new ones."""
+    X, y = run.case.data()
+    new, _ = run.case.data(seed=3)
+    with config_context(engine="numpy"):
+        model = run.make()
+        charged = run.case.charged(model, X, y, sample_weight=weights(len(y)))
+        return model, charged, run.case.decision(model, new)
+
+
+def tolerance(case):
+    """In a ball, predictions of rows as long as these are differences."""
+    return 1e-11 if case.algorithm in ("koolen", "orabona_pal") else 1e-12
+
+
+@runs
+@compiled
+def test_engines_agree(run, engine):
+    """With dense rows in NumPy, where the compiled ones are sparse."""
+    case, half = run.case, 20
+    X, y, c, new = stream(run)
+    expected, charged, decision = in_numpy(run)
+    whole, by_turns = run.make(), run.make()
+    assert_close(case.charged(whole, X, y, sample_weight=c), charged, 1e-12)
+    with config_context(engine="numpy"):
+        case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
+    case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
+    for model in whole, by_turns:
+        assert_close_models(model, expected, tolerance(case))
+        assert_close(case.decision(model, new), decision, tolerance(case))
+
+
+@runs
+@compiled
+@pytest.mark.parametrize("split", ["random", "blocks"])
+def test_chunks_do_not_matter(run, split, engine, monkeypatch):
+    container = run.layout.container
+    assert_chunks_do_not_matter(run.case, run.make, container, split, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [run for run in RUNS if run.case.traits.scale_invariant or run.layout.scale],
+    ids=str,
+    scope="module",
+)
+@compiled
+def test_powers_of_two(run, engine):
+    assert_powers_of_two_cancel(run.case, run.make, run.layout.container)
+
+
+@runs
+@compiled
+def test_rows_of_weight_zero(run, engine):
+    container = run.layout.container
+    assert_rows_of_weight_zero_change_nothing(run.case, run.make, container)
+
+
+@runs
+@compiled
+def test_copies_go_on(run, engine):
+    case, half = run.case, 20
+    X, y, c, new = stream(run)
+    original = run.make()
+    case.partial_fit(original, X[:half], y[:half], sample_weight=c[:half])
+    copies = [pickle.loads(pickle.dumps(original)), copy.deepcopy(original)]
+    charged = case.charged(original, X[half:], y[half:])
+    for revived in copies:
+        assert_identical(case.charged(revived, X[half:], y[half:]), charged)
+        assert_identical(learned(revived), learned(original))
+        assert_identical(case.decision(revived, new), case.decision(original, new))
+
+
+@compiled
+def test_sparse_rows_of_one_feature(engine):
+    """Arrays of one number have another type than others, for which nothing is made."""
+    X = np.random.default_rng(0).standard_normal((30, 1))
+    model = ScInOLRegressor(center=False, fit_intercept=False)
+    dense = clone(model).partial_fit_predict(X, X[:, 0])
+    assert_close(model.partial_fit_predict(sparse.csr_array(X), X[:, 0]), dense, 1e-12)
+
+
+# Combinations of rows, whose kernels have no layouts.
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        Case(DFEGClassifier, "log_loss", "dfeg", 3, average=15),
+        Case(DFEGClassifier, "hinge", "dfeg"),
+        Case(DFEGRegressor, "absolute_error", "dfeg", 3),
+        Case(DFEGRegressor, "quantile", "dfeg", average=15),
+        Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
+        Case(BaselineRegressor, "huber", "kernel_gd", 3),
+    ],
+    ids=str,
+    scope="module",
+)
+@compiled
+def test_combinations_of_rows(case, engine):
+    def make():
+        return case.make(kernel="rbf", gamma=0.5)
+
+    X, y = case.data()
+    X /= np.abs(X).max(axis=0)
+    c, new = weights(len(y)), X[::-1] * 0.7
+    with config_context(engine="numpy"):
+        expected = make()
+        charged = case.charged(expected, X, y, sample_weight=c)
+        decision = case.decision(expected, new)
+    whole, parts = make(), make()
+    assert_close(case.charged(whole, X, y, sample_weight=c), charged, 1e-12)
+    assert_close(case.decision(whole, new), decision, 1e-12)
+    assert_close(whole.dual_coef_, expected.dual_coef_, 1e-12)
+    for rows in np.split(np.arange(len(y)), [1, 7, 20]):
+        case.partial_fit(parts, X[rows], y[rows], sample_weight=c[rows])
+    assert_allclose(case.decision(parts, new), decision, rtol=1e-10)

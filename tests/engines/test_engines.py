@@ -1,0 +1,498 @@
+"""Engines beyond their numbers: what is compiled when, and what is kept on disk."""
+
+import copy
+import decimal
+import errno
+import importlib.util
+import json
+import os
+import re
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from support.packages import run
+from support.registry import REPRESENTATIVES, thoroughly
+
+import sklearn_scinol
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    _portable,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.blocks import Block, RowWeights
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.experts import AdaHedge, FixedShare
+from sklearn_scinol.losses import Hinge, Huber, Logistic, Quantile, SquaredHinge
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("numba") is None, reason="numba is not installed"
+)
+
+
+# What is compiled.
+
+
+@pytest.fixture
+def kernels(monkeypatch):
+    """The compiled loops that are called while the test runs, each once.
+
+    Of each there is another, which has not been called before.
+    """
+    from sklearn_scinol.engines.numba_engine.compiling import Loop
+
+    found, call = {}, Loop.__call__
+
+    def spy(loop, *arguments):
+        if id(loop) not in found:
+            found[id(loop)] = copy.copy(loop)
+            vars(found[id(loop)]).pop("dispatcher", None)
+        return call(found[id(loop)], *arguments)
+
+    monkeypatch.setattr(Loop, "__call__", spy)
+    with config_context(engine="numba"):
+        yield found
+
+
+def signatures(kernels):
+    """For which types of arguments each loop was compiled."""
+    return [list(kernel.dispatcher.signatures) for kernel in kernels.values()]
+
+
+def read_only(array):
+    array = array.copy(order="K")
+    array.flags.writeable = False
+    return array
+
+
+def learn(estimator, X, y, **keywords):
+    if is_classifier(estimator):
+        keywords["classes"] = np.unique(y)
+    estimator.partial_fit(X, y, **keywords)
+
+
+def memory_mapped(array, path):
+    array.tofile(path)
+    return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_outputs", "container"),
+    [
+        (ScInOLClassifier(), 3, np.array),
+        (BaselineClassifier(), 3, sparse.csr_array),
+        (DFEGRegressor(kernel="rbf", average=True), 1, sparse.csr_array),
+        *thoroughly(
+            (AdaImplicitRegressor("huber", radius=1.0, center=False), 1, np.array),
+            (AdaFTRLRegressor(), 1, sparse.csr_array),
+            (DFEGClassifier(kernel="rbf"), 3, np.array),
+            (DFEGRegressor(kernel="poly", max_support=4), 3, np.array),
+        ),
+    ],
+    ids=str,
+)
+def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
+    """One variant of a kernel serves every input and every size."""
+    estimator = clone(estimator)
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(20, 3)).astype(float)
+    if is_classifier(estimator):
+        y = np.arange(20) % max(n_outputs, 2)
+    else:
+        y = rng.normal(size=(20, n_outputs) if n_outputs > 1 else 20)
+    learn(estimator, container(X), y)
+    estimator.partial_fit(container(X[:1]), y[:1])
+    loops, compiled_for = [*kernels.values()], signatures(kernels)
+    # That over rows, and those that look for large values and, of kernels, for losses.
+    expected = {"learn_rows", "norm"}
+    if getattr(estimator, "kernel", "linear") != "linear":
+        expected = {"learn_combination", "norm", "charge"}
+    elif estimator._model.features.units is not None and container is not np.array:
+        expected.add("first_values")
+    assert sorted(expected) == sorted(loop._function.__name__ for loop in loops)
+    assert {*map(len, compiled_for)} == {1}
+
+    weight = np.arange(20) % 3 / 2
+    if container is np.array:
+        same = [
+            X,
+            np.asfortranarray(X),
+            X.astype(np.float32),
+            X.astype(int),
+            read_only(X),
+            np.repeat(X, 2, axis=0)[::2],
+            np.repeat(X, 2, axis=1)[:, ::2],
+            memory_mapped(X, tmp_path / "rows"),
+        ]
+    else:
+        X = sparse.csr_array(X)
+        longer = X.copy()
+        longer.indices = longer.indices.astype(np.int64)
+        longer.indptr = longer.indptr.astype(np.int64)
+        locked = X.copy()
+        for array in (locked.data, locked.indices, locked.indptr):
+            array.flags.writeable = False
+        same = [X, X.astype(np.float32), X.tocsc(), longer, locked]
+    for rows in same:
+        learn(estimator, rows, y)
+    for targets in (read_only(y), np.repeat(y, 2, axis=0)[::2], y.astype(np.int32)):
+        learn(estimator, X, targets)
+    for weights in (
+        weight,
+        read_only(weight),
+        np.repeat(weight, 2)[::2],
+        weight.astype(np.float32),
+        memory_mapped(weight, tmp_path / "weights"),
+        2,
+    ):
+        learn(estimator, X, y, sample_weight=weights)
+    estimator.set_params(max_iter=2, tol=None, random_state=0).fit(X, y)
+    estimator.fit(X, y, sample_weight=weight)
+    # Other sizes, down to arrays that are contiguous in both senses.
+    for n_samples, n_features in ((5, 7), (1, 1)):
+        for fit_intercept in (True, False):
+            other = type(estimator)(**estimator.get_params())
+            other.set_params(fit_intercept=fit_intercept)
+            rows = container(np.ones((n_samples, n_features)))
+            keywords = {"classes": np.unique(y)} if is_classifier(estimator) else {}
+            other.partial_fit(rows, y[:n_samples], **keywords)
+
+    assert list(kernels.values()) == loops
+    assert signatures(kernels) == compiled_for
+
+
+def test_parameters_are_not_compiled_in(kernels):
+    X, y = np.ones((5, 3)), np.ones(5)
+    for epsilon in (0.1, 1, 2.0):
+        for initial_wealth in (1, 0.5):
+            parameters = {"epsilon": epsilon, "initial_wealth": initial_wealth}
+            made = ScInOLRegressor(loss="huber", center=False, **parameters)
+            made.partial_fit(X, y)
+    assert [*map(len, signatures(kernels))] == [1]
+
+
+# What is compiled in place of NumPy's functions.
+
+
+@pytest.fixture(scope="module")
+def compiled_exponentials():
+    import numba
+
+    get_engine("numba")
+    return {
+        "exp": numba.njit(lambda x: _portable.exp(x)),
+        "expm1": numba.njit(lambda x: _portable.expm1(x)),
+    }
+
+
+@given(x=st.floats(-708.0, 708.0))
+@example(x=0.0)
+@example(x=5e-324)
+@example(x=-1e-300)
+def test_compiled_exponentials(compiled_exponentials, x):
+    with decimal.localcontext(prec=40, Emin=-999999, Emax=999999):
+        expected = {"exp": Decimal(x).exp(), "expm1": Decimal(x).exp() - 1}
+        if abs(x) < 1e-8:
+            expected["expm1"] = Decimal(x) + Decimal(x) ** 2 / 2
+        expected = {name: float(value) for name, value in expected.items()}
+    for name, function in compiled_exponentials.items():
+        assert_allclose(function(x), expected[name], rtol=5e-16, atol=5e-324)
+
+
+@pytest.mark.parametrize("x", [709.0, 1e4, 1e300, np.inf])
+def test_compiled_exponentials_of_large_numbers(compiled_exponentials, x):
+    for name, function in compiled_exponentials.items():
+        assert function(708.0) <= function(x) <= np.inf
+        smallest = {"exp": 0.0, "expm1": -1.0}[name]
+        assert smallest <= function(-x) <= function(-708.0)
+
+
+def test_compiled_exponentials_call_nothing():
+    """Or else the loop around them would take one number at a time."""
+    import numba
+
+    get_engine("numba")
+
+    @numba.njit
+    def of_all(x, y):
+        for j in range(x.size):
+            y[j] = _portable.exp(x[j]) + _portable.expm1(x[j])
+
+    of_all(np.zeros(3), np.zeros(3))
+    (optimised,) = of_all.inspect_llvm().values()
+    assert not re.search(r"@(llvm\.)?exp", optimised)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [Logistic(), Huber(0.5), *thoroughly(Hinge(), SquaredHinge(), Quantile(0.3))],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_losses_do_not_depend_on_chunks(loss):
+    """Many are computed several at once, and the last of a chunk one by one."""
+    rng = np.random.default_rng(0)
+    n = 101
+    predictions, targets = 5 * rng.normal(size=(n, 1)), rng.choice([-1.0, 1.0], (n, 1))
+
+    def losses(rows):
+        weights = RowWeights(np.ones(n)[rows], np.ones(n)[rows], np.ones(2))
+        block = Block((), None, targets[rows], weights, None)
+        return get_engine("numba").charge(loss, block, predictions[rows], 0.0)[0]
+
+    one_by_one = [losses(slice(row, row + 1)) for row in range(n)]
+    assert losses(slice(None)).tobytes() == np.concatenate(one_by_one).tobytes()
+
+
+# What is kept on disk.
+
+
+LEARN = """
+import gc
+from sklearn_scinol import ScInOLRegressor
+X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
+said = ScInOLRegressor(center=False).partial_fit(X, X[:, 0]).coef_
+from sklearn_scinol.engines.numba_engine.compiling import Loop
+loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
+(loop,) = [loop for loop in loops if loop._function.__name__ == "learn_rows"]
+"""
+
+#: Takes less time to compile.
+HEDGE = """
+from sklearn_scinol.engines.numba_engine.mixing import _hedge_loop
+from sklearn_scinol.experts import AdaHedge, FixedShare
+hedge = AdaHedge(3)
+hedge.update(np.arange(12.0).reshape(4, 3) ** 2 % 7)
+said, loop = hedge.weights_, _hedge_loop()
+"""
+
+
+def in_new_process(code, package, **environment):
+    """What a loop does in a new process with this package, and what was cached."""
+    code = f"""
+import json
+import numpy as np
+{code}
+print(json.dumps({{
+    "said": said.tolist(),
+    "folder": loop.dispatcher.stats.cache_path,
+    "hits": sum(loop.dispatcher.stats.cache_hits.values()),
+    "misses": sum(loop.dispatcher.stats.cache_misses.values()),
+}}))
+"""
+    return json.loads(run(code, package, **environment))
+
+
+def kept(folder):
+    """The files below a folder, and when each was written."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_cache_on_disk(package, tmp_path):
+    """A later process finds the kernel; with another formula, it must not.
+
+    Not optimised, which takes less time, and must make no difference to what is said.
+    """
+    cache = tmp_path / "cache"
+    environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
+    first = in_new_process(LEARN, package, **environment)
+    assert (first["hits"], first["misses"]) == (0, 1)
+    X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
+    with config_context(engine="numpy"):
+        expected = ScInOLRegressor(center=False).partial_fit(X, X[:, 0]).coef_
+    assert_allclose(first["said"], expected, rtol=1e-9)
+    assert Path(first["folder"]).is_relative_to(cache)
+    files = kept(cache)
+    assert files
+
+    later = in_new_process(LEARN, package, **environment)
+    assert later == first | {"hits": 1, "misses": 0}
+    assert kept(cache) == files
+
+    formula = package / "learners" / "scinol2.py"
+    source = formula.read_text(encoding="utf-8")
+    assert source.count("s.G[i] -= gx") == 1
+    changed = source.replace("s.G[i] -= gx", "s.G[i] -= 0.5 * gx")
+    formula.write_text(changed, encoding="utf-8")
+    edited = in_new_process(LEARN, package, **environment)
+    assert (edited["hits"], edited["misses"]) == (0, 1)
+    assert np.abs(np.subtract(edited["said"], first["said"])).min() > 1e-3
+
+
+def test_two_processes_compile_at_once(package, tmp_path):
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    with ThreadPoolExecutor(2) as pool:
+        at_once = [
+            pool.submit(in_new_process, HEDGE, package, **environment) for _ in range(2)
+        ]
+        first, other = (one.result() for one in at_once)
+    assert first["said"] == other["said"]
+    assert first["hits"] + first["misses"] == other["hits"] + other["misses"] == 1
+    assert first["misses"] or other["misses"]
+    later = in_new_process(HEDGE, package, **environment)
+    assert later == first | {"hits": 1, "misses": 0}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the folder of caches is elsewhere")
+def test_no_place_for_a_cache(package, tmp_path):
+    """All is compiled for the process alone, without a word."""
+    file = tmp_path / "file"
+    file.touch()
+    folder = package / "engines" / "numba_engine" / "__pycache__"
+    folder.touch()  # as a file, which stops even the superuser
+    nowhere = str(file / "nowhere")
+    learned = in_new_process(
+        HEDGE, package, NUMBA_CACHE_DIR=nowhere, XDG_CACHE_HOME=nowhere, HOME=nowhere
+    )
+    assert learned["folder"] is None
+    hedge = AdaHedge(3)
+    with config_context(engine="numpy"):
+        hedge.update(np.arange(12.0).reshape(4, 3) ** 2 % 7)
+    assert_allclose(learned["said"], hedge.weights_, rtol=1e-12)
+
+
+def double(x):
+    return 2.0 * x
+
+
+def doubled():
+    """Twice 21, as a new process compiles it; and how often it was found on disk."""
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
+
+    loop = compiled(double)
+    return loop(21.0), sum(loop.dispatcher.stats.cache_hits.values())
+
+
+@pytest.fixture
+def cache_folder(monkeypatch, tmp_path):
+    import numba
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.9, None])
+def test_damaged_caches(suffix, share, cache_folder):
+    """They are compiled anew, and mended."""
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 1)
+    (file,) = cache_folder.rglob(f"*{suffix}")
+    whole = file.read_bytes()
+    size = len(whole) if share is None else int(share * len(whole))
+    file.write_bytes(bytes(size) if share is None else whole[:size])
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 1)
+
+
+def test_full_disk(cache_folder, monkeypatch):
+    from numba.core.caching import IndexDataCacheFile
+
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_data", fail)
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 0)
+
+
+DIGESTS_OF_EDITIONS = """
+import sys
+from pathlib import Path
+from sklearn_scinol.engines.numba_engine import compiling
+from sklearn_scinol.learners import DFEG, ScInOL2
+from sklearn_scinol.losses import Huber
+
+def show():
+    compiling._source.cache_clear()
+    print(*(compiling.source_digest(learner, Huber) for learner in (ScInOL2, DFEG)))
+
+show()
+for module in compiling.compiled_modules(ScInOL2, Huber):
+    print(module)
+    path = Path(sys.modules[module].__file__)
+    path.write_text(path.read_text("utf-8") + "#\\n", "utf-8")
+    show()
+"""
+
+
+def test_digest_changes_with_every_module(package):
+    """A learner that changes leaves the digests of others alone."""
+    first, *lines = run(DIGESTS_OF_EDITIONS, package).splitlines()
+    modules, digests = lines[::2], [first, *lines[1::2]]
+    of_scinol, of_dfeg = zip(*map(str.split, digests), strict=True)
+    assert len(set(of_scinol)) == len(digests)
+    changed = {
+        module.removeprefix("sklearn_scinol.")
+        for module, (before, after) in zip(modules, pairwise(of_dfeg), strict=True)
+        if before != after
+    }
+    assert {"advice.adahedge", "advice.fixed_share", "losses.regression"} <= changed
+    of_other = {"learners.scinol2", "learners.bases.betting"}
+    assert not changed & of_other
+    assert of_other <= {module.removeprefix("sklearn_scinol.") for module in modules}
+
+
+@pytest.fixture
+def files_of_loops(monkeypatch):
+    """Files of the package with a function that a loop has called, uncompiled."""
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    package, found = str(Path(sklearn_scinol.__file__).parent), set()
+    call = compiling.Loop.__call__
+
+    def note(frame, event, argument):
+        if event == "call" and frame.f_code.co_filename.startswith(package):
+            found.add(frame.f_code.co_filename)
+
+    def noted(loop, *arguments):
+        profile = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            return call(loop, *arguments)
+        finally:
+            sys.setprofile(profile)
+
+    monkeypatch.setattr(compiling.Loop, "__call__", noted)
+    return found
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+@pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
+def test_digest_covers_what_loops_call(case, engine, files_of_loops):
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    X, y = case.data(n_samples=6)
+    estimator = case.partial_fit(case.make(), X, y)
+    case.partial_fit(estimator, sparse.csr_array(X), y)
+    model = estimator._model
+    modules = compiling.compiled_modules(type(model.learner), type(model.loss))
+    assert files_of_loops
+    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+@pytest.mark.parametrize("switching", [False, True])
+def test_digest_covers_formulas_of_weights(switching, engine, files_of_loops):
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    (FixedShare if switching else AdaHedge)(3).update(np.ones((4, 3)))
+    own = "fixed_share.py" if switching else "adahedge.py"
+    assert own in {Path(file).name for file in files_of_loops}
+    modules = compiling.compiled_modules()
+    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}

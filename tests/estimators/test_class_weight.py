@@ -1,0 +1,230 @@
+"""Balanced weights of classes: in a stream, from the counts of the rows so far."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils import compute_class_weight
+from support.copies import COPIES
+from support.registry import ESTIMATORS
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    HedgeClassifier,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    config_context,
+)
+from sklearn_scinol.evaluation import regret_curve
+
+CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
+CLASSIFIERS.append(HedgeClassifier)
+CLASSES = np.array(["a", "b", "c"])
+
+
+def rows(n_rows=40, seed=0):
+    """Rows of which those of some classes are rare, and the last class comes late."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    y = CLASSES[rng.choice(3, n_rows, p=[0.7, 0.2, 0.1])]
+    y[: n_rows // 4] = "b"
+    return X, y
+
+
+def running_weights(y, sample_weight=None, counts=()):
+    """What each row weighs: counted row by row."""
+    counts, weights = Counter(counts), []
+    for label, c in zip(
+        y, np.ones(len(y)) if sample_weight is None else sample_weight, strict=True
+    ):
+        if c > 0.0:
+            counts[label] += 1
+            c *= counts.total() / (len(counts) * counts[label])
+        weights.append(c)
+    return np.array(weights)
+
+
+def assert_same_model(actual, expected, X):
+    assert actual.cumulative_loss_ == expected.cumulative_loss_
+    assert actual.n_samples_seen_ == expected.n_samples_seen_
+    for method in "predict", "decision_function":
+        answers = (getattr(model, method)(X) for model in (actual, expected))
+        assert_array_equal(*answers)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_are_those_of_the_rows_so_far(seed):
+    """As scikit-learn would have them, to the last bit."""
+    _, y = rows(seed=seed)
+    for r, weight in enumerate(running_weights(y)):
+        so_far = y[: r + 1]
+        of_classes = compute_class_weight(
+            "balanced", classes=np.unique(so_far), y=so_far
+        )
+        assert of_classes[np.searchsorted(np.unique(so_far), y[r])] == weight
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_partial_fit(classifier, container, weighted, engine):
+    """The same as with sample weights, whatever the chunks are."""
+    X, y = rows()
+    X, c = container(X), None
+    if weighted:
+        c = np.random.default_rng(1).choice([0.0, 0.5, 2.0], size=len(y))
+    expected = classifier()
+    answers = expected.partial_fit_predict(
+        X, y, classes=CLASSES, sample_weight=running_weights(y, c)
+    )
+    whole = classifier(class_weight="balanced")
+    assert_array_equal(
+        whole.partial_fit_predict(X, y, classes=CLASSES, sample_weight=c), answers
+    )
+    assert_same_model(whole, expected, X)
+    in_parts = classifier(class_weight="balanced")
+    for part in np.array_split(np.arange(len(y)), [1, 2, 11, 30]):
+        weight = None if c is None else c[part]
+        in_parts.partial_fit(X[part], y[part], classes=CLASSES, sample_weight=weight)
+        in_parts._check_state()
+    assert_same_model(in_parts, expected, X)
+
+
+@given(
+    codes=st.lists(st.integers(0, 3), min_size=1, max_size=20),
+    weights=st.lists(st.sampled_from([0.0, 1.0, 3.0]), min_size=20, max_size=20),
+    cuts=st.sets(st.integers(1, 19)),
+)
+def test_any_chunks(codes, weights, cuts):
+    y, c = np.array(codes), np.array(weights[: len(codes)])
+    X = np.random.default_rng(0).normal(size=(len(y), 2))
+    with config_context(engine="numpy"):
+        expected = ScInOLClassifier()
+        expected.partial_fit(
+            X, y, classes=range(4), sample_weight=running_weights(y, c)
+        )
+        model = ScInOLClassifier(class_weight="balanced")
+        bounds = [0, *sorted(cut for cut in cuts if cut < len(y)), len(y)]
+        for part in map(slice, bounds[:-1], bounds[1:]):
+            model.partial_fit(X[part], y[part], classes=range(4), sample_weight=c[part])
+        assert_same_model(model, expected, X)
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS)
+def test_goes_on_from_the_rows_of_fit(classifier, engine):
+    X, y = rows(60)
+    few = {"max_iter": 2, "tol": None, "random_state": 0}
+    c = np.random.default_rng(2).exponential(size=40)
+    model = classifier(class_weight="balanced", **few).fit(X[:40], y[:40], c)
+    counts = Counter(y[:40])
+    of_fit = compute_class_weight("balanced", classes=CLASSES, y=y[:40])
+    of_fit = of_fit[np.searchsorted(CLASSES, y[:40])]
+    expected = classifier(**few).fit(X[:40], y[:40], of_fit * c)
+    assert_same_model(model, expected, X)
+    for part in slice(40, 45), slice(45, 60):
+        weight = running_weights(y[part], counts=counts)
+        counts.update(y[part])
+        expected.partial_fit(X[part], y[part], sample_weight=weight)
+        model.partial_fit(X[part], y[part])
+    assert_same_model(model, expected, X)
+
+
+def test_fit_goes_on(engine):
+    """With the weights of all rows so far: the same where they come again."""
+    X, y = rows(60)
+    parameters = {"max_iter": 2, "tol": None, "warm_start": True, "shuffle": False}
+    model = ScInOLClassifier(class_weight="balanced", **parameters)
+    expected = ScInOLClassifier(**parameters)
+    counts = Counter()
+    for part in slice(0, 40), slice(0, 40), slice(30, 45):
+        counts.update(y[part])
+        of_label = {k: counts.total() / (3 * n) for k, n in counts.items()}
+        model.fit(X[part], y[part])
+        expected.fit(X[part], y[part], [of_label[label] for label in y[part]])
+        assert_same_model(model, expected, X)
+
+
+def test_experts_have_weights_of_their_own(engine):
+    """Each learns as it does alone, given the weights of the mixture's rows."""
+    X, y = rows()
+    c = np.random.default_rng(3).choice([0.0, 0.5, 2.0], size=len(y))
+    codes = np.searchsorted(CLASSES, y)
+    experts = [
+        ("scinol", ScInOLClassifier(class_weight="balanced")),
+        ("implicit", AdaImplicitClassifier(class_weight={0: 2.0})),
+        ("newton", OnlineNewtonClassifier(class_weight="balanced")),
+    ]
+    for class_weight in None, "balanced":
+        model = HedgeClassifier(experts, class_weight=class_weight)
+        model.partial_fit(X[:7], y[:7], classes=CLASSES, sample_weight=c[:7])
+        model.partial_fit(X[7:], y[7:], sample_weight=c[7:])
+        model._check_state()
+        given = c if class_weight is None else running_weights(y, c)
+        for (_, expert), fitted in zip(experts, model.estimators_, strict=True):
+            alone = clone(expert)
+            alone.partial_fit(X, codes, classes=range(3), sample_weight=given)
+            assert_same_model(fitted, alone, X)
+
+
+def test_lone_class_weighs_one(engine):
+    X, y = np.ones((3, 1)), ["a", "a", "a"]
+    model = ScInOLClassifier(class_weight="balanced")
+    model.partial_fit(X, y, classes=["a", "b"])
+    expected = ScInOLClassifier().partial_fit(X, y, classes=["a", "b"])
+    assert_same_model(model, expected, X)
+
+
+@pytest.mark.parametrize("way", COPIES)
+def test_copies_go_on(way, tmp_path):
+    X, y = rows()
+    model = ScInOLClassifier(class_weight="balanced")
+    model.partial_fit(X[:20], y[:20], classes=CLASSES)
+    copy = COPIES[way](model, tmp_path / "model")
+    for each in model, copy:
+        each.partial_fit(X[20:], y[20:])
+    assert_same_model(copy, model, X)
+
+
+def test_failing_calls_count_nothing(engine):
+    X, y = rows()
+    model = ScInOLClassifier(class_weight="balanced")
+    model.partial_fit(X[:5], y[:5], classes=CLASSES)
+    bad = X.copy()
+    bad[-1, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.partial_fit(bad, y)
+    model.partial_fit(X[5:], y[5:])
+    expected = ScInOLClassifier().partial_fit(
+        X, y, classes=CLASSES, sample_weight=running_weights(y)
+    )
+    assert_same_model(model, expected, X)
+
+
+def test_rare_classes_are_found(engine):
+    """Which is what it is for."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 2))
+    y = (X[:, 0] + rng.normal(size=4000) > 2.5).astype(int)
+    recall = {}
+    for class_weight in None, "balanced":
+        model = ScInOLClassifier(class_weight=class_weight)
+        said = model.partial_fit_predict(X, y, classes=[0, 1])
+        recall[class_weight] = said[y == 1].mean()
+    assert y.mean() < 0.06
+    assert recall[None] < 0.3
+    assert recall["balanced"] > 0.6
+    assert_allclose(model._class_counts, np.bincount(y))
+
+
+def test_regret_curve_is_of_weights_that_stay():
+    X, y = rows()
+    for parameter in {"class_weight": "balanced"}, {"new_classes": "add"}:
+        with pytest.raises(ValueError, match="regret_curve does not take"):
+            regret_curve(
+                ScInOLClassifier(center=False, **parameter), [(X, y)], classes=CLASSES
+            )

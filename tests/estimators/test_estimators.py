@@ -1,0 +1,819 @@
+"""The estimators as a user of scikit-learn meets them: fitting, attributes, answers."""
+
+import inspect
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import maxabs_scale
+from sklearn.utils import compute_class_weight
+from support.estimator_checks import with_checks
+from support.registry import (
+    AVERAGING_ESTIMATORS,
+    ESTIMATORS,
+    PUBLIC_ESTIMATORS,
+    algorithms,
+    as_given,
+    as_linear,
+    choice,
+    name_of,
+    thoroughly,
+)
+
+from sklearn_scinol import (
+    AdaFTRLClassifier,
+    AdaFTRLRegressor,
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
+    DFEGClassifier,
+    DFEGRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
+REGRESSORS = [estimator for estimator in ESTIMATORS if estimator not in CLASSIFIERS]
+
+all_estimators = pytest.mark.parametrize("estimator", ESTIMATORS)
+all_algorithms = pytest.mark.parametrize(
+    ("estimator", "algorithm"),
+    [(e, choice(e, algorithm)) for e in ESTIMATORS for algorithm in algorithms(e)],
+    ids=name_of,
+)
+averaging_algorithms = pytest.mark.parametrize(
+    ("estimator", "algorithm"),
+    [p for p in all_algorithms.args[1] if p[0] in AVERAGING_ESTIMATORS],
+    ids=name_of,
+)
+classifiers = pytest.mark.parametrize("classifier", CLASSIFIERS)
+regressors = pytest.mark.parametrize("regressor", REGRESSORS)
+
+
+# With the defaults they take long on some data of the checks.
+SLOW_TO_CONVERGE = {
+    AdaImplicitRegressor: AdaImplicitRegressor(tol=0.05),
+    HedgeClassifier: HedgeClassifier(n_iter_no_change=2, tol=10.0),
+    HedgeRegressor: HedgeRegressor(n_iter_no_change=2, tol=10.0),
+    OnlineNewtonClassifier: OnlineNewtonClassifier(max_iter=1000, tol=0.05),
+    AdaImplicitClassifier: AdaImplicitClassifier(tol=0.05),
+    BaselineClassifier: BaselineClassifier(tol=0.05),
+    BaselineRegressor: BaselineRegressor(max_iter=2000),
+    DFEGClassifier: DFEGClassifier(n_iter_no_change=1, tol=0.05),
+    DFEGRegressor: DFEGRegressor(max_iter=30, tol=None),
+}
+
+OTHER_PARAMETERS = {
+    "algorithm": "scinol1",
+    "center": False,
+    "average": 10,
+    "tol": 0.05,
+}
+
+
+def has_bound(estimator):
+    """Whether there is a bound with the default parameters, on rows as they are."""
+    return hasattr(estimator(**as_given(estimator)), "regret_bound")
+
+
+@with_checks(
+    *(SLOW_TO_CONVERGE.get(estimator, estimator()) for estimator in PUBLIC_ESTIMATORS),
+    *thoroughly(
+        DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
+        DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
+        ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
+        AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
+        AdaFTRLRegressor(loss="squared_error", radius=100.0, center=False),
+        ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
+    ),
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def rows(n_samples=60, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n_samples, n_features)) * 10.0 ** np.arange(n_features)
+
+
+def labels(X, n_classes=2):
+    """Noisy labels 0 .. n_classes - 1, all of which occur."""
+    rng = np.random.default_rng(1)
+    Z = X / np.abs(X).max(axis=0)
+    y = (Z @ rng.normal(size=(X.shape[1], n_classes))).argmax(axis=1)
+    y[:n_classes] = np.arange(n_classes)
+    return y
+
+
+def targets(X, n_outputs=None):
+    rng = np.random.default_rng(1)
+    shape = (X.shape[0],) if n_outputs is None else (X.shape[0], n_outputs)
+    coef = rng.normal(size=(X.shape[1], *shape[1:]))
+    return X / np.abs(X).max(axis=0) @ coef + 0.1 * rng.normal(size=shape)
+
+
+def data(estimator):
+    X = rows()
+    return X, labels(X) if is_classifier(estimator()) else targets(X)
+
+
+def ball(estimator):
+    """A radius that is no restriction, for those that need one."""
+    needs_ball = estimator in (AdaFTRLClassifier, AdaFTRLRegressor)
+    return {"radius": 10.0} if needs_ball else {}
+
+
+def partial_fit(estimator, X, y, **keywords):
+    if is_classifier(estimator):
+        keywords["classes"] = [0, 1]
+    return estimator.partial_fit(X, y, **keywords)
+
+
+def assert_same_model(actual, expected):
+    assert_array_equal(actual.coef_, expected.coef_)
+    assert_array_equal(actual.intercept_, expected.intercept_)
+    assert actual.t_ == expected.t_
+    assert actual.cumulative_loss_ == expected.cumulative_loss_
+
+
+# Parameters and attributes.
+
+
+@pytest.mark.parametrize(
+    ("estimator", "sgd"),
+    [
+        (ScInOLClassifier, SGDClassifier),
+        (ScInOLRegressor, SGDRegressor),
+        (AdaImplicitClassifier, SGDClassifier),
+        (AdaImplicitRegressor, SGDRegressor),
+    ],
+)
+def test_drop_in_for_sgd(estimator, sgd):
+    """What both have has the same name, place and default where a default is free."""
+    ours = inspect.signature(estimator).parameters
+    theirs = inspect.signature(sgd).parameters
+    shared = ours.keys() & theirs.keys()
+    assert shared >= {
+        "loss",
+        "fit_intercept",
+        "max_iter",
+        "tol",
+        "shuffle",
+        "random_state",
+        "average",
+        "warm_start",
+        "verbose",
+    }
+    assert [name for name in ours if ours[name].kind.name != "KEYWORD_ONLY"] == ["loss"]
+    for name in shared - {"loss", "max_iter", "tol", "n_iter_no_change"}:
+        assert ours[name].default == theirs[name].default
+        assert ours[name].kind == theirs[name].kind
+    methods = ["fit", "partial_fit", "predict", "score"]
+    for method in methods:
+        ours = inspect.signature(getattr(estimator, method)).parameters
+        theirs = inspect.signature(getattr(sgd, method)).parameters
+        assert list(ours) == [
+            n for n in theirs if n not in ("coef_init", "intercept_init")
+        ]
+
+
+@classifiers
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+def test_shapes_of_classifiers(classifier, n_classes, loss, engine):
+    X = rows()
+    names = np.array(["ham", "spam", "unsure"])[:n_classes]
+    y = names[labels(X, n_classes)]
+    fitted = classifier(loss=loss, max_iter=2, tol=None).fit(X, y)
+    n_outputs = 1 if n_classes == 2 else n_classes
+
+    assert_array_equal(fitted.classes_, names)
+    assert fitted.coef_.shape == (n_outputs, 4)
+    assert fitted.intercept_.shape == (n_outputs,)
+    assert fitted.coef_.dtype == fitted.intercept_.dtype == np.float64
+
+    decision = fitted.decision_function(X)
+    assert decision.shape == ((60,) if n_classes == 2 else (60, n_classes))
+    predicted = fitted.predict(X)
+    assert predicted.dtype == fitted.classes_.dtype
+    chosen = decision > 0 if n_classes == 2 else decision.argmax(axis=1)
+    assert_array_equal(predicted, names[chosen.astype(int)])
+    assert fitted.score(X, y) == np.mean(predicted == y)
+
+
+@regressors
+@pytest.mark.parametrize("n_outputs", [None, 1, 3])
+def test_shapes_of_regressors(regressor, n_outputs, engine):
+    X = rows()
+    y = targets(X, n_outputs)
+    fitted = regressor(max_iter=2, tol=None).fit(X, y)
+    assert fitted.coef_.shape == (*y.shape[1:], 4)
+    assert fitted.intercept_.shape == (n_outputs or 1,)
+    assert fitted.predict(X).shape == y.shape
+    assert fitted.partial_fit_predict(X, y).shape == y.shape
+
+
+@all_estimators
+def test_attributes(estimator, engine):
+    X, y = data(estimator)
+    fitted = partial_fit(estimator(), X, y, sample_weight=np.arange(60) % 3)
+    assert fitted.n_features_in_ == 4
+    assert fitted.n_iter_ == 1
+    assert fitted.n_samples_seen_ == 40
+    assert fitted.t_ == 41.0
+    assert fitted.loss_curve_ == [pytest.approx(fitted.cumulative_loss_ / 60)]
+    assert not hasattr(fitted, "feature_names_in_")
+
+
+@all_estimators
+def test_feature_names(estimator):
+    pandas = pytest.importorskip("pandas")
+    X, y = data(estimator)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    fitted = estimator(max_iter=1, tol=None).fit(frame, y)
+    assert_array_equal(fitted.feature_names_in_, ["a", "b", "c", "d"])
+
+
+@all_estimators
+def test_no_attributes_before_fitting(estimator):
+    fresh = estimator()
+    assert vars(fresh) == fresh.get_params()
+    learned = [
+        "coef_",
+        "intercept_",
+        "n_samples_seen_",
+        "cumulative_loss_",
+        "loss_curve_",
+        "n_iter_",
+        "t_",
+        "n_features_in_",
+        "classes_",
+    ]
+    assert not [name for name in learned if hasattr(fresh, name)]
+
+
+@all_estimators
+def test_coefficients_are_the_model(estimator, engine):
+    """For rows within the range seen so far."""
+    if estimator in (DFEGClassifier, DFEGRegressor):
+        pytest.skip("weights depend on the row by their factor: see test_kernels")
+    X, y = data(estimator)
+    for center in (True, False):
+        parameters = as_given(estimator) | as_linear(estimator) | {"center": center}
+        fitted = estimator(**parameters).fit(X, y)
+        score = fitted.decision_function if is_classifier(fitted) else fitted.predict
+        X_within = X[:30] / 2 + X.mean(axis=0) / 2
+        linear = X_within @ np.ravel(fitted.coef_) + fitted.intercept_
+        assert_allclose(score(X_within), linear, rtol=1e-9, atol=1e-12)
+
+
+@all_estimators
+def test_no_intercept(estimator, engine):
+    X, y = data(estimator)
+    fitted = estimator(**as_given(estimator), fit_intercept=False).fit(X, y)
+    assert_array_equal(fitted.intercept_, [0.0])
+    score = fitted.decision_function if is_classifier(fitted) else fitted.predict
+    assert_array_equal(score(np.zeros((1, 4))), [0.0])
+
+
+@all_estimators
+def test_center_auto(estimator, engine):
+    X, y = data(estimator)
+
+    def learned(X, center):
+        return partial_fit(estimator(center=center), X, y)
+
+    assert_same_model(learned(X, "auto"), learned(X, True))
+    X = sparse.csr_array(X)
+    assert_same_model(learned(X, "auto"), learned(X, False))
+
+
+@all_estimators
+def test_learns(estimator, engine):
+    """From raw features, in units a thousandfold apart; others from equal units."""
+    X, y = data(estimator)
+    if not estimator.__name__.startswith("ScInOL"):
+        X = maxabs_scale(X)
+    assert estimator(random_state=0, **ball(estimator)).fit(X, y).score(X, y) > 0.9
+
+
+# Fitting.
+
+
+@all_estimators
+def test_epochs(estimator, engine):
+    X, y = data(estimator)
+    fitted = estimator(max_iter=4, tol=None, shuffle=False).fit(X, y)
+    assert fitted.n_iter_ == 4
+    assert fitted.t_ == 4 * 60 + 1
+    assert fitted.n_samples_seen_ == 4 * 60
+    assert len(fitted.loss_curve_) == 4
+    assert_allclose(60 * np.sum(fitted.loss_curve_), fitted.cumulative_loss_)
+
+    streamed = estimator()
+    for epoch in range(4):
+        partial_fit(streamed, X, y)
+        assert len(streamed.loss_curve_) == epoch + 1
+        assert streamed.n_iter_ == 1
+    assert_same_model(streamed, fitted)
+    assert streamed.loss_curve_ == fitted.loss_curve_
+
+
+@all_estimators
+def test_tol(estimator):
+    """Fit ends at the first epoch that is not better by `tol`, on the same path."""
+    X, y = data(estimator)
+
+    def fit(tol, max_iter=130):
+        return estimator(tol=tol, max_iter=max_iter, random_state=0).fit(X, y)
+
+    whole_curve = fit(None).loss_curve_
+    assert len(whole_curve) == 130
+    tolerant, strict = fit(1e-1), fit(1e-2)
+    for fitted in (tolerant, strict):
+        assert fitted.loss_curve_ == whole_curve[: fitted.n_iter_]
+    assert 1 < tolerant.n_iter_ <= strict.n_iter_ < 130
+
+    with pytest.warns(ConvergenceWarning, match="Maximum number of iteration"):
+        fit(1e-2, max_iter=strict.n_iter_ - 1)
+    # Converged in the last epoch allowed, or no convergence asked for: no warning.
+    fit(1e-2, max_iter=strict.n_iter_)
+    fit(None, max_iter=1)
+
+
+@all_estimators
+def test_shuffling(estimator, engine):
+    X, y = data(estimator)
+
+    def fit(**parameters):
+        return estimator(max_iter=3, tol=None, **parameters).fit(X, y)
+
+    assert_same_model(fit(random_state=0), fit(random_state=0))
+    assert_same_model(fit(random_state=0), fit(random_state=np.random.RandomState(0)))
+    assert np.any(fit(random_state=0).coef_ != fit(random_state=1).coef_)
+    in_order = fit(shuffle=False, random_state=0)
+    assert_same_model(in_order, fit(shuffle=False, random_state=1))
+    assert np.any(in_order.coef_ != fit(random_state=0).coef_)
+
+    # A new order in each epoch.
+    generator = np.random.RandomState(0)
+    streamed = estimator()
+    for _ in range(3):
+        order = generator.permutation(60)
+        partial_fit(streamed, X[order], y[order])
+    assert_same_model(streamed, fit(random_state=0))
+
+
+@all_estimators
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_shuffled_weights_follow_their_rows(estimator, container, engine):
+    X, y = data(estimator)
+    weight = np.random.default_rng(2).exponential(size=60)
+    fitted = estimator(max_iter=1, tol=None, random_state=0)
+    fitted.fit(container(X), y, sample_weight=weight)
+    order = np.random.RandomState(0).permutation(60)
+    streamed = partial_fit(
+        estimator(), container(X[order]), y[order], sample_weight=weight[order]
+    )
+    assert_same_model(streamed, fitted)
+
+
+@all_estimators
+def test_warm_start(estimator, engine):
+    X, y = data(estimator)
+    parameters = {"max_iter": 2, "tol": None, "shuffle": False}
+    at_once = estimator(**parameters).set_params(max_iter=4).fit(X, y)
+    warm = estimator(**parameters, warm_start=True).fit(X, y).fit(X, y)
+    assert_same_model(warm, at_once)
+    assert warm.loss_curve_ == at_once.loss_curve_[2:]
+    assert warm.n_iter_ == 2
+
+    cold = estimator(**parameters).fit(X[:30], y[:30]).fit(X, y)
+    assert_same_model(cold, estimator(**parameters).fit(X, y))
+
+
+@all_estimators
+def test_fit_forgets_and_partial_fit_goes_on(estimator, engine):
+    X, y = data(estimator)
+    parameters = {"max_iter": 2, "tol": None, "shuffle": False}
+    refitted = partial_fit(estimator(**parameters), X[:, :2], y).fit(X, y)
+    expected = estimator(**parameters).fit(X, y)
+    assert_same_model(refitted, expected)
+    assert refitted.n_features_in_ == 4
+
+    partial_fit(refitted, X, y)
+    assert_same_model(refitted, expected.set_params(max_iter=3).fit(X, y))
+    assert refitted.loss_curve_ == expected.loss_curve_
+    assert refitted.n_iter_ == 1
+
+
+@all_estimators
+def test_verbose(estimator, engine, capsys):
+    X, y = data(estimator)
+    fitted = estimator(max_iter=3, tol=None, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    for line, epoch, loss in zip(lines, (1, 2, 3), fitted.loss_curve_, strict=True):
+        assert str(epoch) in line
+        assert f"{loss:.6g}" in line
+    fitted.set_params(verbose=0).fit(X, y)
+    assert capsys.readouterr().out == ""
+
+
+@all_algorithms
+def test_rows_without_weight_change_nothing(estimator, algorithm, engine):
+    X, y = data(estimator)
+    fitted = partial_fit(estimator(**algorithm), X, y)
+    expected = partial_fit(estimator(**algorithm), X, y)
+    partial_fit(fitted, 1e6 * X, y, sample_weight=np.zeros(60))
+    assert_same_model(fitted, expected)
+    assert fitted.loss_curve_ == expected.loss_curve_
+
+    # To begin with such rows is to begin.
+    late = estimator(**algorithm)
+    partial_fit(late, 1e6 * X, y, sample_weight=np.zeros(60))
+    assert late.n_samples_seen_ == 0
+    if hasattr(late, "regret_bound"):
+        assert late.regret_bound(np.full(4, 0.1)) == 0.0
+    partial_fit(late, X, y)
+    assert_same_model(late, expected)
+    assert late.loss_curve_ == expected.loss_curve_
+
+
+@all_estimators
+def test_scalar_and_integer_weights(estimator, engine):
+    X, y = data(estimator)
+    expected = partial_fit(estimator(), X, y, sample_weight=np.full(60, 2.0))
+    for weight in (2, [2] * 60, np.full(60, 2, dtype=np.int8)):
+        same = partial_fit(estimator(), X, y, sample_weight=weight)
+        assert_same_model(same, expected)
+
+
+# Classification.
+
+
+@classifiers
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_probabilities(classifier, n_classes, engine):
+    X = rows()
+    fitted = classifier(max_iter=3, tol=None).fit(X, labels(X, n_classes))
+    X = 1e3 * X  # some predictions are extreme
+    probabilities = fitted.predict_proba(X)
+    assert probabilities.shape == (60, n_classes)
+    assert probabilities.min() >= 0.0
+    assert_allclose(probabilities.sum(axis=1), 1.0)
+    logarithms = fitted.predict_log_proba(X)
+    assert np.isfinite(logarithms).all()
+    assert_allclose(np.exp(logarithms), probabilities)
+    of_predicted = probabilities[np.arange(60), fitted.predict(X)]
+    assert_array_equal(of_predicted, probabilities.max(axis=1))
+    if n_classes == 2:
+        odds = logarithms[:, 1] - logarithms[:, 0]
+        assert_allclose(odds, fitted.decision_function(X), atol=1e-12)
+
+
+@classifiers
+@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
+def test_no_probabilities_with_hinge(classifier, method):
+    assert hasattr(classifier(), method)
+    X = rows()
+    y = labels(X)
+    fitted = classifier(loss="hinge", max_iter=1, tol=None).fit(X, y)
+    for hinge in (classifier(loss="hinge"), fitted):
+        assert not hasattr(hinge, method)
+        with pytest.raises(AttributeError, match=method):
+            getattr(hinge, method)
+        with pytest.raises(AttributeError, match=method):
+            hinge.partial_fit_predict(X, y, classes=[0, 1], method=method)
+
+
+@classifiers
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function", "predict"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_partial_fit_predict_answers_in_the_shape_of_the_method(
+    classifier, method, n_classes, engine
+):
+    X = rows()
+    y = np.array(["no", "yes", "perhaps"])[labels(X, n_classes)]
+    estimator = classifier()
+    answers = estimator.partial_fit_predict(X, y, classes=np.unique(y), method=method)
+    same = getattr(estimator, method)(X)
+    assert answers.shape == same.shape
+    assert answers.dtype == same.dtype
+    # The first row is predicted by a model that has learned nothing.
+    nothing = {
+        "predict_proba": pytest.approx(1 / n_classes),
+        "decision_function": 0.0,
+        "predict": "no",
+    }
+    assert all(answer == nothing[method] for answer in np.ravel(answers[0]))
+
+
+@classifiers
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("loss", ["log_loss", "hinge"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, engine):
+    X = rows()
+    y = labels(X, n_classes)
+    sample_weight = np.random.default_rng(2).exponential(size=60) if weighted else None
+    parameters = {"loss": loss, "max_iter": 2, "tol": None, "random_state": 0}
+    factors = 1.0 if sample_weight is None else sample_weight
+
+    of_class = np.array([0.5, 3.0, 1.0])
+    class_weight = {0: 0.5, 1: 3.0}  # a class that is not named weighs 1
+    by_class = classifier(**parameters, class_weight=class_weight)
+    by_row = classifier(**parameters).fit(X, y, sample_weight=of_class[y] * factors)
+    assert_same_model(by_class.fit(X, y, sample_weight=sample_weight), by_row)
+    by_class.partial_fit(X, y, sample_weight=sample_weight)
+    by_row.partial_fit(X, y, sample_weight=of_class[y] * factors)
+    assert_same_model(by_class, by_row)
+
+    balanced = compute_class_weight("balanced", classes=np.arange(n_classes), y=y)
+    by_class = classifier(**parameters, class_weight="balanced")
+    by_row = classifier(**parameters).fit(X, y, sample_weight=balanced[y] * factors)
+    assert_same_model(by_class.fit(X, y, sample_weight=sample_weight), by_row)
+
+
+@classifiers
+def test_class_weight_with_partial_fit(classifier, engine):
+    """Chunks in which a class is missing, its weight still named."""
+    X = rows()
+    y = labels(X, 3)
+    weight = np.array([0.5, 3.0, 1.0])
+    by_class = classifier(class_weight={0: 0.5, 1: 3.0})
+    by_row = classifier()
+    for k in (1, 2, 0):
+        chunk = y == k
+        by_class.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
+        by_row.partial_fit(
+            X[chunk], y[chunk], classes=[0, 1, 2], sample_weight=weight[y[chunk]]
+        )
+    assert_same_model(by_class, by_row)
+
+
+@classifiers
+def test_class_without_rows(classifier, engine):
+    X = maxabs_scale(rows())
+    y = labels(X)
+    estimator = classifier().partial_fit(X, y, classes=[0, 1, 7])
+    assert estimator.predict_proba(X).shape == (60, 3)
+    assert set(estimator.predict(X)) == {0, 1}
+
+
+@classifiers
+@pytest.mark.parametrize(
+    "names",
+    [
+        [False, True],
+        [-1.0, 1.0],
+        [3, 1000],
+        ["no", "yes"],
+        np.array(["no", "yes"], dtype=object),
+    ],
+    ids=lambda names: type(names[0]).__name__,
+)
+def test_labels_of_any_type(classifier, names, engine):
+    X = rows()
+    codes = labels(X)
+    expected = classifier().partial_fit(X, codes, classes=[0, 1])
+    y = np.asarray(names)[codes]
+    estimator = classifier().partial_fit(X, y, classes=names)
+    assert_same_model(estimator, expected)
+    assert_array_equal(estimator.predict(X), np.asarray(names)[expected.predict(X)])
+    # Classes may be passed again, in any order.
+    estimator.partial_fit(X, y, classes=names[::-1])
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+@pytest.mark.parametrize("dtype", ["boolean", "bool", "Int64", "category"])
+@pytest.mark.parametrize("as_table", [False, True])
+def test_labels_of_pandas_types(dtype, as_table):
+    """They come back as NumPy's booleans and integers, not as floats."""
+    pd = pytest.importorskip("pandas")
+    values = np.array([1, 2, 1] if dtype == "Int64" else [True, False, True])
+    y = pd.Series(values, dtype=dtype)
+    y = y.to_frame() if as_table else y
+    for model in (
+        ScInOLClassifier().fit(np.eye(3), y),
+        ScInOLClassifier(new_classes="add").partial_fit(np.eye(3), y),
+    ):
+        assert model.classes_.dtype == values.dtype
+        assert_array_equal(model.classes_, np.unique(values))
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "Int64"])
+def test_missing_labels_of_pandas_types(dtype):
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        ScInOLClassifier().fit(np.eye(3), pd.Series([1, 0, None], dtype=dtype))
+
+
+@classifiers
+def test_many_classes(classifier):
+    """More than a byte counts."""
+    X = rows(280)
+    y = np.arange(280)
+    streamed = classifier().partial_fit(X[-20:], y[-20:], classes=y)
+    fitted = classifier(max_iter=1, tol=None, shuffle=False).fit(X, y)
+    for estimator in (streamed, fitted):
+        assert estimator.coef_.shape == (280, 4)
+        assert np.isfinite(estimator.coef_).all()
+        assert estimator.predict(X).max() > 255
+
+
+# Regression.
+
+
+@regressors
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("average", [False, 10])
+def test_outputs_are_independent(regressor, center, average, engine):
+    X = rows()
+    y = targets(X, 3) * [1.0, 1e3, 1e-3]
+    if average and regressor not in AVERAGING_ESTIMATORS:
+        pytest.skip("weights are not averaged")
+    parameters = as_given(regressor) | {"center": center, "max_iter": 3, "tol": None}
+    if average:
+        parameters["average"] = average
+    together = regressor(**parameters, random_state=0).fit(X, y)
+    alone = [regressor(**parameters, random_state=0).fit(X, y[:, k]) for k in range(3)]
+    for k in range(3):
+        assert_allclose(together.coef_[k], alone[k].coef_, rtol=1e-9)
+        assert_allclose(together.intercept_[k], alone[k].intercept_[0], rtol=1e-9)
+        assert_allclose(together.predict(X)[:, k], alone[k].predict(X), rtol=1e-9)
+    total = sum(estimator.cumulative_loss_ for estimator in alone)
+    assert_allclose(together.cumulative_loss_, total, rtol=1e-9)
+    if center or not hasattr(together, "regret_bound"):
+        return  # no bound is known
+    bounds = [alone[k].regret_bound(np.full(4, k), k) for k in range(3)]
+    coef = np.repeat([[0.0], [1.0], [2.0]], 4, axis=1)
+    assert_allclose(together.regret_bound(coef, [0, 1, 2]), sum(bounds), rtol=1e-9)
+
+
+@regressors
+@pytest.mark.parametrize(
+    ("parameters", "loss"),
+    [
+        ({"loss": "absolute_error"}, np.abs),
+        (
+            {"loss": "quantile", "quantile": 0.8},
+            lambda r: np.maximum(-0.8 * r, 0.2 * r),
+        ),
+        (
+            {"loss": "epsilon_insensitive", "epsilon": 0.3},
+            lambda r: np.maximum(np.abs(r) - 0.3, 0.0),
+        ),
+        (
+            {"loss": "huber", "epsilon": 0.3},
+            lambda r: np.where(
+                np.abs(r) <= 0.3, r**2 / 2, 0.3 * np.abs(r) - 0.3**2 / 2
+            ),
+        ),
+    ],
+    ids=lambda value: value["loss"] if isinstance(value, dict) else "",
+)
+def test_loss_parameters(regressor, parameters, loss, engine):
+    X = rows()
+    y = targets(X)
+    estimator = regressor(**parameters)
+    charged = estimator.partial_fit_predict(X, y)
+    assert_allclose(estimator.cumulative_loss_, loss(charged - y).sum())
+
+
+@regressors
+@pytest.mark.parametrize("quantile", [0.9])
+def test_quantiles(regressor, quantile):
+    y = np.random.default_rng(0).exponential(size=1000)
+    X = np.zeros((1000, 1))
+    estimator = regressor(loss="quantile", quantile=quantile)
+    estimator.set_params(max_iter=5, tol=None, random_state=0, **ball(regressor))
+    if regressor in AVERAGING_ESTIMATORS:
+        estimator.set_params(average=True)
+    if regressor in (AdaFTRLRegressor, DFEGRegressor):  # they take their time
+        estimator.set_params(max_iter=40, average=37 * 1000)
+    estimator.fit(X, y)
+    assert np.mean(y <= estimator.predict(X[:1])) == pytest.approx(quantile, abs=0.05)
+
+
+# Averaging.
+
+
+@averaging_algorithms
+@pytest.mark.parametrize(
+    ("container", "start"), [(np.array, 10), (sparse.csr_array, 1)]
+)
+def test_average(estimator, algorithm, container, start, engine):
+    """The mean of the models after each row, from row `start` on."""
+    X, y = (part[:20] for part in data(estimator))
+    if not is_classifier(estimator()):
+        y[0] = 0.0  # as predicted: there is nothing to learn, and nothing to divide by
+    X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0
+    X = np.insert(X, 4, 1.0, axis=1)
+    parameters = {**algorithm, "center": False}
+    plain = estimator(**parameters, fit_intercept=False)
+    averaged = estimator(**parameters, fit_intercept=False, average=start)
+    models = []
+    for t in range(1, len(y) + 1):
+        x = container(X[t - 1 : t])
+        partial_fit(plain, x, y[t - 1 : t])
+        partial_fit(averaged, x, y[t - 1 : t])
+        assert_allclose(averaged.cumulative_loss_, plain.cumulative_loss_, rtol=1e-12)
+        if t < start:
+            assert_allclose(averaged.coef_, plain.coef_, rtol=1e-12)
+        else:
+            models.append(plain.coef_)
+            mean = np.mean(models, axis=0)
+            # The mean of terms of both signs: no more exact than the largest.
+            units = np.abs(models).max(axis=0) + np.finfo(float).tiny
+            assert_allclose(averaged.coef_ / units, mean / units, atol=1e-12)
+    score = averaged.decision_function if is_classifier(plain) else averaged.predict
+    linear = X @ np.ravel(averaged.coef_)
+    assert_allclose(score(container(X)), linear, rtol=1e-9, atol=1e-12)
+
+    # The intercept is a feature as any other.
+    with_intercept = estimator(**parameters, average=start)
+    partial_fit(with_intercept, container(X[:, :4]), y)
+    coef = np.append(with_intercept.coef_, with_intercept.intercept_)
+    assert_allclose(coef, np.ravel(averaged.coef_), rtol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", AVERAGING_ESTIMATORS)
+def test_ways_to_ask_for_averaging(estimator, engine):
+    X, y = data(estimator)
+
+    def fit(average):
+        return partial_fit(estimator(average=average), X, y)
+
+    assert_same_model(fit(True), fit(1))
+    assert_same_model(fit(False), fit(0))
+    assert_allclose(fit(1000).coef_, fit(0).coef_, rtol=1e-12)  # not yet
+    assert np.any(fit(True).coef_ != fit(False).coef_)
+
+
+# Regret bounds; tests/learners/test_regret_bounds.py has what they promise.
+
+
+@pytest.mark.parametrize("classifier", [e for e in CLASSIFIERS if has_bound(e)])
+def test_shapes_of_comparators_of_classifiers(classifier):
+    X = rows()
+    two = classifier(center=False).fit(X, labels(X))
+    bound = two.regret_bound([1, 2, 3, 4], 5)
+    assert isinstance(bound, float)
+    assert two.regret_bound([[1, 2, 3, 4]], [5]) == bound
+    assert two.regret_bound(two.coef_, two.intercept_) > 0
+    assert two.regret_bound(np.zeros(4)) > 0
+
+    three = classifier(center=False).fit(X, labels(X, 3))
+    assert three.regret_bound(three.coef_, three.intercept_) > 0
+    coef = np.ones((3, 4))
+    assert three.regret_bound(coef, 2.0) == three.regret_bound(coef, [2.0] * 3)
+    for wrong in ([1, 2, 3, 4], np.ones((1, 4)), np.ones((4, 3))):
+        with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(3, 4\)"):
+            three.regret_bound(wrong)
+    with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(3,\)"):
+        three.regret_bound(coef, [1.0, 2.0])
+
+
+@pytest.mark.parametrize("regressor", [e for e in REGRESSORS if has_bound(e)])
+def test_shapes_of_comparators_of_regressors(regressor):
+    X = rows()
+    one = regressor(center=False).fit(X, targets(X))
+    assert one.regret_bound(one.coef_, one.intercept_) > 0
+    for wrong in (np.ones(3), np.ones((2, 4))):
+        with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(1, 4\)"):
+            one.regret_bound(wrong)
+    with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(1,\)"):
+        one.regret_bound(np.ones(4), np.ones((1, 1, 1)))
+    several = regressor(center=False).fit(X, targets(X, 3))
+    assert several.regret_bound(several.coef_, several.intercept_) > 0
+
+
+@pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_bound(e)])
+def test_comparator_of_a_model_without_intercept(estimator):
+    X, y = data(estimator)
+    fitted = estimator(fit_intercept=False, center=False).fit(X, y)
+    assert fitted.regret_bound(np.ones(4)) > 0
+    with pytest.raises(ValueError, match="intercept must be 0"):
+        fitted.regret_bound(np.ones(4), 1.0)
+    for wrong in (np.full(4, np.nan), np.full(4, np.inf)):
+        with pytest.raises(ValueError, match=r"Input coef contains (NaN|infinity)"):
+            fitted.regret_bound(wrong)
+
+
+def test_curve_of_losses_is_bounded():
+    model = ScInOLRegressor(max_iter=5, standardize_target=False)
+    for _ in range(1003):
+        model.partial_fit([[1.0]], [2.0])
+    assert model.n_samples_seen_ == 1003
+    assert len(model.loss_curve_) == 1000
+    assert model.loss_curve_[-1] < model.loss_curve_[0]
+    model.set_params(max_iter=1002, tol=None).fit([[1.0]], [2.0])
+    assert len(model.loss_curve_) == model.n_iter_ == 1002

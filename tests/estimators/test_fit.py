@@ -1,0 +1,396 @@
+"""How `fit` ends: standardised targets, patience, the best epoch, held-out rows."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import log_loss
+from sklearn.metrics.pairwise import rbf_kernel
+from support.comparisons import assert_identical, learned
+from support.registry import PUBLIC_ESTIMATORS, algorithms, as_given, has, thoroughly
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.models.base import Chunk
+
+REGRESSORS = [e for e in PUBLIC_ESTIMATORS if not is_classifier(e())]
+STANDARDIZING = [e for e in REGRESSORS if has(e, "center")]
+HELD_OUT = "validation_loss_curve_"
+
+
+def rows(n=120, d=4, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def noisy_labels(X, seed=1):
+    """Labels of which a good part says nothing."""
+    return (X[:, 0] + np.random.default_rng(seed).normal(size=len(X)) > 0).astype(int)
+
+
+def noisy_target(X, seed=1):
+    return X @ np.arange(X.shape[1]) + np.random.default_rng(seed).normal(size=len(X))
+
+
+def noisy(estimator, X):
+    return noisy_labels(X) if is_classifier(estimator) else noisy_target(X)
+
+
+def far_target(X):
+    y = X @ np.arange(1.0, X.shape[1] + 1.0)
+    return 200_000.0 + 50_000.0 * y / y.std()
+
+
+# Targets far from zero.
+
+
+@pytest.mark.parametrize("regressor", REGRESSORS)
+def test_target_far_from_zero(regressor):
+    X = rows(300, 10)
+    y = far_target(X)
+    assert regressor(random_state=0).fit(X, y).score(X, y) >= 0.98
+
+
+@pytest.mark.parametrize(
+    "algorithm", sorted({*algorithms(BaselineRegressor)} - {"adam"})
+)
+def test_target_far_from_zero_of_baselines(algorithm):
+    """Adam's rate is that of each value of a row: its best one is far lower."""
+    X = rows(300, 10)
+    y = far_target(X)
+    model = BaselineRegressor(algorithm, random_state=0).fit(X, y)
+    assert model.score(X, y) >= 0.98
+
+
+@pytest.mark.parametrize("regressor", STANDARDIZING)
+@pytest.mark.parametrize(
+    ("center", "container", "expected"),
+    [
+        ("auto", np.array, True),
+        ("auto", sparse.csr_array, False),
+        (True, np.array, True),
+        (False, np.array, False),
+    ],
+)
+def test_standardised_where_centred(regressor, center, container, expected):
+    if regressor().standardize_target is True:
+        pytest.skip("It always does.")
+    X, y = rows(), 5.0 + rows(d=1)[:, 0]
+    model = regressor(center=center).partial_fit(container(X), y)
+    other = regressor(center=center, standardize_target=expected)
+    assert_identical(learned(model), learned(other.partial_fit(container(X), y)))
+    assert (model._model.target is not None) == expected
+
+
+@pytest.mark.parametrize("regressor", STANDARDIZING)
+def test_center_false_is_the_paper(regressor):
+    """It alone: nothing else needs to be said to have the bound."""
+    if regressor().standardize_target is True or not regressor._bounds_regret:
+        pytest.skip("It is no algorithm of a paper.")
+    model = regressor(center=False, scale=False)
+    assert hasattr(model, "regret_bound")
+    model.partial_fit(rows(), rows(d=1)[:, 0])
+    assert hasattr(model, "regret_bound")
+    model.set_params(center="auto").fit(rows(), rows(d=1)[:, 0])
+    with pytest.raises(AttributeError, match=r"fit with `center=False`\.$"):
+        model.regret_bound(np.ones(4))
+
+
+def test_large_epsilon_needs_units():
+    X, y = rows(), rows(d=1)[:, 0]
+    ScInOLRegressor("huber", epsilon=1e50).partial_fit(X, y)
+    with pytest.raises(ValueError, match="unless the target is standardised"):
+        ScInOLRegressor("huber", epsilon=1e50, center=False).partial_fit(X, y)
+    with pytest.raises(ValueError, match="unless the target is standardised"):
+        ScInOLRegressor("huber", epsilon=1e50).partial_fit(sparse.csr_array(X), y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernels_have_targets_as_they_are(kernel):
+    X, y = rows(), rows(d=1)[:, 0]
+    model = BaselineRegressor("kernel_gd", kernel=kernel, center="auto")
+    model.partial_fit(X, y)
+    assert hasattr(model, "regret_bound") == (kernel == "rbf")
+
+
+# The best epoch.
+
+
+@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_best_epoch_is_kept(estimator, early_stopping):
+    X = rows(80)
+    y = noisy(estimator(), X)
+    model = estimator(
+        tol=1e-2,
+        max_iter=200,
+        n_iter_no_change=5,
+        early_stopping=early_stopping,
+        random_state=0,
+    ).fit(X, y)
+    curve = getattr(model, HELD_OUT) if early_stopping else model.loss_curve_
+    assert model.n_iter_ == len(curve) == len(model.loss_curve_) < 200
+    best = int(np.argmin(curve)) + 1
+    expected = clone(model).set_params(tol=None, max_iter=best).fit(X, y)
+    assert_identical(_without_curves(model), _without_curves(expected))
+    fraction = model.validation_fraction if early_stopping else 0.0
+    n_held_out = round(80 * fraction)
+    assert model.n_samples_seen_ == best * (80 - n_held_out) + n_held_out
+
+
+def _without_curves(model):
+    return {k: v for k, v in learned(model).items() if k != HELD_OUT}
+
+
+def test_an_epoch_before_the_last_is_kept():
+    """Seen before: the last one, after as many as it takes to see no improvement."""
+    X = rows(60, 20)
+    model = ScInOLClassifier(early_stopping=True, random_state=0)
+    model.fit(X, noisy_labels(X))
+    best = int(np.argmin(model.validation_loss_curve_)) + 1
+    assert best <= model.n_iter_ - 5
+    assert model.n_samples_seen_ == best * 54 + 6
+
+
+@pytest.mark.parametrize("early_stopping", [False, True])
+def test_patience(early_stopping):
+    X = rows()
+    y = noisy_labels(X)
+
+    def fit(**parameters):
+        return ScInOLClassifier(
+            early_stopping=early_stopping, random_state=0, tol=0.01, **parameters
+        ).fit(X, y)
+
+    one, five = fit(n_iter_no_change=1), fit()
+    assert five.get_params()["n_iter_no_change"] == 5
+    assert one.n_iter_ + 4 <= five.n_iter_
+    assert five.loss_curve_[: one.n_iter_] == one.loss_curve_
+
+
+def test_warm_start_goes_on_from_the_best_epoch():
+    X = rows(60, 20)
+    y = noisy_labels(X)
+    model = ScInOLClassifier(early_stopping=True, warm_start=True, random_state=0)
+    seen = model.fit(X, y).n_samples_seen_
+    best = int(np.argmin(model.fit(X, y).validation_loss_curve_)) + 1
+    assert model.n_samples_seen_ == seen + best * 54 + 6
+
+
+def test_sparse_rows_of_many_features():
+    """Only what the rows touch is taken back."""
+    X = sparse.random(60, 5000, density=1e-3, format="csr", random_state=0)
+    y = np.arange(60) % 2
+    model = ScInOLClassifier(early_stopping=True, random_state=0).fit(X, y)
+    best = int(np.argmin(model.validation_loss_curve_)) + 1
+    expected = clone(model).set_params(tol=None, max_iter=best).fit(X, y)
+    assert_identical(_without_curves(model), _without_curves(expected))
+
+
+# Rows that are held out.
+
+
+def test_held_out_rows_are_stratified_and_have_weight():
+    y = np.repeat([0, 1, 2], [700, 200, 100])
+    c = np.ones(1000)
+    c[::2] = 0.0
+    model = ScInOLClassifier(early_stopping=True)
+    chunk = Chunk(np.zeros((1000, 1)), y, c)
+    training, held_out = model._hold_out(chunk, np.random.RandomState(0))
+    assert_array_equal(np.bincount(y[held_out]), [35, 10, 5])
+    assert c[held_out].all()
+    assert_array_equal(np.sort([*training, *held_out]), np.arange(1000))
+
+
+@pytest.mark.parametrize("classifier", [ScInOLClassifier, HedgeClassifier])
+def test_held_out_loss(classifier):
+    """It is the estimator's own, with weights, of what it says before it learns."""
+    X = rows()
+    y, c = noisy_labels(X), np.random.default_rng(3).exponential(size=120)
+    model = classifier(
+        early_stopping=True, max_iter=1, tol=None, shuffle=False, random_state=0
+    )
+    model.fit(X, y, c)
+    chunk = Chunk(X, y, c)
+    training, held_out = model._hold_out(chunk, np.random.RandomState(0))
+    other = classifier().partial_fit(X[training], y[training], [0, 1], c[training])
+    p = other.predict_proba(X[held_out])
+    expected = log_loss(y[held_out], p, sample_weight=c[held_out])
+    assert_allclose(model.validation_loss_curve_, [expected])
+    other.partial_fit(X[held_out], y[held_out], sample_weight=c[held_out])
+    assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    assert model.cumulative_loss_ == other.cumulative_loss_
+    assert model.loss_curve_ == other.loss_curve_[:1]
+
+
+def test_held_out_rows_of_a_kernel_matrix():
+    X = rows(60)
+    y = noisy_labels(X)
+
+    def fit(kernel, X):
+        return BaselineClassifier(
+            "kernel_gd", kernel=kernel, early_stopping=True, random_state=0, tol=0.01
+        ).fit(X, y)
+
+    kernel = rbf_kernel(X, gamma=1 / (X.shape[1] * X.var()))  # gamma="scale"
+    model, other = fit("precomputed", kernel), fit("rbf", X)
+    assert_allclose(model.validation_loss_curve_, other.validation_loss_curve_)
+    assert_allclose(model.decision_function(kernel), other.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "reason"),
+    [
+        (ScInOLClassifier, np.repeat([0, 1], [11, 1]), "only 1 member"),
+        (ScInOLClassifier, np.arange(12), "only 1 member"),
+        (ScInOLClassifier, np.arange(12) % 4, "number of classes = 4"),
+        (ScInOLRegressor, np.zeros(1), "n_samples=1"),
+    ],
+)
+def test_too_few_rows_to_hold_out(estimator, y, reason):
+    X, y_before = rows(), noisy(estimator(), rows())
+    model = estimator(early_stopping=True, random_state=0).fit(X, y_before)
+    before = model.predict(X), model.n_iter_, model.validation_loss_curve_
+    message = (
+        rf"^Cannot hold out validation_fraction=0.1 of {len(y)} samples .*{reason}"
+    )
+    with pytest.raises(ValueError, match=message) as error:
+        model.fit(X[: len(y)], y)
+    assert str(error.value).endswith(".")
+    assert_array_equal(model.predict(X), before[0])
+    assert (model.n_iter_, model.validation_loss_curve_) == before[1:]
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_a_fit_that_fails_changes_nothing(warm_start, monkeypatch):
+    X = rows()
+    model = ScInOLClassifier(early_stopping=True, warm_start=warm_start, random_state=0)
+    model.fit(X, noisy_labels(X))
+    before = model.decision_function(X), model.loss_curve_, model.t_
+    mean_loss, n_calls = type(model._model).mean_loss, []
+
+    def fails_at_the_third(*arguments):
+        n_calls.append(arguments)
+        if len(n_calls) == 3:
+            raise KeyboardInterrupt
+        return mean_loss(*arguments)
+
+    monkeypatch.setattr(type(model._model), "mean_loss", fails_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, noisy_labels(X))
+    assert_array_equal(model.decision_function(X), before[0])
+    assert (model.loss_curve_, model.t_) == before[1:]
+
+
+def test_held_out_loss_is_printed(capsys):
+    X = rows()
+    model = ScInOLClassifier(early_stopping=True, verbose=1).fit(X, noisy_labels(X))
+    lines = capsys.readouterr().out.splitlines()
+    for n, line in enumerate(lines):
+        assert line == (
+            f"Epoch {n + 1}: mean loss {model.loss_curve_[n]:.6g}, "
+            f"held-out loss {model.validation_loss_curve_[n]:.6g}"
+        )
+
+
+def test_no_curve_of_held_out_rows_without_such():
+    X = rows()
+    model = ScInOLClassifier(early_stopping=True).fit(X, noisy_labels(X))
+    assert hasattr(model, HELD_OUT)
+    model.set_params(early_stopping=False).fit(X, noisy_labels(X))
+    assert not hasattr(model, HELD_OUT)
+
+
+@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+def test_streams_are_as_they_were(estimator):
+    """Nothing of this matters to `partial_fit`."""
+    X = rows(30)
+    y = noisy(estimator(), X)
+    classes = {"classes": [0, 1]} if is_classifier(estimator()) else {}
+    model = estimator(**as_given(estimator)).partial_fit(X, y, **classes)
+    other = clone(model).set_params(early_stopping=True, n_iter_no_change=1, tol=None)
+    assert_identical(learned(model), learned(other.partial_fit(X, y, **classes)))
+
+
+# Mixtures.
+
+
+@pytest.mark.parametrize(
+    ("parameters", "n_rows", "holds_out"),
+    [
+        ({}, 50, True),
+        ({}, 49, False),
+        ({"validation_fraction": 0.5}, 20, True),
+        ({"tol": None, "max_iter": 3}, 50, False),
+        ({"early_stopping": False}, 50, False),
+        ({"early_stopping": True, "tol": None, "max_iter": 3}, 20, True),
+    ],
+)
+@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+def test_when_mixtures_hold_out_rows(estimator, parameters, n_rows, holds_out):
+    X = rows(n_rows)
+    model = estimator(random_state=0, **parameters).fit(X, noisy(estimator(), X))
+    assert hasattr(model, HELD_OUT) == holds_out
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_mixtures_hold_out_no_class_of_a_single_row():
+    X, y = rows(), np.r_[np.zeros(60), np.ones(59), 2]
+    assert not hasattr(HedgeClassifier(max_iter=2).fit(X, y), HELD_OUT)
+    assert not hasattr(HedgeClassifier(max_iter=1).fit(X, y % 2), HELD_OUT)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "switching"),
+    [
+        (HedgeClassifier, True),
+        (HedgeRegressor, False),
+        *thoroughly((HedgeClassifier, False), (HedgeRegressor, True)),
+    ],
+)
+def test_weights_learn_new_rows_only(estimator, switching):
+    """Seen before: weights of the experts that remember best what they have learned."""
+    X = rows()
+    y = noisy(estimator(), X)
+
+    def fit(**parameters):
+        return estimator(
+            switching=switching, shuffle=False, random_state=0, **parameters
+        ).fit(X, y)
+
+    one, three = fit(max_iter=1, tol=None), fit(max_iter=3, tol=None)
+    assert_array_equal(three.weights_, one.weights_)
+    assert_array_equal(three.expert_losses_, one.expert_losses_)
+    assert three.regret_bound_ == one.regret_bound_
+    for actual, expected in zip(three.weights_curve_, one.weights_curve_, strict=True):
+        assert_array_equal(actual, expected)
+    assert three.n_samples_seen_ == 360
+    # The experts learn, as they do alone.
+    alone = clone(three.estimators_[0]).set_params(max_iter=3, tol=None, shuffle=False)
+    assert_allclose(three.estimators_[0].coef_, alone.fit(X, y).coef_)
+    three._check_state()
+
+    stopped = fit()
+    points, _ = stopped.weights_curve_
+    assert points[-1] == 120
+    assert np.diff(points).min() > 0
+    assert np.abs(stopped.weights_ - fit(early_stopping=False).weights_).max() > 1e-3
+    stopped._check_state()
+
+
+def test_a_mixture_does_not_trust_what_remembers():
+    """One expert knows every row by heart from the second epoch on, and no new one."""
+    X = rows(130, 100)
+    y = noisy_labels(X)
+    new = rows(2000, 100, seed=5)
+    model = HedgeClassifier(second_order=True, random_state=0).fit(X, y)
+    one_epoch = clone(model).set_params(max_iter=1, tol=None).fit(X, y)
+    losses = [
+        log_loss(noisy_labels(new, 6), m.predict_proba(new)) for m in (model, one_epoch)
+    ]
+    assert losses[0] < 1.05 * losses[1]

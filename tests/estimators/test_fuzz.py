@@ -1,0 +1,385 @@
+"""Hostile streams: nothing gives way, and the checks see it where something does."""
+
+import re
+import signal
+import warnings
+from multiprocessing import Pipe
+from unittest.mock import Mock
+
+import fuzz
+import numpy as np
+import pytest
+from fuzz import Failed, Finding, Worker, judge
+from hypothesis import HealthCheck, given, settings
+from scipy import sparse
+from support.hostile import Call, Case, cases, seeded_case
+from support.registry import PUBLIC_ESTIMATORS, REPRESENTATIVES
+
+from sklearn_scinol import (
+    DFEGRegressor,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+
+all_estimators = pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+
+#: Of each estimator; `make fuzz` has more.
+N_CASES, N_BATCHES = 60, 3
+
+
+@pytest.fixture
+def checked_states():
+    """The judge does that, where it says what failed."""
+
+
+def loops_as_they_stand(case):
+    """What waits for the compiler is left to `make fuzz`."""
+    return case._replace(engine="uncompiled") if case.engine == "compiled" else case
+
+
+@all_estimators
+@pytest.mark.parametrize("batch", range(N_BATCHES))
+def test_seeded_cases(estimator, batch):
+    found = []
+    for seed in range(batch, N_CASES, N_BATCHES):
+        case = loops_as_they_stand(seeded_case(estimator, seed))
+        try:
+            judge(case)
+        except Failed as failure:
+            found.append(f"--replay {estimator.__name__} {seed}: {failure}")
+    assert not found, "\n".join(found)
+
+
+@all_estimators
+def test_drawn_cases(estimator):
+    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    @given(cases(estimator))
+    def test(case):
+        judge(loops_as_they_stand(case))
+
+    test()
+
+
+# The judge.
+
+
+class Sound(ScInOLRegressor):
+    """Goes on as it is; the others do one thing wrong."""
+
+
+class Mute(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        raise ValueError("")
+
+
+class Careless(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        return super().partial_fit(X[:, [7]], y)
+
+
+class Forgetful(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        super().partial_fit(X, y)
+        raise ValueError("y is not what it should be")
+
+
+class Infinite(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        super().partial_fit(X, y)
+        self._model.fields[0, 0, 0] = np.inf
+        return self
+
+
+class Clueless(ScInOLRegressor):
+    def predict(self, X):
+        return np.full(len(X), np.nan)
+
+
+class Curt(ScInOLRegressor):
+    def predict(self, X):
+        return super().predict(X)[1:]
+
+
+class Nosy(ScInOLRegressor):
+    def predict(self, X):
+        self._model.t += 1
+        return super().predict(X)
+
+
+class Untidy(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        super().partial_fit(X, y)
+        X[0] = 0.0
+        return self
+
+
+class Loud(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        warnings.warn("overflow", RuntimeWarning, stacklevel=1)
+        return super().partial_fit(X, y)
+
+
+class Weary(ScInOLRegressor):
+    def partial_fit(self, X, y, sample_weight=None):
+        if self.__sklearn_is_fitted__():
+            raise ValueError("y is not what it should be")
+        return super().partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "verdict", "cause"),
+    [
+        (Mute, "exception", "ValueError: "),
+        (Careless, "exception", "IndexError: index 7 is out of bounds"),
+        (Forgetful, "changed", "the state, by a call that was refused"),
+        (
+            Infinite,
+            "state",
+            "Infinite._model: not so that M is finite, first at [0, 0]",
+        ),
+        (Clueless, "answer", "predict is NaN"),
+        (Curt, "answer", "predict has 3 entries for 4 rows"),
+        (Nosy, "changed", "the state, by a call that only asked"),
+        (Untidy, "changed", "the argument X of partial_fit"),
+        (Loud, "warning", "overflow (test_fuzz.py"),
+        (Weary, "stuck", "ValueError: y is not what it should be"),
+    ],
+)
+def test_judge(estimator, verdict, cause):
+    def calls():
+        X, y = np.random.default_rng(0).normal(size=(4, 3)), np.arange(4.0)
+        return [Call("partial_fit", {"X": X, "y": y}), Call("predict", {"X": X})]
+
+    judge(Case(Sound(), "numpy", calls()))
+    with pytest.raises(Failed) as failure:
+        judge(Case(estimator(), "numpy", calls()))
+    assert failure.value.verdict == verdict
+    assert failure.value.cause.startswith(cause)
+
+
+def test_scikit_learns_words_are_documented():
+    """Whatever they are: these are NumPy's."""
+    y = np.array(["a", None, 1], dtype=object)
+    judge(Case(ScInOLClassifier(), "numpy", [Call("fit", {"X": np.eye(3), "y": y})]))
+
+
+def test_cases_repeat_themselves():
+    for estimator in PUBLIC_ESTIMATORS:
+        one, other = seeded_case(estimator, 3), seeded_case(estimator, 3)
+        assert repr(one) == repr(other) != repr(seeded_case(estimator, 4))
+
+
+def test_processes_that_die(monkeypatch):
+    """What they were at is a finding, and the rest goes on in another process."""
+    (ours, theirs), (other, _) = Pipe(), Pipe()
+    worker = Worker.__new__(Worker)
+    worker.pipe = ours
+    worker.process = Mock(exitcode=-signal.SIGSEGV)
+    monkeypatch.setattr(Worker, "restart", lambda self: setattr(self, "pipe", other))
+    worker.give(("One", range(5)))
+    assert theirs.recv() == ("One", range(5))
+    for seed in range(2):
+        theirs.send(seed)
+    theirs.close()
+    findings = []
+    while worker.pipe is ours:
+        assert not fuzz.hear(worker, [], findings)
+    assert findings == [Finding("One", 1, "crash", "Segmentation fault")]
+    assert worker.task == ("One", range(2, 5))
+
+
+def test_report(capsys):
+    findings = [
+        Finding("One", 7, "state", "G is finite, first at [0, 3]"),
+        Finding("One", 2, "state", "G is finite, first at [1, 5]"),
+        Finding("One", 5, "crash", "Segmentation fault"),
+    ]
+    fuzz.report(findings, ["One", "Other"], 10)
+    said = capsys.readouterr().out
+    assert re.search(r"^One +10 +1 +0 +2 +0", said, re.M)
+    assert re.search(r"^Other +10( +0)+$", said, re.M)
+    assert "2 state     G is finite, first at [...]\n" in said
+    assert "--replay One 2\n" in said and "--replay One 7" not in said
+
+
+@pytest.mark.parametrize(("estimator", "status"), [(Sound, 0), (Loud, 1)])
+def test_replay(estimator, status, capsys, monkeypatch):
+    X = sparse.csr_array(np.eye(2))
+    calls = [
+        Call("partial_fit", {"X": X, "y": np.ones(2)}),
+        Call("predict", {"X": np.ones((2, 3))}),
+    ]
+    case = Case(estimator(), "numpy", calls)
+    monkeypatch.setattr(fuzz, "seeded_case", lambda *_: case)
+    assert fuzz.main(["--replay", "ScInOLRegressor", "3"]) == status
+    said = capsys.readouterr().out
+    assert "partial_fit(\n    X=csr_array (2, 2) {" in said
+    words = "refused: ValueError: X has 3 features" if status == 0 else "warning: over"
+    assert words in said
+
+
+# Invariants.
+
+
+def made(case):
+    X, y = case.data()
+    estimator = case.make()
+    return case.partial_fit(estimator, X, y)
+
+
+def arrays(model):
+    """The numbers that a linear model keeps, by name."""
+    found = {"first": model.first, "clock": model.clock}
+    found |= zip(model.learner.State._fields, model.fields, strict=False)
+    if model.traits.by_vector:
+        found |= zip(model.learner.State._fields, model.arrays, strict=True)
+    if model.traits.by_row:
+        found |= zip(model.learner.Shared._fields, model.shared, strict=True)
+    return found
+
+
+@pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
+def test_every_array_is_checked(case):
+    model = (estimator := made(case))._model
+    estimator._check_state()
+    for name, values in arrays(model).items():
+        kept = values.flat[0]
+        values.flat[0] = np.nan
+        with pytest.raises(AssertionError, match=f"{name} is finite"):
+            estimator._check_state()
+        values.flat[0] = kept
+    estimator._check_state()
+
+
+@pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
+def test_every_statement_can_be_broken(case):
+    """By numbers of another sign or size."""
+    rng = np.random.default_rng(0)
+    model = made(case)._model
+    learner, t = model.learner, model.t
+    unbroken = {what for what, _ in learner.invariants(*states(model), t)}
+    assert unbroken
+    if model.n_outputs == 1:
+        unbroken = {what for what in unbroken if "for all outputs" not in what}
+    for values in arrays(model).values():
+        kept = values.copy()
+        for _ in range(20):
+            size = rng.choice([1e-3, 1.0, 1e10, 1e304])
+            values[:] = size * rng.normal(size=values.shape)
+            with np.errstate(all="ignore"):
+                for what, holds in learner.invariants(*states(model), t):
+                    if not np.all(holds):
+                        unbroken.discard(what)
+        values[:] = kept
+    assert not unbroken
+
+
+def states(model):
+    return model.state(), model.shared_state()
+
+
+@pytest.mark.parametrize(
+    ("breaking", "words"),
+    [
+        (lambda m: setattr(m, "t", 1.5), "t is a whole number"),
+        (lambda m: setattr(m, "t", -1), "t is a number of rows"),
+        (lambda m: setattr(m, "cumulative_loss", np.nan), "numbers is finite"),
+        (lambda m: setattr(m, "cumulative_loss", -1.0), "cumulative_loss >= 0"),
+        (lambda m: setattr(m, "first", m.first + 9.0), "first is not above"),
+        (
+            lambda m: m.features.moments[1].fill(-1.0),
+            "features: not so that variance >= 0",
+        ),
+        (
+            lambda m: m.features.moments[2].fill(99.0),
+            "features: not so that recorded <= weight",
+        ),
+        (
+            lambda m: setattr(m, "fields", m.fields[:, :, 1:]),
+            "model.fields has shape (6, 1, 4)",
+        ),
+        (lambda m: m.target.moments.fill(-1.0), "target: not so that variance >= 0"),
+        (lambda m: m.fields[-1].fill(1e9), "clock of the sum is not ahead"),
+    ],
+)
+def test_linear_models(breaking, words):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    model = ScInOLRegressor(scale=True, standardize_target=True, average=2)
+    model.partial_fit(X, X[:, 0])._check_state()
+    breaking(model._model)
+    with pytest.raises(AssertionError, match=re.escape(words)):
+        model._check_state()
+
+
+@pytest.mark.parametrize(
+    ("breaking", "words"),
+    [
+        (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
+        (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "of_shares > 0"),
+        (
+            lambda m: m.hedges[0]._state.of_experts[1].fill(1.0),
+            "of_experts sum to one",
+        ),
+        (lambda m: m.target_range.limits.fill(np.nan), "limits are in order"),
+        (lambda m: setattr(m, "points", m.points[::-1]), "points grow"),
+        (lambda m: m.curve.pop(), "a curve for each point"),
+        (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
+        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points have been"),
+        (lambda m: setattr(m, "t", 5), "weights learn a row once at most"),
+        (
+            lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
+            "first is not above the largest",
+        ),
+    ],
+)
+def test_mixtures(breaking, words):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    model = HedgeRegressor().partial_fit(X, X[:, 0])
+    model._check_state()
+    breaking(model._model)
+    with pytest.raises(AssertionError, match=re.escape(words)):
+        model._check_state()
+
+
+@pytest.mark.parametrize(
+    ("breaking", "words"),
+    [
+        (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
+        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "lead >= 0"),
+        (lambda m: m.hedges[0]._state.lead.fill(1.0), "an expert leads"),
+    ],
+)
+def test_mixtures_without_switches(breaking, words):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    model = HedgeRegressor(switching=False).partial_fit(X, X[:, 0])
+    model._check_state()
+    breaking(model._model)
+    with pytest.raises(AssertionError, match=re.escape(words)):
+        model._check_state()
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(
+    ("breaking", "words"),
+    [
+        (lambda m: m.support.rows.fill(0), "no row is stored twice"),
+        (lambda m: setattr(m, "n_rows", 1), "stored rows have been"),
+        (lambda m: m.coef.rows.fill(np.nan), "coef is finite"),
+        (lambda m: m.coef.append(m.coef.rows[:1]), "coef has shape"),
+        (lambda m: m.vectors.append(m.vectors.rows[:1]), "a vector for each stored"),
+        (lambda m: setattr(m, "max_support", 2), "n_support <= max_support"),
+    ],
+)
+def test_combinations(breaking, words, is_sparse):
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    X = sparse.csr_array(X) if is_sparse else X
+    model = DFEGRegressor(kernel="rbf").partial_fit(X, np.arange(9.0))
+    model._check_state()
+    breaking(model._model)
+    with pytest.raises(AssertionError, match=re.escape(words)):
+        model._check_state()
+
+
+def test_nothing_learned():
+    ScInOLRegressor()._check_state()

@@ -1,0 +1,646 @@
+"""Interrupted at any moment, an estimator has learned a whole number of rows.
+
+A pipeline has learned all rows or none. Moments are lines of the package, so that each
+can be tried; and random times, since an interruption may come within a line.
+`INTERRUPTIONS=1000` tries so many of each.
+"""
+
+import copy
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from itertools import count
+from time import perf_counter, sleep
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from joblib.parallel import ThreadingBackend
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import IncrementalPCA
+from sklearn.linear_model import SGDRegressor
+from sklearn.preprocessing import StandardScaler
+from support.comparisons import assert_identical, learned
+from support.registry import thoroughly
+
+import sklearn_scinol
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    DFEGRegressor,
+    HedgeRegressor,
+    ScInOLRegressor,
+    _rollback,
+    config_context,
+    pipeline,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.mixtures import expert
+from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.models import linear
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+
+PACKAGE = os.path.dirname(sklearn_scinol.__file__)
+N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
+
+EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
+TEAM = [
+    ("alone", ScInOLRegressor()),
+    ("slow", BaselineRegressor("adaogd", learning_rate=0.01)),
+    ("fast", BaselineRegressor("adaogd", learning_rate=1.0)),
+]
+KINDS = {
+    "one dense row": (ScInOLRegressor(), np.array, 1),
+    "dense rows": (ScInOLRegressor(center=False), np.array, 40),
+    "averages": (AdaImplicitRegressor(average=True, radius=1.0), np.array, 40),
+    "standardised": (
+        BaselineRegressor("adagrad", scale=True, standardize_target=True),
+        np.array,
+        40,
+    ),
+    "sparse rows": (ScInOLRegressor(), sparse.csr_array, 40),
+    "clipped dense rows": (ScInOLRegressor(clip_ratio=1.5), np.array, 40),
+    "clipped sparse rows": (ScInOLRegressor(clip_ratio=1.5), sparse.csr_array, 40),
+    "few sparse rows": (AdaFTRLRegressor(clip_ratio=1.5), sparse.csr_array, 2),
+    "scaled sparse rows": (
+        BaselineRegressor("adaogd", scale=True),
+        sparse.csr_array,
+        40,
+    ),
+    "squared error": (AdaImplicitRegressor("squared_error"), sparse.csr_array, 40),
+    "kernel": (DFEGRegressor(kernel="rbf", gamma=0.1, average=True), np.array, 40),
+    "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
+    "mixture": (HedgeRegressor(), np.array, 20),
+    "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
+    "mixture of a team": (HedgeRegressor(TEAM), np.array, 20),
+    "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
+    "mixture of others on sparse rows": (
+        HedgeRegressor(EXPERTS),
+        sparse.csr_array,
+        20,
+    ),
+    "mixture in threads": (HedgeRegressor(EXPERTS, n_jobs=2), np.array, 20),
+}
+
+
+#: One for each way through the compiled engine; each loop takes its time to compile.
+COMPILED = [
+    "dense rows",
+    "sparse rows",
+    "scaled sparse rows",
+    "kernel",
+    "mixture of a team",
+    *thoroughly(*KINDS),
+]
+kinds = pytest.mark.parametrize(
+    ("kind", "engine"),
+    [(kind, "numpy") for kind in KINDS]
+    + [(kind, "numba") for kind in KINDS if kind in COMPILED],
+    indirect=["engine"],
+)
+
+
+@pytest.fixture(params=["numpy", "numba"])
+def engine(request):
+    """The compiled engine as it is: one call of it is one moment."""
+    if request.param == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
+    with config_context(engine=request.param):
+        yield request.param
+
+
+def prepared(kind, monkeypatch):
+    """An estimator that has learned rows, and others that it is about to learn."""
+    monkeypatch.setattr(linear, "BLOCK_ROWS", 16)
+    estimator, container, n_rows = KINDS[kind]
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30 + n_rows, 6)), rng.normal(size=30 + n_rows)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    X, c = container(X), rng.choice([0.0, 0.5, 3.0], size=len(y))
+    c[-1] = 1.0
+    estimator = copy.deepcopy(estimator).partial_fit(X[:30], y[:30])
+    return estimator, (X[30:], y[30:], c[30:])
+
+
+def assert_whole(estimator, before, rows):
+    """It has learned some rows, in order, and nothing else; and can go on."""
+    X, y, c = rows
+    estimator._check_state()
+    n_learned = estimator.n_samples_seen_ - before.n_samples_seen_
+    if n_learned == 0:
+        assert_identical(vars(estimator), vars(before))
+    else:
+        end = np.searchsorted(np.cumsum(c > 0.0), n_learned) + 1
+        before = copy.deepcopy(before)
+        before.partial_fit(X[:end], y[:end], sample_weight=c[:end])
+        assert_identical(learned(estimator), learned(before))
+    for one in estimator, before:
+        one.partial_fit(X, y, sample_weight=c)
+    assert_identical(learned(estimator), learned(before))
+
+
+def interrupted_at(line, call):
+    """Whether a call was interrupted when the package came to that line."""
+    lines = count()
+
+    def on_line(frame, event, argument):
+        if event == "line" and next(lines) == line:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return on_line
+
+    def on_call(frame, event, argument):
+        return on_line if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    trace = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(trace)
+    return False
+
+
+@kinds
+def test_interrupted_at_a_line(kind, engine, monkeypatch):
+    estimator, rows = prepared(kind, monkeypatch)
+    X, y, c = rows
+    n_lines = 0
+
+    def run(line, one):
+        return interrupted_at(line, lambda: one.partial_fit(X, y, sample_weight=c))
+
+    run(-1, copy.deepcopy(estimator))  # compiles what is to be compiled
+    last = 1
+    while run(last, copy.deepcopy(estimator)):
+        last *= 2
+    moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
+    for line in moments:
+        one = copy.deepcopy(estimator)
+        if run(line, one):
+            n_lines += 1
+            join_threads()
+            assert_whole(one, estimator, rows)
+    assert n_lines >= N_MOMENTS / 2
+
+
+def join_threads():
+    """Wait for threads that a call has left, which are to change nothing any more."""
+    # One whose start is interrupted cannot be joined, and may never begin.
+    for _ in range(1000):
+        names = [thread.name for thread in threading.enumerate()]
+        if not any(name.startswith("ThreadPoolExecutor") for name in names):
+            return
+        sleep(0.001)
+
+
+@contextmanager
+def interrupted_after(delay):
+    """Raise KeyboardInterrupt in the block when that time has passed."""
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def timers(test):
+    """Run a test where there are timers, and signals come to its thread."""
+    # Python drops an interruption that comes while an object is finalised.
+    dropped = "ignore::pytest.PytestUnraisableExceptionWarning"
+    is_main = threading.current_thread() is threading.main_thread()
+    no_signals = not (hasattr(signal, "setitimer") and is_main)
+    reason = "there are no timers, or signals come to another thread"
+    test = pytest.mark.filterwarnings(dropped)(test)
+    return pytest.mark.skipif(no_signals, reason=reason)(test)
+
+
+def delays(call):
+    """Random times within a call, which compiles what is to be compiled first."""
+    call()
+    start = perf_counter()
+    call()
+    duration = perf_counter() - start
+    return np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS)
+
+
+@timers
+@kinds
+def test_interrupted_at_a_time(kind, engine, monkeypatch):
+    estimator, rows = prepared(kind, monkeypatch)
+    X, y, c = rows
+
+    def learn(one):
+        one.partial_fit(X, y, sample_weight=c)
+
+    for delay in delays(lambda: learn(copy.deepcopy(estimator))):
+        one = copy.deepcopy(estimator)
+        try:
+            with interrupted_after(delay):
+                learn(one)
+        except KeyboardInterrupt:
+            join_threads()
+            assert_whole(one, estimator, rows)
+
+
+# Threads.
+
+
+class Waiting(SGDRegressor):
+    """An expert that learns when it is told to, and says when it begins."""
+
+    begins, goes_on = threading.Event(), threading.Event()
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.begins.set()
+        self.goes_on.wait(timeout=20)
+        return super().partial_fit(X, y, sample_weight)
+
+
+class Raising(SGDRegressor):
+    """An expert that raises an error once another one has begun to learn."""
+
+    error = None
+
+    def partial_fit(self, X, y, sample_weight=None):
+        if self.error is not None:
+            Waiting.begins.wait(timeout=60)
+            raise self.error
+        return super().partial_fit(X, y, sample_weight)
+
+
+def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions):
+    """A call that fails while an expert learns changes nothing, and will not later.
+
+    It waits for that expert, which is interrupted some times.
+    """
+    rng, interruptions = np.random.default_rng(0), count()
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    estimator = HedgeRegressor([(str(e), e) for e in experts], n_jobs=2)
+    Waiting.goes_on.set()
+    estimator.partial_fit(X[:20], y[:20])
+    Waiting.begins.clear()
+    Waiting.goes_on.clear()
+    before = copy.deepcopy(estimator)
+
+    def look_again(seconds):
+        if next(interruptions) < n_interruptions:
+            raise KeyboardInterrupt
+        Waiting.goes_on.set()
+
+    monkeypatch.setattr(mixture, "sleep", look_again)
+    monkeypatch.setattr(Raising, "error", RuntimeError("no more"))
+    try:
+        with pytest.raises(error):
+            estimator.partial_fit(X[20:], y[20:])
+        assert next(interruptions) > n_interruptions  # it has looked once more
+        now = copy.deepcopy(estimator)
+    finally:
+        Waiting.goes_on.set()
+        join_threads()
+    for one in now, estimator:
+        assert_identical(vars(one), vars(before))
+
+
+class OwnThreads(ThreadingBackend):
+    """Another backend of joblib whose calls are threads."""
+
+
+joblib.register_parallel_backend("own threads", OwnThreads)
+
+
+@pytest.mark.parametrize(
+    ("n_interruptions", "error"), [(0, RuntimeError), (3, KeyboardInterrupt)]
+)
+@pytest.mark.parametrize("backend", ["threading", "own threads"])
+def test_experts_that_learn_while_one_fails(
+    backend, n_interruptions, error, monkeypatch
+):
+    experts = [Raising(random_state=0), Waiting(random_state=0)]
+    with joblib.parallel_backend(backend):
+        assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions)
+
+
+def test_threads_whose_start_is_interrupted(monkeypatch):
+    """The pool does not know of them yet."""
+    start, experts = threading.Thread.start, [Waiting(random_state=0), *EXPERTS[0][1:]]
+
+    def interrupted(thread):
+        start(thread)
+        if thread.name.startswith("ThreadPool") and not Waiting.goes_on.is_set():
+            assert Waiting.begins.wait(timeout=60)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    assert_unchanged_while_one_waits(experts, KeyboardInterrupt, monkeypatch, 3)
+
+
+# Pipelines.
+
+NUMBERS = np.random.default_rng(0).normal(size=(40, 3))
+DICTS = [
+    {
+        "city": f"c{i % 7}",
+        "rooms": i % 5,
+        "x": x,
+        "text": f"a nice flat {i} to let",
+    }
+    for i, x in enumerate(NUMBERS[:, 0].tolist())
+]
+TRANSFORMERS = {
+    "encoder of dicts": (
+        TableEncoder(n_named=4, n_hashed=64, interactions=[("city", "rooms")]),
+        DICTS,
+    ),
+    "encoder of frames": (TableEncoder(n_named=4, n_hashed=64), pd.DataFrame(DICTS)),
+    "binner": (OnlineBinner(25), NUMBERS),
+    "scaler": (OnlineScaler(), NUMBERS),
+    "foreign": (StandardScaler(), NUMBERS),
+    "foreign in double": (IncrementalPCA(2), NUMBERS),
+    "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),
+}
+LAST_STEPS = {
+    "alone": None,
+    "linear": ScInOLRegressor(),
+    "mixture": HedgeRegressor(EXPERTS),
+    "foreign": SGDRegressor(random_state=0),
+    "pipeline": make_online_pipeline(StandardScaler(), ScInOLRegressor()),
+}
+PIPELINES = [
+    *((transformer, "linear", "numpy") for transformer in TRANSFORMERS),
+    *((transformer, "alone", "numpy") for transformer in [*TRANSFORMERS][:4]),
+    *(("encoder of dicts", last, "numpy") for last in ("mixture", "foreign")),
+    ("binner", "mixture", "numpy"),
+    ("binner", "linear", "numba"),
+    ("scaler", "pipeline", "numpy"),
+    *thoroughly(
+        *(
+            (transformer, last, engine)
+            for transformer in TRANSFORMERS
+            for last in ("mixture", "foreign", "pipeline")
+            for engine in ("numpy", "numba")
+        )
+    ),
+]
+pipelines = pytest.mark.parametrize(
+    ("transformer", "last", "engine"), dict.fromkeys(PIPELINES), indirect=["engine"]
+)
+
+
+class Interrupted:
+    """A pipeline or transformer, and a call that is to be interrupted.
+
+    Parameters
+    ----------
+    transformer, last : str
+    n_rows : int
+        Number of rows to learn at once; 0 for one that is learned by itself.
+    """
+
+    def __init__(self, transformer, last, n_rows):
+        self.n_rows = n_rows
+        model, self.X = TRANSFORMERS[transformer]
+        model, last = clone(model), LAST_STEPS[last]
+        self.is_alone = last is None
+        if not self.is_alone:
+            model = make_online_pipeline(model, clone(last))
+        self.before = model.partial_fit(*self.rows(slice(20)))
+        self.after, call = self.copy()
+        call()
+
+    def rows(self, rows):
+        X = self.X[rows]
+        return (X,) if self.is_alone else (X, NUMBERS[rows, 0])
+
+    def copy(self):
+        """A copy of the model, and a call by which it learns rows."""
+        model = copy.deepcopy(self.before)
+        if self.n_rows:
+            rows = self.rows(slice(20, 20 + self.n_rows))
+            learn = model.partial_fit_transform if self.is_alone else model.partial_fit
+            return model, lambda: learn(*rows)
+        learn_one = model.row_by_row().predict_learn_one
+        for one in 20, 21:
+            learn_one(self.X[one], NUMBERS[one, 0])
+        return model, lambda: learn_one(self.X[22], NUMBERS[22, 0])
+
+    def assert_all_or_none(self, model):
+        """It is as before; or after, if all was done when the interruption came."""
+        before = self.before if self.n_rows else self.copy()[0]
+        try:
+            assert_identical(vars(model), vars(before))
+        except AssertionError:
+            assert_identical(vars(model), vars(self.after))
+            return False
+        return True
+
+    def at_lines(self):
+        last, n_as_before = 1, 0
+        while interrupted_at(last, self.copy()[1]):
+            last *= 2
+        moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
+        for line in moments:
+            model, call = self.copy()
+            if interrupted_at(line, call):
+                n_as_before += self.assert_all_or_none(model)
+        assert n_as_before >= N_MOMENTS / 2
+
+    def at_times(self):
+        for delay in delays(lambda: self.copy()[1]()):
+            model, call = self.copy()
+            try:
+                with interrupted_after(delay):
+                    call()
+            except KeyboardInterrupt:
+                self.assert_all_or_none(model)
+
+
+@pipelines
+def test_pipelines_interrupted_at_a_line(transformer, last, engine):
+    Interrupted(transformer, last, 18).at_lines()
+
+
+@timers
+@pipelines
+def test_pipelines_interrupted_at_a_time(transformer, last, engine):
+    Interrupted(transformer, last, 18).at_times()
+
+
+@pytest.mark.parametrize(
+    ("transformer", "last", "engine"),
+    [
+        ("encoder of dicts", "linear", "numpy"),
+        ("binner", "linear", "numba"),
+        ("scaler", "pipeline", "numba"),
+        ("foreign", "mixture", "numpy"),
+        *thoroughly(*(case for case in PIPELINES if case[1] in ("linear", "mixture"))),
+    ],
+    indirect=["engine"],
+)
+def test_rows_of_pipelines_interrupted_at_a_line(transformer, last, engine):
+    if transformer == "encoder of frames":
+        pytest.skip("a row of a frame is a dict")
+    Interrupted(transformer, last, 0).at_lines()
+
+
+# The compiled engine, which by itself would keep sparse rows.
+
+
+@pytest.fixture
+def interrupt_when_learned(monkeypatch):
+    """A function that lets calls be interrupted when all rows are learned."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    learn = linear.LinearModel.learn
+
+    def interrupted(*arguments):
+        yield from learn(*arguments)
+        raise KeyboardInterrupt
+
+    with config_context(engine="numba"):
+        yield lambda: monkeypatch.setattr(linear.LinearModel, "learn", interrupted)
+
+
+def test_interrupted_after_rows_of_a_pipeline(interrupt_when_learned):
+    """The transformers would know nothing of them."""
+    case = Interrupted("binner", "linear", 18)
+    model, call = case.copy()
+    interrupt_when_learned()
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert_identical(vars(model), vars(case.before))
+
+
+def test_interrupted_warm_start(interrupt_when_learned, monkeypatch):
+    estimator, (X, y, _) = prepared("sparse rows", monkeypatch)
+    before = copy.deepcopy(estimator.set_params(warm_start=True))
+    interrupt_when_learned()
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, y)
+    assert_identical(vars(estimator), vars(before))
+
+
+@pytest.mark.parametrize("n_rows", [0, 18])
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_interrupted_when_the_last_step_has_learned(n_rows, engine, monkeypatch):
+    model, call = Interrupted("scaler", "linear", n_rows).copy()
+    before = copy.deepcopy(model)
+
+    def interrupted(*arguments, **keywords):
+        _rollback.learn_as_last_step(*arguments, **keywords)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "learn_as_last_step", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        call()
+    assert_identical(vars(model), vars(before))
+
+
+def test_rollback_that_is_interrupted(monkeypatch):
+    """It begins anew, and the interruption is raised when it has ended."""
+    model, X, y = OnlineScaler(), NUMBERS, NUMBERS[:, 0]
+    model = make_online_pipeline(model, ScInOLRegressor()).partial_fit(X, y)
+    before, line = copy.deepcopy(model), _rollback.rollback_on_error._restore
+    n_interruptions = count()
+
+    def restore(self):
+        vars(self._estimator).clear()
+        if next(n_interruptions) < 5:
+            raise KeyboardInterrupt
+        line(self)
+
+    monkeypatch.setattr(_rollback.rollback_on_error, "_restore", restore)
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X, np.full(len(y), np.nan))
+    assert_identical(vars(model), vars(before))
+
+
+def test_interrupted_between_scaling_and_learning(monkeypatch):
+    """The compiled engine takes moments back itself, of values that come again, too."""
+    learning = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning")
+    estimator, (X, y, c) = prepared("scaled sparse rows", monkeypatch)
+    before = copy.deepcopy(estimator)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(learning, "_loop", interrupted)
+    with config_context(engine="numba"), pytest.raises(KeyboardInterrupt):
+        estimator.partial_fit(X, y, sample_weight=c)
+    assert_identical(learned(estimator), learned(before))
+
+
+@pytest.mark.parametrize(
+    ("model", "engine"),
+    [
+        (AdaImplicitRegressor(scale=True), "numpy"),
+        (BaselineRegressor("adaogd", scale=True), "numba"),
+    ],
+    ids=str,
+    indirect=["engine"],
+)
+def test_features_that_taught_nothing_stay_as_seen(model, engine):
+    """A call that is refused forgets no feature that calls before have seen."""
+    X, y = sparse.csr_array(np.eye(3) + 1.0), np.zeros(3)  # as predicted
+    model = clone(model).partial_fit(X, y)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
+        model.partial_fit(X, y, sample_weight=np.full(3, 1e-300))
+    assert_identical(vars(model), vars(before))
+
+
+class Failing(SGDRegressor):
+    """An expert that fails at its third call."""
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.n_calls = getattr(self, "n_calls", 0) + 1
+        if self.n_calls == 3:
+            raise RuntimeError("no more")
+        return super().partial_fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_expert_that_fails(container, engine, monkeypatch):
+    """No expert has learned, not even those that cannot diverge."""
+    monkeypatch.setattr(expert, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(mixture, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 8 * 6)
+    monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", 8 * 6)
+    rng = np.random.default_rng(0)
+    X, y = container(rng.normal(size=(40, 6))), rng.normal(size=40)
+    kinds = [ScInOLRegressor(), BaselineRegressor("adaogd"), HedgeRegressor(TEAM)]
+    ours = [(str(i), kind) for i, kind in enumerate(kinds)]
+    estimator = HedgeRegressor([*ours, ("theirs", Failing(random_state=0))])
+    estimator.partial_fit(X[:8], y[:8])
+    before = copy.deepcopy(estimator)
+    with pytest.raises(RuntimeError, match="no more"):
+        estimator.partial_fit(X[8:], y[8:])
+    assert_identical(vars(estimator), vars(before))
+
+
+@pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture of a team"])
+def test_memory_that_runs_out(kind, engine, monkeypatch):
+    estimator, (X, y, c) = prepared(kind, monkeypatch)
+    before = copy.deepcopy(estimator)
+
+    def fail(*_, **__):
+        raise MemoryError
+
+    for place in "rows", "_answers":
+        with monkeypatch.context() as patch:
+            patch.setattr(linear.LinearModel, place, fail)
+            with pytest.raises(MemoryError):
+                estimator.partial_fit(X, y, sample_weight=c)
+        assert_identical(vars(estimator), vars(before))

@@ -1,0 +1,228 @@
+"""What weights of rows mean: relative to the first, for learners and predictions."""
+
+import copy
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.ensemble import AdaBoostClassifier, BaggingRegressor
+from support.comparisons import assert_close, assert_identical, learned
+from support.invariances import weights
+from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, thinned
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier
+
+# Of all layouts, and standardised.
+LINEAR = [case for case in REPRESENTATIVES if case.has("center")]
+# Predictions are those of `coef_` for all rows within the values seen.
+WITHIN_VALUES = [
+    case for case in LINEAR if case.algorithm not in ("k17", "dfeg", "adaftrl")
+]
+
+
+def streamed(case, layout, factor, scale=False):
+    """What an estimator says and knows after rows whose weights have a factor."""
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c = factor * weights(len(y), seed=2)
+    estimator = case.make(center=layout.center, scale=scale)
+    charged = case.charged(estimator, layout.container(X), y, sample_weight=c)
+    known = [
+        charged,
+        case.decision(estimator, layout.container(30.0 * new)),
+        estimator.coef_,
+        estimator.intercept_,
+        estimator.cumulative_loss_ / factor,
+    ]
+    if hasattr(estimator, "regret_bound"):
+        coef = np.ones(estimator.coef_.shape)
+        known.append(estimator.regret_bound(coef) / factor)
+    return known
+
+
+@thinned(LINEAR, layout=LAYOUTS, scale=[False, True])
+def test_a_factor_of_all_weights(case, layout, scale, engine):
+    plain = streamed(case, layout, 1.0, scale)
+    for exponent in -100, 20:
+        of_power = streamed(case, layout, 2.0**exponent, scale)
+        assert_identical(of_power, plain)
+    for factor in 1e-6, 1 / 178, 1e6:
+        for other, one in zip(
+            streamed(case, layout, factor, scale), plain, strict=True
+        ):
+            assert_close(other, one, 1e-9)
+
+
+@thinned(LINEAR, layout=LAYOUTS)
+def test_rows_without_weights_have_weight_one(case, layout, engine):
+    X, y = case.data()
+    X = layout.container(X)
+    given, none = (case.make(center=layout.center) for _ in range(2))
+    for rows in slice(0, 7), slice(7, None):
+        charged = case.charged(none, X[rows], y[rows])
+        ones = np.ones(charged.shape[0])
+        assert_identical(
+            case.charged(given, X[rows], y[rows], sample_weight=ones), charged
+        )
+    assert_identical(learned(given), learned(none))
+
+
+@thinned(WITHIN_VALUES, layout=LAYOUTS, first=[1e-3, 1.0, 1e3])
+def test_coefficients_predict_rows_within_the_values_seen(case, layout, first, engine):
+    """Also those that came with the smallest weights."""
+    X, y = case.data()
+    rng = np.random.default_rng(5)
+    c = 10.0 ** rng.uniform(-3.0, 3.0, size=len(y))
+    c[0] = first
+    linear = as_linear(case.estimator)
+    estimator = case._replace(average=0).make(center=layout.center, **linear)
+    case.partial_fit(estimator, layout.container(X), y, sample_weight=c)
+    within = X * rng.uniform(-1.0, 1.0, size=X.shape)
+    if layout.center:  # distances from the mean were smaller before it came to rest
+        within = X.mean(axis=0) + 0.01 * (within - X.mean(axis=0))
+    coef = estimator.coef_.reshape(case.n_outputs, -1)
+    expected = within @ coef.T + estimator.intercept_
+    assert_close(case.decision(estimator, layout.container(within)), expected, 1e-9)
+
+
+def rows_of_weight_zero(case, layout, c):
+    """What is said of a row before each of others, and what would have been said."""
+    X, y = case.data()
+    X = layout.container(X)
+    estimator = case.make(center=layout.center)
+    said, expected = [], []
+    for r in range(1, 12):
+        before = slice(r - 1, r)
+        case.partial_fit(estimator, X[before], y[before], sample_weight=c[before])
+        expected.append(case.decision(estimator, X[-1:]))
+        keywords = {"sample_weight": [0.0]}
+        said.append(case.charged(estimator, X[-1:], y[-1:], **keywords))
+    return np.array(said), np.array(expected)
+
+
+@thinned(LINEAR, layout=LAYOUTS)
+def test_rows_of_weight_zero_are_predicted_as_new_rows(case, layout, engine):
+    c = np.random.default_rng(6).choice([0.01, 1.0, 30.0], size=40)
+    said, expected = rows_of_weight_zero(case, layout, c)
+    assert_close(said, expected, 1e-12)
+
+
+@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_mixtures(estimator, container, engine):
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(60, 4)), weights(60)
+    y = (X[:, 0] > 0).astype(int)
+    X, classes = container(X), {}
+    if estimator is HedgeClassifier:
+        classes = {"classes": [0, 1]}
+    plain = estimator().partial_fit(X, y, sample_weight=c, **classes)
+    for factor in 2.0**-30, 1e-6, 1 / 60, 1e6:
+        other = estimator().partial_fit(X, y, sample_weight=factor * c, **classes)
+        decide = "decision_function" if classes else "predict"
+        one, same = getattr(plain, decide)(X), getattr(other, decide)(X)
+        assert_close(same, one, 1e-9)
+        assert_allclose(other.weights_, plain.weights_, rtol=1e-9)
+        assert_allclose(other.cumulative_loss_, factor * plain.cumulative_loss_)
+
+
+# As weights come in practice.
+
+
+def accuracy(estimator, X, y, **keywords):
+    return estimator.fit(X, y, **keywords).score(X, y)
+
+
+@pytest.mark.parametrize("center", [False, True])
+@pytest.mark.parametrize("load", [load_wine, partial(load_digits, n_class=4)])
+def test_weights_that_sum_to_one(load, center):
+    X, y = (data[:300] for data in load(return_X_y=True))
+    make = partial(ScInOLClassifier, center=center, random_state=0)
+    normalised = np.full(len(y), 1 / len(y))
+    assert accuracy(make(), X, y, sample_weight=normalised) == accuracy(make(), X, y)
+
+
+@pytest.mark.parametrize("algorithm", ["nag", "sfmd", "k17", "freegrad", "coin"])
+def test_weights_that_sum_to_one_for_baselines(algorithm):
+    X, y = load_wine(return_X_y=True)
+    make = partial(
+        BaselineClassifier, algorithm, center=False, random_state=0, max_iter=20
+    )
+    one = make(tol=None).fit(X, y)
+    other = make(tol=None).fit(X, y, sample_weight=np.full(178, 1 / 178))
+    assert_array_equal(other.predict(X), one.predict(X))
+
+
+def test_regression():
+    X, y = load_diabetes(return_X_y=True)
+    make = partial(ScInOLRegressor, random_state=0)
+    score = accuracy(make(), X, y)
+    assert score > 0.45
+    of_small = accuracy(make(), X, y, sample_weight=np.full(442, 1 / 442))
+    assert_allclose(of_small, score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_boosting(center):
+    X, y = load_wine(return_X_y=True)
+    weak = ScInOLClassifier(center=center, max_iter=10, tol=None, random_state=0)
+    boosted = AdaBoostClassifier(weak, n_estimators=10, random_state=0)
+    assert accuracy(boosted, X, y) > 0.94
+
+
+def test_bagging():
+    X, y = load_diabetes(return_X_y=True)
+    bagged = BaggingRegressor(ScInOLRegressor(random_state=0), 5, random_state=0)
+    assert accuracy(bagged, X, y, sample_weight=np.full(442, 1e-3)) > 0.45
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e4])
+def test_class_weights(factor):
+    """A class that counts for next to all is the one that is predicted; or hardly."""
+    X, y = load_wine(return_X_y=True)
+    c = {0: 1.0, 1: factor, 2: 1.0}
+    model = ScInOLClassifier(class_weight=c, random_state=0).fit(X, y)
+    share = np.mean(model.predict(X)[y == 1] == 1)
+    assert share == 1.0 if factor > 1.0 else share < 0.2
+    equal = ScInOLClassifier(class_weight=dict.fromkeys(c, factor), random_state=0)
+    assert accuracy(equal, X, y) == accuracy(ScInOLClassifier(random_state=0), X, y)
+
+
+# Weights out of range.
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("weight", [5e-324, 9.9e-51, 1.01e50, 1e308])
+def test_weights_out_of_range(weight, container, engine):
+    X, y = container(np.random.default_rng(0).normal(size=(20, 3))), np.ones(20)
+    c = np.ones(20)
+    c[7] = weight
+    for estimator in ScInOLRegressor(), HedgeRegressor():
+        for _ in "fresh", "fitted":
+            unchanged = copy.deepcopy(estimator)
+            with pytest.raises(ValueError, match="must be between 1e-50 and 1e\\+50"):
+                estimator.partial_fit(X, y, sample_weight=c)
+            assert_identical(vars(estimator), vars(unchanged))
+            estimator.partial_fit(X, y)
+
+
+@pytest.mark.parametrize("weight", [1e-50, 1e50])
+def test_weights_at_the_ends_of_the_range(weight, engine):
+    """Also after one another."""
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.ones(20)
+    plain = ScInOLRegressor().partial_fit(X, y)
+    model = ScInOLRegressor().partial_fit(X, y, sample_weight=np.full(20, weight))
+    assert model.n_samples_seen_ == 20
+    assert_close(model.predict(X), plain.predict(X), 1e-9)
+    model.partial_fit(X, y, sample_weight=np.full(20, 1e-50 if weight > 1 else 1e50))
+    model._check_state()
+    assert np.isfinite(model.predict(X)).all()

@@ -1,0 +1,453 @@
+"""The best model in hindsight, and the regret against it along a stream."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import is_classifier
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor
+from sklearn.svm import LinearSVC
+from support.losses import SEPARATE
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    HedgeClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.evaluation import (
+    Comparator,
+    RegretCurveDisplay,
+    best_comparator,
+    minimum,
+    regret_curve,
+)
+from sklearn_scinol.losses import CLASSIFICATION, REGRESSION, CrossEntropy
+
+LOSS_NAMES = [*CLASSIFICATION, *REGRESSION]
+every_loss = pytest.mark.parametrize("loss", LOSS_NAMES)
+UNITS = 10.0 ** np.array([-80, 80, 0, 3, -3])
+
+
+def noisy(loss, n=80, n_outputs=1):
+    """Rows, and targets that no model predicts without loss."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    X[:, 2] += 3.0
+    decision = X @ rng.normal(size=(5, n_outputs)) + 3 * rng.normal(size=(n, n_outputs))
+    decision -= np.median(decision, axis=0)
+    if loss in REGRESSION:
+        return X, 10 + decision if n_outputs > 1 else 10 + decision[:, 0]
+    return X, decision.argmax(axis=1) if n_outputs > 1 else 1 * (decision[:, 0] > 0)
+
+
+def of_zero(X, y, loss):
+    """Loss of always predicting 0: that of a model in next to no ball."""
+    return best_comparator(X, y, loss=loss, radius=1e-300).total_loss
+
+
+# Conjugates and second derivatives of losses.
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_conjugate(name):
+    """The largest of `a p - l(p)`, on a grid that has the kinks."""
+    loss, targets, _ = SEPARATE[name]
+    grid = np.linspace(-40, 40, 80001)
+    for y in targets:
+        low, high = minimum.end_slopes(loss, np.array(y))
+        for a in np.linspace(max(low, -3.0), min(high, 3.0), 7):
+            largest = (a * grid - loss.value(y, grid)).max()
+            assert_allclose(loss.conjugate(y, a), largest, atol=1e-6)
+        for beyond in low - 1e-3, high + 1e-3:
+            assert abs(beyond) > 1e290 or loss.conjugate(y, beyond) == np.inf
+
+
+def test_conjugate_of_a_joint_loss():
+    """As large as slopes and predictions that belong together make it."""
+    loss, rng = CrossEntropy(), np.random.default_rng(0)
+    P, y = rng.normal(size=(20, 4)), rng.integers(4, size=20)
+    slopes = np.exp(loss.log_probabilities(P))
+    slopes[np.arange(20), y] -= 1.0
+    expected = (slopes * P).sum(axis=1) - loss.value(y, P)
+    assert_allclose(loss.conjugate(y, slopes), expected, rtol=1e-12)
+    assert (loss.conjugate(y, slopes + 1e-3) == np.inf).all()
+    assert (loss.conjugate(y, 3 * slopes) == np.inf).any()
+
+
+@pytest.mark.parametrize("name", SEPARATE)
+def test_curvature(name):
+    loss, targets, kinks = SEPARATE[name]
+    if loss.piecewise_linear:
+        assert not hasattr(loss, "curvature")
+        return
+    p, h = np.linspace(-6.0, 6.0, 98), 1e-5
+    for y in targets:
+        away = p[np.all([abs(p - kink) > h for kink in kinks(y)], axis=0)]
+        slope = (loss.gradient(y, away + h) - loss.gradient(y, away - h)) / (2 * h)
+        assert_allclose(loss.curvature(y, away), slope, atol=1e-6)
+
+
+# The best model.
+
+
+@pytest.mark.parametrize("radius", [None, 0.5])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@every_loss
+def test_nothing_is_better(loss, n_outputs, radius):
+    """The gap is small, and holds: no other model found has a smaller loss."""
+    X, y = noisy(loss, n_outputs=n_outputs)
+    best = best_comparator(X, y, loss=loss, radius=radius)
+    assert best.coef.shape == (n_outputs, 5)
+    assert best.gap <= 2e-6 * of_zero(X, y, loss)
+    assert best.total_loss < 0.999 * of_zero(X, y, loss)
+    weights = np.column_stack([best.coef, best.intercept])
+    norms = np.linalg.norm(weights, axis=1)
+    if radius is not None:
+        assert (norms <= radius).all()
+        assert norms.max() > 0.99 * radius
+    rng = np.random.default_rng(1)
+    for size in 1e-4, 1e-2, 1.0:
+        other = weights + size * rng.normal(size=weights.shape)
+        if radius is not None:
+            norms = np.linalg.norm(other, axis=1, keepdims=True)
+            other *= np.minimum(1, radius / norms)
+        total = total_loss(X, y, loss, other)
+        assert total >= best.total_loss - best.gap
+        assert total > best.total_loss or size < 1
+
+
+def total_loss(X, y, name, weights):
+    """Weights have the intercept last; an output is a class or a target."""
+    P = X @ weights[:, :-1].T + weights[:, -1]
+    if name in REGRESSION:
+        return REGRESSION[name]().value(y.reshape(P.shape), P).sum()
+    if name == "log_loss" and P.shape[1] > 1:
+        return CrossEntropy().value(y, P).sum()
+    classes = [1] if P.shape[1] == 1 else range(P.shape[1])
+    signs = np.where(y[:, np.newaxis] == classes, 1.0, -1.0)
+    return CLASSIFICATION[name]().value(signs, P).sum()
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@every_loss
+def test_total_loss(loss, n_outputs):
+    X, y = noisy(loss, n_outputs=n_outputs)
+    best = best_comparator(X, y, loss=loss)
+    weights = np.column_stack([best.coef, best.intercept])
+    assert_allclose(best.total_loss, total_loss(X, y, loss, weights), rtol=1e-12)
+
+
+def test_same_as_others():
+    """Models of scikit-learn that minimise the same."""
+    X, y = noisy("squared_error")
+    others = LinearRegression().fit(X, y)
+    best = best_comparator(X, y, loss="squared_error")
+    assert_allclose(best.coef[0], others.coef_, rtol=1e-6)
+    assert_allclose(best.intercept, others.intercept_, rtol=1e-6)
+
+    other = QuantileRegressor(quantile=0.8, alpha=0).fit(X, y)
+    best = best_comparator(X, y, loss="quantile", quantile=0.8)
+    assert_allclose(best.coef[0], other.coef_, rtol=1e-6)
+
+    for n_outputs in 1, 3:
+        X, y = noisy("log_loss", n_outputs=n_outputs)
+        other = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(X, y)
+        best = best_comparator(X, y, loss="log_loss")
+        P, Q = X @ best.coef.T, X @ other.coef_.T
+        spread = P - P.mean(axis=1, keepdims=True) if n_outputs > 1 else P
+        assert_allclose(spread, Q, atol=1e-3)
+
+    X, y = noisy("hinge")
+    best = best_comparator(X, y, loss="squared_hinge")
+    other = LinearSVC(C=1e6, dual=False, intercept_scaling=1e3, tol=1e-8).fit(X, y)
+    assert_allclose(best.coef, other.coef_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "absolute_error"])
+def test_smoothing_agrees_with_a_linear_program(loss, weighted, monkeypatch):
+    X, y = noisy(loss)
+    weight = np.arange(len(y)) % 3 if weighted else None
+    program = best_comparator(X, y, loss=loss, sample_weight=weight)
+
+    def refuse(*arguments, **keywords):
+        raise AssertionError("no linear program is wanted")
+
+    monkeypatch.setattr(minimum, "MAX_PROGRAM", 0)
+    monkeypatch.setattr(minimum, "linprog", refuse)
+    smoothed = best_comparator(X, y, loss=loss, sample_weight=weight)
+    assert program.gap < 1e-9 * program.total_loss
+    allowed = 2e-6 * of_zero(X, y, loss)
+    assert smoothed.gap <= allowed
+    assert 0 <= smoothed.total_loss - program.total_loss <= allowed
+
+
+def test_a_program_that_fails_is_done_without(monkeypatch):
+    X, y = noisy("hinge")
+    expected = best_comparator(X, y, loss="hinge").total_loss
+    given_up = linprog([1.0], A_ub=[[1.0]], b_ub=[-1.0])
+    assert given_up.x is None
+    monkeypatch.setattr(minimum, "linprog", lambda *arguments, **keywords: given_up)
+    best = best_comparator(X, y, loss="hinge")
+    assert_allclose(best.total_loss, expected, rtol=2e-5)
+
+
+@pytest.mark.parametrize("radius", [None, 0.5])
+@pytest.mark.parametrize(
+    ("loss", "n_outputs"), [("log_loss", 1), ("log_loss", 3), ("quantile", 1)]
+)
+def test_without_a_matrix_of_second_derivatives(loss, n_outputs, radius, monkeypatch):
+    X, y = noisy(loss, n_outputs=n_outputs)
+    expected = best_comparator(X, y, loss=loss, radius=radius)
+    monkeypatch.setattr(minimum, "MAX_HESSIAN", 0)
+    monkeypatch.setattr(minimum, "MAX_PROGRAM", 0)
+    best = best_comparator(X, y, loss=loss, radius=radius, tol=1e-4)
+    allowed = expected.gap + 2e-4 * of_zero(X, y, loss)
+    assert abs(best.total_loss - expected.total_loss) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("loss", "radius"),
+    [(loss, None) for loss in LOSS_NAMES] + [("log_loss", 0.5), ("huber", 0.5)],
+)
+def test_layouts_and_weights(loss, radius):
+    """Sparse rows, weights instead of repeated rows, rows of weight 0."""
+    X, y = noisy(loss)
+    X[np.random.default_rng(0).random(X.shape) < 0.5] = 0.0
+    times = np.arange(len(y)) % 3
+    repeated = best_comparator(
+        np.repeat(X, times, axis=0), np.repeat(y, times), loss=loss, radius=radius
+    )
+    allowed = 1e-5 * of_zero(X, y, loss)
+    for rows in X, sparse.coo_array(X):
+        best = best_comparator(
+            rows, y, loss=loss, radius=radius, sample_weight=times.astype(float)
+        )
+        assert abs(best.total_loss - repeated.total_loss) <= allowed
+        assert best.gap <= allowed
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@every_loss
+def test_units_of_features(loss, fit_intercept):
+    X, y = noisy(loss)
+    one = best_comparator(X, y, loss=loss, fit_intercept=fit_intercept)
+    other = best_comparator(X * UNITS, y, loss=loss, fit_intercept=fit_intercept)
+    assert_allclose(other.total_loss, one.total_loss, rtol=1e-4)
+    assert other.gap <= 2e-6 * of_zero(X, y, loss)
+    assert fit_intercept or not one.intercept.any()
+
+
+@every_loss
+def test_features_that_say_nothing_new(loss):
+    """Twice the same, constant, 0, far from 0: the loss is as without."""
+    X, y = noisy(loss)
+    expected = best_comparator(X, y, loss=loss).total_loss
+    n = len(y)
+    more = np.column_stack([X, X[:, 0], np.full((n, 2), 0.1), np.zeros(n), -X[:, 1]])
+    more[:, 2] += 1e6
+    best = best_comparator(more, y, loss=loss)
+    assert_allclose(best.total_loss, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("loss", CLASSIFICATION)
+def test_separable(loss):
+    """The infimum is 0, which hinge losses attain; the log loss comes close to it."""
+    X, y = load_iris(return_X_y=True)
+    best = best_comparator(X, y == 0, loss=loss)
+    assert 0 <= best.total_loss <= 1e-4
+    assert best.gap <= 1e-6 * of_zero(X, y == 0, loss)
+    ball = best_comparator(X, y == 0, loss=loss, radius=0.3)
+    assert ball.total_loss > 1
+
+
+def test_infimum_that_is_not_attained():
+    """Of one class nearly all rows can be told apart, at no cost but that of others."""
+    X = np.array([[0.0], [0.0], [1.0]])
+    best = best_comparator(X, [0, 1, 1], loss="log_loss")
+    assert_allclose(best.total_loss, 2 * np.log(2), rtol=1e-6)
+    assert best.gap < 1e-5
+    many = best_comparator(np.eye(4)[[0, 0, 1, 2, 3]], [0, 1, 2, 2, 3], loss="log_loss")
+    assert_allclose(many.total_loss, 2 * np.log(2), rtol=1e-5)
+
+
+def test_classes():
+    X, y = noisy("log_loss", n_outputs=3)
+    names = np.array(["a", "b", "c"])[y]
+    best = best_comparator(X, names, loss="log_loss")
+    assert best.total_loss == best_comparator(X, y, loss="log_loss").total_loss
+    rest = best_comparator(X, y, loss="log_loss", multi_class="ovr")
+    alone = [best_comparator(X, y == k, loss="log_loss").total_loss for k in range(3)]
+    assert_allclose(rest.total_loss, sum(alone), rtol=1e-9)
+    assert rest.total_loss > 1.1 * best.total_loss
+    more = best_comparator(X, y, loss="log_loss", classes=range(5))
+    assert more.coef.shape == (5, 5)
+    assert_allclose(more.total_loss, best.total_loss, rtol=1e-5)
+
+
+def test_parameters_of_losses():
+    X, y = noisy("absolute_error")
+    assert_allclose(
+        best_comparator(X, y, loss="epsilon_insensitive", epsilon=0.0).total_loss,
+        2 * best_comparator(X, y, loss="quantile").total_loss,
+        rtol=1e-9,
+    )
+    wide = best_comparator(X, y, loss="huber", epsilon=1e6).total_loss
+    squared = best_comparator(X, y, loss="squared_error").total_loss
+    assert_allclose(wide, squared, rtol=1e-9)
+
+
+def test_nothing_to_learn():
+    X = np.ones((4, 2))
+    best = best_comparator(X, np.zeros(4), loss="absolute_error")
+    assert (best.total_loss, best.gap) == (0, 0)
+    assert not best.coef.any()
+    assert best_comparator(0 * X, [1.0, 2, 3, 9], loss="absolute_error").total_loss == 9
+
+
+def test_warns_where_it_does_not_converge(monkeypatch):
+    X, y = noisy("log_loss")
+    monkeypatch.setattr(minimum, "MAX_FIRST_ORDER", 1)
+    monkeypatch.setattr(minimum, "MAX_ITER", 1)
+    with pytest.warns(ConvergenceWarning, match="did not converge: the duality gap"):
+        best = best_comparator(X, y, loss="log_loss")
+    monkeypatch.undo()
+    expected = best_comparator(X, y, loss="log_loss").total_loss
+    assert best.total_loss - best.gap <= expected < best.total_loss
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"loss": "log"}, "The 'loss' parameter of best_comparator must be a str"),
+        ({"radius": 0}, "The 'radius' parameter of best_comparator must be a float"),
+        ({"X": [[np.nan]] * 3}, "Input X contains NaN"),
+        ({"y": [1, 2]}, "Found input variables with inconsistent numbers of samples"),
+        ({"y": [1, 1, 1]}, "number of classes has to be greater than one; got 1 class"),
+        ({"classes": [0, 2]}, "y contains previously unseen labels: "),
+        ({"sample_weight": [1, -1, 1]}, "Negative values in data passed to"),
+        ({"sample_weight": [0, 0, 0]}, "must contain at least one non-zero number"),
+        ({"sample_weight": [1]}, "sample_weight.shape == "),
+    ],
+)
+def test_bad_input(changes, message):
+    given = {"X": [[1.0], [2.0], [3.0]], "y": [0, 1, 1], "loss": "log_loss", **changes}
+    with pytest.raises(ValueError, match=message):
+        best_comparator(given.pop("X"), given.pop("y"), **given)
+
+
+def test_leaves_input_alone():
+    X, y = noisy("absolute_error")
+    before = X.copy()
+    X.flags.writeable = False
+    best_comparator(X, y, loss="absolute_error", sample_weight=np.ones(len(y)))
+    assert_array_equal(X, before)
+
+
+# Regret along a stream.
+
+
+def regret(estimator, stream, **keywords):
+    with config_context(engine="numpy"):
+        return regret_curve(estimator, stream, progress=False, **keywords)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(center=False),
+        ScInOLClassifier("hinge", center=False, class_weight={0: 3.0, 1: 1.0, 2: 1.0}),
+        AdaImplicitClassifier(radius=1.0, center=False),
+        ScInOLRegressor(center=False, fit_intercept=False),
+    ],
+    ids=str,
+)
+def test_regret_curve(estimator):
+    """At each point what a new estimator has that learned the rows up to there."""
+    loss = "log_loss" if is_classifier(estimator) else "absolute_error"
+    X, y = noisy(loss, n_outputs=3 if is_classifier(estimator) else 1)
+    weight = np.arange(len(y)) % 3 + 0.5
+    classes = {"classes": [0, 1, 2]} if is_classifier(estimator) else {}
+    result = regret(estimator, [(X, y, weight)], **classes)
+    assert not hasattr(estimator, "coef_")
+    u = result.comparator.coef, result.comparator.intercept
+    assert result.n_samples[-1] == len(y)
+    assert_array_equal(result.n_samples[:20], np.arange(1, 21))
+    for point in 0, 10, -1:
+        n = result.n_samples[point]
+        alone = type(estimator)(**estimator.get_params())
+        alone.partial_fit(X[:n], y[:n], sample_weight=weight[:n], **classes)
+        assert_allclose(result.cumulative_loss[point], alone.cumulative_loss_)
+        assert_allclose(result.bound[point], alone.regret_bound(*u))
+    assert_allclose(result.comparator_loss[-1], result.comparator.total_loss)
+    assert (result.regret <= result.bound).all()
+    in_chunks = [(X[:7], y[:7], weight[:7]), (X[7:], y[7:], weight[7:])]
+    again = regret(estimator, in_chunks, **classes, comparator=result.comparator)
+    assert_allclose(again.regret, result.regret, rtol=1e-9)
+    given = regret(estimator, iter(in_chunks), **classes, comparator=u)
+    assert_allclose(given.bound, result.bound)
+    assert isinstance(given.comparator, Comparator)
+    in_csr = [(sparse.csr_array(X), y, weight)]
+    from_sparse = regret(estimator, in_csr, **classes).regret[-1]
+    assert_allclose(from_sparse, result.regret[-1], rtol=1e-3)
+
+
+def test_what_has_no_regret_curve():
+    X, y = noisy("log_loss")
+    for estimator, message in (
+        (ScInOLClassifier(center=True), "pass `center=False`"),
+        (ScInOLClassifier(), "fit with `center=False`"),
+        (HedgeClassifier(), "HedgeClassifier is that against its experts"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            regret(estimator, [(X, y)], classes=[0, 1])
+    scinol = ScInOLClassifier(center=False)
+    with pytest.raises(ValueError, match="classes must be passed for a classifier"):
+        regret(scinol, [(X, y)])
+    with pytest.raises(ValueError, match="The stream is empty"):
+        regret(scinol, [], classes=[0, 1])
+    with pytest.raises(ValueError, match=r"coef.shape == \(2,\), expected"):
+        regret(scinol, [(X, y)], classes=[0, 1], comparator=([1.0, 2.0], 0.0))
+    with pytest.raises(ValueError, match="comparator must be what best_comparator"):
+        regret(scinol, [(X, y)], classes=[0, 1], comparator=3)
+
+
+def test_regret_display():
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="no matplotlib")
+    pyplot.switch_backend("agg")
+    X, y = noisy("absolute_error")
+    display = RegretCurveDisplay.from_estimator(
+        ScInOLRegressor(center=False), [(X, y)], progress=False, color="red"
+    )
+    assert_array_equal(display.line_.get_ydata(), display.regret)
+    assert_array_equal(display.bound_line_.get_ydata(), display.bound)
+    assert display.bound_line_.get_color() == display.line_.get_color() == "red"
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["ScInOLRegressor, regret", "ScInOLRegressor, bound"]
+    assert display.figure_ is display.ax_.figure
+    pyplot.close("all")
+
+
+# The range of numbers.
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_range_of_the_bound(algorithm):
+    """Wealth is capped at 1e150, far above what the largest targets need."""
+    target = 1e100
+    X, y = np.ones((5000, 1)), np.full(5000, target)
+    scinol = ScInOLRegressor(
+        algorithm=algorithm,
+        initial_wealth=1e97,
+        center=False,
+        fit_intercept=False,
+    )
+    with config_context(engine="numpy"):
+        scinol.partial_fit(X, y)
+    assert scinol.cumulative_loss_ <= scinol.regret_bound([target])
+    assert abs(scinol.predict([[1.0]])[0] - target) < 0.5 * target

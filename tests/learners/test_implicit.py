@@ -1,0 +1,420 @@
+"""Implicit updates: the paper's experiment, what it proves, and extreme steps."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import InvalidParameterError
+from support import naive
+from support.registry import CASES, compiled, thinned, thoroughly
+
+from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+
+IMPLICIT = [
+    case
+    for case in CASES
+    if case.algorithm in ("adaimplicit", "constant", "iomd") and not case.average
+]
+
+# What is a matter of formulas and takes long, on one engine.
+
+
+# The synthetic experiment of Campolongo and Orabona (2020), Section 7.
+
+
+@pytest.mark.parametrize(
+    ("estimator", "algorithm", "expected"),
+    [
+        (AdaImplicitRegressor, "adaimplicit", 0.153),
+        (AdaImplicitRegressor, "iomd", 458.0),
+        (BaselineRegressor, "adaogd", 0.379),
+        (BaselineRegressor, "ogd", 444.0),
+    ],
+)
+def test_synthetic_experiment(estimator, algorithm, expected, engine):
+    """Cumulative loss of (x - y_t)^2 / 4 on a ball of diameter 150, with beta = 1."""
+    T = 2000
+    y = 100.0 * np.sin(np.pi * np.arange(1, T + 1) / (10 * T))
+    model = estimator(
+        algorithm=algorithm,
+        loss="squared_error",
+        radius=75.0,
+        center=False,
+        fit_intercept=False,
+    )
+    x = np.sqrt(0.5)
+    model.partial_fit(np.full((T, 1), x), y * x)
+    assert model.cumulative_loss_ == pytest.approx(expected, rel=0.01)
+
+
+# What the paper proves.
+
+
+def loss_of(case, estimator, x, y):
+    """Loss of one row by the estimator as it is."""
+    p = case.decision(estimator, x)
+    (target,) = case.reference_targets(y)
+    return case.reference_loss().value(target, p[0].tolist())
+
+
+@pytest.mark.parametrize("case", IMPLICIT, ids=str)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
+def test_an_update_never_overshoots(case, seed, beta):
+    """Proposition 4.1, equation 5: no row's loss is larger after its update."""
+    X, y = case.data(20, seed)
+    estimator = case.make(beta=beta)
+    case.partial_fit(estimator, X[:1], y[:1])
+    for r in range(1, 20):
+        row = X[r : r + 1], y[r : r + 1]
+        before, delta_sum = loss_of(case, estimator, *row), estimator.delta_sum_
+        case.partial_fit(estimator, *row)
+        assert loss_of(case, estimator, *row) <= before * (1 + 1e-12) + 1e-300
+        assert (estimator.delta_sum_ >= delta_sum).all()
+
+
+@thinned(IMPLICIT)
+def test_lambda_and_delta_sum(case, engine):
+    X, y = case.data(20)
+    estimator = case.make(beta=3.0)
+    case.partial_fit(estimator, X, y)
+    model = naive.Model(
+        case.algorithm,
+        case.reference_loss(),
+        X.shape[1],
+        case.n_outputs,
+        beta=3.0,
+        radius=case.radius,
+    )
+    for x, target in zip(X, case.reference_targets(y), strict=True):
+        model.learn(x, target)
+    assert_allclose(estimator.lambda_, model.lambda_, rtol=1e-12)
+    assert_allclose(estimator.delta_sum_, model.delta_sum, rtol=1e-11)
+    assert estimator.lambda_.shape == estimator.intercept_.shape
+    if case.algorithm == "iomd":
+        assert_allclose(estimator.lambda_, np.sqrt(len(y)) / 3.0)
+    elif case.algorithm == "constant":
+        assert_allclose(estimator.lambda_, 1 / 3.0)
+    elif case.loss != "log_loss" or case.radius:
+        assert_allclose(estimator.lambda_, estimator.delta_sum_ / 9.0)
+
+
+@pytest.mark.parametrize("radius", [0.1, 1.0, 100.0])
+@pytest.mark.parametrize(
+    "loss", ["absolute_error", "huber", "epsilon_insensitive", "quantile"]
+)
+def test_bound_of_theorem_6_2(loss, radius, engine):
+    """With beta = D the bound is no larger than the theorem's second term."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 4))
+    y = 3.0 * rng.standard_cauchy(300)
+    D = np.sqrt(2.0) * radius
+    model = AdaImplicitRegressor(
+        loss, radius=radius, beta=D, fit_intercept=False, center=False
+    )
+    p = model.partial_fit_predict(X, y)
+    g = model._model.loss.gradient(y, p)
+    theorem = 2.0 * D * np.sqrt(3.0 * (g**2 * (X**2).sum(axis=1)).sum())
+    inside = radius * np.array([0.6, 0.0, -0.8, 0.0])
+    assert model.regret_bound(inside) <= theorem
+    assert model.regret_bound(2.0 * inside) == np.inf
+
+
+@thinned(IMPLICIT)
+def test_weights_stay_in_the_ball(case, engine):
+    X, y = case.data(200)
+    estimator = case.make(radius=0.7)
+    case.partial_fit(estimator, X, y)
+    weights = np.column_stack(
+        [estimator.coef_.reshape(case.n_outputs, -1), estimator.intercept_]
+    )
+    norms = np.linalg.norm(weights, axis=1)
+    assert (norms <= 0.7 * (1 + 1e-12)).all()
+    assert_allclose(estimator._model.shared_state().norm2, norms**2, rtol=1e-10)
+
+
+def test_first_step_goes_all_the_way(engine):
+    for loss in ("absolute_error", "squared_error", "huber", "quantile"):
+        model = AdaImplicitRegressor(loss, center=False).partial_fit(
+            [[2.0, -1.0]], [5.0]
+        )
+        assert_allclose(model.predict([[2.0, -1.0]]), 5.0)
+    model = AdaImplicitRegressor("epsilon_insensitive", epsilon=0.5, center=False)
+    model.partial_fit([[2.0, -1.0]], [5.0])
+    assert_allclose(model.predict([[2.0, -1.0]]), 4.5)
+    for loss in ("hinge", "squared_hinge"):
+        model = AdaImplicitClassifier(loss).partial_fit([[2.0]], [0], classes=[0, 1])
+        assert_allclose(model.decision_function([[2.0]]), -1.0)
+
+
+def test_first_step_of_the_logistic_loss(engine):
+    """As the notes of the class say."""
+    x, beta = np.array([[3.0, -4.0]]), 2.0
+    model = AdaImplicitClassifier(beta=beta, fit_intercept=False)
+    model.partial_fit(x, [1], classes=[0, 1])
+    lambda_ = np.log(2.0) / beta**2
+    (p,) = model.decision_function(x)
+    # The derivative of the loss plus that of the penalty is 0.
+    assert_allclose(1.0 / (1.0 + np.exp(p)), lambda_ * p / 25.0)
+    assert_allclose(model.lambda_, lambda_ + model.delta_sum_ / beta**2)
+
+    model = AdaImplicitClassifier(radius=10.0, fit_intercept=False)
+    model.partial_fit(x, [1], classes=[0, 1])
+    assert_allclose(model.coef_, [[6.0, -8.0]])
+
+
+def test_rows_of_zeros_are_not_learned(engine):
+    model = AdaImplicitClassifier(fit_intercept=False)
+    model.partial_fit(np.zeros((3, 2)), [0, 1, 1], classes=[0, 1])
+    assert_array_equal(model.coef_, 0.0)
+    assert_array_equal(model.lambda_, 0.0)
+
+
+def test_sample_weight_is_in_the_minimum(engine):
+    """A weight is not a factor of the step: it only brings it nearer to the minimum."""
+    for weight in 1.0, 3.0, 1e12:
+        model = AdaImplicitRegressor(
+            "squared_error", algorithm="iomd", fit_intercept=False, center=False
+        )
+        model.partial_fit([[0.0], [1.0]], [0.0, 1.0], sample_weight=[1.0, weight])
+        assert_allclose(model.coef_, weight / (weight + np.sqrt(2.0)))
+
+
+# Extremes.
+
+
+@thinned(IMPLICIT, fit_intercept=[False, True], beta=[2.0**-20, 2.0**20])
+def test_extreme_values_stay_finite(case, fit_intercept, beta):
+    rng = np.random.default_rng(0)
+    X0, y0 = case.data()
+    for unit in 1e-150, 1.0, 1e95:
+        for scale in 1e-150, 1.0, 1e95:
+            X = rng.standard_normal(X0.shape) * unit
+            y = y0 if case.classifies else rng.standard_normal(y0.shape) * scale
+            estimator = case.make(beta=beta, fit_intercept=fit_intercept)
+            charged = case.charged(estimator, X, y)
+            for numbers in (
+                charged,
+                estimator.coef_,
+                estimator.intercept_,
+                estimator.lambda_,
+                estimator.delta_sum_,
+                case.decision(estimator, X),
+            ):
+                assert np.isfinite(numbers).all()
+            assert not np.isnan(estimator.cumulative_loss_)
+            coef = np.zeros(estimator.coef_.shape)
+            assert not np.isnan(estimator.regret_bound(coef))
+
+
+@thinned(IMPLICIT)
+def test_extreme_values_in_turn_stay_finite(case, engine):
+    rng = np.random.default_rng(0)
+    X0, y0 = case.data()
+    for beta in 2.0**-20, 1.0, 2.0**20:
+        for _ in range(5):
+            # Losses that are squares, of quotients of these, are to be in range.
+            large = 30 if case.loss.startswith("squared") else 95
+            units = 10.0 ** rng.choice([-large, 0, large], size=(len(y0), 1))
+            y = y0
+            if not case.classifies:
+                scales = 10.0 ** rng.choice([-large, 0, large], size=y0.shape)
+                y = rng.standard_normal(y0.shape) * scales
+            estimator = case.make(beta=beta, fit_intercept=False)
+            X = rng.standard_normal(X0.shape) * units
+            assert np.isfinite(case.charged(estimator, X, y)).all()
+            assert np.isfinite(estimator.coef_).all()
+            assert np.isfinite(estimator.lambda_).all()
+
+
+@pytest.mark.parametrize("radius", [1.0, *thoroughly(None)])
+@pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
+@pytest.mark.parametrize(
+    ("algorithm", "loss"),
+    [("iomd", "log_loss"), *thoroughly(("adaimplicit", "squared_hinge"))],
+)
+@compiled
+def test_very_many_repeated_rows(algorithm, loss, beta, radius, engine):
+    """The loss of the row ends at its minimum over the ball, and stays there."""
+    X = np.broadcast_to([3.0, -1.0, 2.0], (100_000, 3))
+    y = np.ones(100_000, dtype=int)
+    model = AdaImplicitClassifier(loss, algorithm=algorithm, beta=beta, radius=radius)
+    model.partial_fit(X, y, classes=[0, 1])
+    for numbers in (model.coef_, model.intercept_, model.lambda_):
+        assert np.isfinite(numbers).all()
+    assert model.decision_function(X[:1])[0] > 0.0
+    if radius is not None:
+        norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
+        assert norm <= radius * (1 + 1e-9)
+    if loss == "log_loss" and radius is not None and beta > 1.0:
+        assert_allclose(model.decision_function(X[:1]), np.sqrt(15.0), rtol=1e-6)
+
+
+def test_sparse_rows_in_a_ball_fold_their_scale(engine):
+    """Many projections make the common factor of the weights small."""
+    rng = np.random.default_rng(0)
+    X = sparse.random(3000, 50, 0.1, format="csr", random_state=0) * 10.0
+    y = rng.standard_normal(3000)
+    parameters = {"algorithm": "iomd", "beta": 1e3, "radius": 0.01, "average": 10}
+    parameters["center"] = False
+    from_sparse = AdaImplicitRegressor(**parameters).partial_fit(X, y)
+    from_dense = AdaImplicitRegressor(**parameters).partial_fit(X.toarray(), y)
+    assert_allclose(from_sparse.coef_, from_dense.coef_, rtol=1e-9, atol=1e-15)
+    plain = AdaImplicitRegressor(**{**parameters, "average": False})
+    models = []
+    for r in range(3000):
+        models.append(plain.partial_fit(X[r : r + 1], y[r : r + 1]).coef_)
+    mean = np.mean(models[9:], axis=0)
+    assert_allclose(from_sparse.coef_, mean, rtol=1e-9, atol=1e-14)
+
+
+@pytest.mark.parametrize("exponent", [-6, -14, -25])
+def test_averages_of_a_ball_after_rows_of_another_size(exponent, engine):
+    """Steps that shrink the old weights to next to nothing: none of them is lost."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), 10.0 * rng.normal(size=40)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    X[:20] *= 10.0**exponent
+    y[:20] *= 10.0**exponent
+    parameters = {"radius": 0.5, "center": False, "fit_intercept": False}
+    averaged = AdaImplicitRegressor(average=True, **parameters)
+    plain = AdaImplicitRegressor(**parameters)
+    total = np.zeros(3)
+    for r in range(40):
+        row = X[r : r + 1], y[r : r + 1]
+        total += plain.partial_fit(*row).coef_
+        averaged.partial_fit(*row)
+        largest = np.abs(total).max() / (r + 1)
+        assert_allclose(
+            averaged.coef_, total / (r + 1), rtol=1e-11, atol=1e-11 * largest
+        )
+
+
+@pytest.mark.parametrize("average", [False, True])
+def test_a_small_scale_goes_into_the_vector(average, engine):
+    """Rarely, since that takes a pass over all coordinates."""
+    rng = np.random.default_rng(0)
+    X, y = 10.0 * rng.standard_normal((400, 3)), rng.standard_normal(400)
+    model = AdaImplicitRegressor(
+        center=False, algorithm="iomd", beta=1e3, radius=0.01, average=average
+    )
+    scales = []
+    for r in range(400):
+        model.partial_fit(X[r : r + 1], y[r : r + 1])
+        scales.append(model._model.shared_state().scale[0])
+    n_folds = np.count_nonzero(np.equal(scales[1:], 1.0))
+    assert 0 < n_folds < 50
+    assert min(scales) >= 1e-50
+
+
+# Bad input.
+
+all_estimators = pytest.mark.parametrize(
+    "estimator",
+    [
+        AdaImplicitClassifier,
+        AdaImplicitRegressor,
+        BaselineClassifier,
+        BaselineRegressor,
+    ],
+)
+
+
+def small_data(estimator):
+    X = np.random.default_rng(0).standard_normal((12, 3))
+    return X, (X[:, 0] > 0).astype(int) if is_classifier(estimator()) else X[:, 0]
+
+
+@all_estimators
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("size", 0.0),
+        ("size", -1.0),
+        ("size", None),
+        ("radius", 0.0),
+        ("radius", -1.0),
+        ("radius", 1e21),
+        ("size", 1.1e20),
+        ("radius", "1"),
+        ("algorithm", "scinol2"),
+        ("loss", "squared_epsilon_insensitive"),
+        ("n_iter_no_change", 0),
+    ],
+)
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_bad_parameters(estimator, name, value, method):
+    X, y = small_data(estimator)
+    if name == "size":
+        name = "beta" if "beta" in estimator().get_params() else "learning_rate"
+    words = f"The '{name}' parameter of {estimator.__name__} must be"
+    with pytest.raises(InvalidParameterError, match=words):
+        getattr(estimator(**{name: value}), method)(X, y)
+
+
+@all_estimators
+@pytest.mark.parametrize("radius", [None, 0.5])
+@pytest.mark.parametrize("n_rows", [1, 12])
+def test_bad_rows_change_nothing(estimator, radius, n_rows, engine):
+    X, y = small_data(estimator)
+    classes = {"classes": [0, 1]} if is_classifier(estimator()) else {}
+    made = estimator(radius=radius, average=True).partial_fit(X, y, **classes)
+    before = made.coef_, made.intercept_, made.t_, made.cumulative_loss_
+    for bad in (np.nan, np.inf):
+        for container in (np.array, sparse.csr_array):
+            spoilt = X[:n_rows].copy()
+            spoilt[-1, 1] = bad
+            with pytest.raises(ValueError, match="Input X contains"):
+                made.partial_fit(container(spoilt), y[:n_rows])
+    for one, other in zip(
+        before,
+        (made.coef_, made.intercept_, made.t_, made.cumulative_loss_),
+        strict=True,
+    ):
+        assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_divergence_is_an_error(container, engine):
+    X = container(np.full((50, 2), 1e95))
+    model = BaselineRegressor("ogd", loss="squared_error", center=False)
+    with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
+        model.partial_fit(X, np.ones(50))
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive"])
+def test_epsilon_of_zero(loss, engine):
+    X, y = small_data(AdaImplicitRegressor)
+    made = AdaImplicitRegressor(loss, epsilon=0.0, center=False)
+    if loss == "huber":
+        with pytest.raises(ValueError, match="epsilon == 0"):
+            made.partial_fit(X, y)
+    else:
+        absolute = AdaImplicitRegressor(center=False).partial_fit(X, y)
+        assert_allclose(made.partial_fit(X, y).coef_, absolute.coef_, rtol=1e-12)
+
+
+# When `fit` ends.
+
+
+def test_n_iter_no_change(engine):
+    X, y = small_data(AdaImplicitRegressor)
+    y = y + np.random.default_rng(1).standard_normal(12)
+
+    def fit(n_iter_no_change):
+        return AdaImplicitRegressor(
+            center=False, n_iter_no_change=n_iter_no_change, tol=0.05, random_state=0
+        ).fit(X, y)
+
+    curve = fit(30).loss_curve_
+    best, streak, streaks = np.inf, 0, []
+    for loss in curve:
+        streak = streak + 1 if loss > best - 0.05 * curve[0] else 0
+        best = min(best, loss)
+        streaks.append(streak)
+    for n in (1, 2, 7, 30):
+        assert fit(n).n_iter_ == streaks.index(n) + 1

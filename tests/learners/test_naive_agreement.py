@@ -1,0 +1,187 @@
+"""Every estimator against the plain references of `naive`."""
+
+import math
+from functools import lru_cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from support import naive
+from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
+from support.registry import CASES, ENGINES, LAYOUTS, REPRESENTATIVES, THOROUGH, thinned
+
+layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+N_ROWS = 25  # the references are slow
+
+
+def reference(case, n_features, **parameters):
+    """The plain counterpart of ``case.make(**parameters)``."""
+    defaults = {"average": case.average, **case.ball}
+    if case.diverges:
+        defaults["beta"] = 1e-7
+    if case.algorithm == "online_newton":
+        defaults["moderate"] = case.loss == "log_loss" and case.n_outputs == 1
+    parameters = defaults | parameters
+    loss = case.reference_loss()
+    return naive.Model(case.algorithm, loss, n_features, case.n_outputs, **parameters)
+
+
+def assert_same_model(case, estimator, model):
+    coef = np.reshape(estimator.coef_, (case.n_outputs, -1))
+    intercept = np.broadcast_to(estimator.intercept_, case.n_outputs)
+    # Together: gradients of an intercept can sum up to nothing but rounding errors.
+    assert_agrees(
+        case,
+        np.column_stack([coef, intercept]),
+        np.column_stack([model.coef, model.intercept]),
+    )
+    assert_agrees(case, estimator.cumulative_loss_, model.cumulative_loss)
+    assert estimator.n_samples_seen_ == len(model.trials)
+    assert estimator.t_ == len(model.trials) + 1
+
+
+class Reference(NamedTuple):
+    """A plain model that has learned, and what it said."""
+
+    model: naive.Model
+    charged: np.ndarray
+    of_new_rows: list
+    bounds: list
+
+
+def other_parameters(case, other):
+    return {"fit_intercept": False, **case.hyperparameters} if other else {}
+
+
+def comparators(case, X, fit_intercept):
+    rng = np.random.default_rng(3)
+    for size in 0.0, 1e-6, 1.0, 1e3:
+        coef = size * rng.normal(size=(case.n_outputs, X.shape[1])) / np.abs(X).max(0)
+        intercept = size * rng.normal(size=case.n_outputs) * fit_intercept
+        yield coef, intercept
+
+
+@lru_cache(maxsize=4)
+def learned_reference(case, center, other):
+    """Slow: the engines and layouts that are compared with it come in turn."""
+    X, y = case.data(N_ROWS)
+    model = reference(case, X.shape[1], center=center, **other_parameters(case, other))
+    charged = learn(case, model, X, y, sample_weights(len(y), other))
+    return Reference(
+        model,
+        charged,
+        [model.decision_function(x) for x in new_rows(X)],
+        [
+            model.regret_bound(coef.tolist(), intercept.tolist())
+            for coef, intercept in comparators(case, X, not other)
+            if case.has_bound and not center
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "layout", "other", "engine"),
+    [
+        pytest.param(case, layout, bool(i % 2), name, id=f"{case}-{layout}-{name}")
+        for i, (case, layout) in enumerate(product(CASES, LAYOUTS))
+        for n, name in enumerate(ENGINES)
+        if THOROUGH or i // 2 % 2 == n
+    ],
+    indirect=["engine"],
+)
+def test_learning(case, layout, other, engine):
+    """With defaults, or with sample weights and other parameters.
+
+    Layouts are odd in number, so that each meets both with half of the cases, and each
+    engine with half of these.
+    """
+    X, y = case.data(N_ROWS)
+    expected = learned_reference(case, layout.center, other)
+    parameters = case.as_estimator_calls(other_parameters(case, other))
+    estimator = case.make(center=layout.center, **parameters)
+    keywords = {}
+    if other:
+        keywords["sample_weight"] = sample_weights(len(y), other)
+    charged = case.charged(estimator, layout.container(X), y, **keywords)
+    assert_agrees(case, charged, expected.charged)
+    assert_same_model(case, estimator, expected.model)
+    assert_agrees(
+        case,
+        case.decision(estimator, layout.container(new_rows(X))),
+        expected.of_new_rows,
+    )
+    has_bound = case.has_bound and not layout.center
+    assert hasattr(estimator, "regret_bound") == has_bound
+    for (coef, intercept), bound in zip(
+        comparators(case, X, not other), expected.bounds, strict=has_bound
+    ):
+        assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
+
+
+@lru_cache(maxsize=4)
+def learned_simply(case, center, average, of_class=()):
+    """The reference with one other parameter, and what it was charged."""
+    X, y = case.data(N_ROWS)
+    model = reference(case, X.shape[1], center=center, average=average)
+    weights = np.ones(len(y))
+    if of_class:
+        weights = sample_weights(len(y), True) * [of_class[label] for label in y]
+    return model, learn(case, model, X, y, weights)
+
+
+@thinned(
+    [case for case in CASES if case.average],
+    layout=LAYOUTS,
+    average=[True, 1000],
+)
+def test_average_from(case, layout, average, engine):
+    X, y = case.data(N_ROWS)
+    estimator = case.make(center=layout.center, average=average)
+    model, expected = learned_simply(case, layout.center, average)
+    assert_agrees(case, case.charged(estimator, layout.container(X), y), expected)
+    assert_same_model(case, estimator, model)
+
+
+@thinned([case for case in REPRESENTATIVES if case.classifies])
+def test_class_weight(case, engine):
+    X, y = case.data(N_ROWS)
+    of_class = (0.25, 3.0, 0.0)[: len(case.classes()["classes"])]
+    estimator = case.make(class_weight=dict(enumerate(of_class)))
+    charged = case.charged(estimator, X, y, sample_weight=sample_weights(len(y), True))
+    model, expected = learned_simply(case, False, case.average, of_class)
+    assert_agrees(case, charged, expected)
+    assert_same_model(case, estimator, model)
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        naive.Logistic(),
+        naive.Hinge(),
+        naive.AbsoluteError(),
+        naive.Huber(0.3),
+        naive.EpsilonInsensitive(0.2),
+        naive.Quantile(0.8),
+    ],
+    ids=lambda loss: type(loss).__name__,
+)
+def test_gradients_of_the_references(loss):
+    step = 1e-6
+    for y in (-1.0, 1.0):
+        for p in np.linspace(-3.0, 3.0, 50):
+            slope = (loss.value(y, p + step) - loss.value(y, p - step)) / (2 * step)
+            assert math.isclose(loss.gradient(y, p), slope, rel_tol=1e-6, abs_tol=1e-6)
+            assert abs(loss.gradient(y, p)) <= loss.lipschitz
+
+
+def test_gradient_of_the_reference_cross_entropy():
+    loss, step = naive.CrossEntropy(), 1e-6
+    p = [0.3, -1.2, 2.0, 0.0]
+    for y in range(4):
+        for k, slope in enumerate(loss.gradient(y, p)):
+            above, below = p.copy(), p.copy()
+            above[k] += step
+            below[k] -= step
+            numeric = (loss.value(y, above) - loss.value(y, below)) / (2 * step)
+            assert math.isclose(slope, numeric, rel_tol=1e-6, abs_tol=1e-6)

@@ -1,0 +1,463 @@
+"""Online Newton steps: what they are equal to, and what they say of themselves."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from support.comparisons import assert_identical
+from support.registry import as_given
+
+from sklearn_scinol import (
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
+    ScInOLClassifier,
+)
+from sklearn_scinol.estimators import online_newton
+from sklearn_scinol.losses import CrossEntropy
+
+RAW = as_given(OnlineNewtonRegressor)
+
+
+def rows(n=200, d=5, seed=0):
+    """Correlated features, with a linear target."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
+    return X, X @ rng.normal(size=d) + 2.0, rng
+
+
+# Least squares.
+
+
+def ridge(X, y, c, prior_scale):
+    """Weights and intercept, and the inverse of the matrix solved for."""
+    Z = np.column_stack([X, np.ones(len(X))])
+    penalty = np.full(Z.shape[1], 1.0 / prior_scale)
+    penalty[-1] = 1.0 / max(prior_scale, 1.0)
+    P = np.linalg.inv(np.diag(penalty) + (Z.T * c) @ Z)
+    return P @ (Z.T * c) @ y, P
+
+
+@pytest.mark.parametrize("prior_scale", [0.1, 5.0])
+def test_recursive_least_squares(prior_scale, engine):
+    X, y, rng = rows()
+    c = rng.exponential(size=len(y))
+    c[0] = 1.0
+    model = OnlineNewtonRegressor(prior_scale=prior_scale, **RAW)
+    for part in np.array_split(np.arange(len(y)), 7):
+        model.partial_fit(X[part], y[part], sample_weight=c[part])
+    w, P = ridge(X, y, c, prior_scale)
+    assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-9)
+    noise = model.noise_variance_[0]
+    assert_allclose(model.coef_covariance_, noise * P[:-1, :-1], rtol=1e-9)
+
+
+def test_ridge_of_standardised_rows(engine):
+    """The first two rows teach moments only: there is no deviation yet."""
+    X, y, _ = rows(211)  # after which moments change
+    X *= [1e-5, 1.0, 3.0, 1e7, -1.0]
+    X += [1e-4, 5.0, 0.0, 0.0, -7.0]
+    model = OnlineNewtonRegressor(clip_deviations=None).partial_fit(X, y)
+    Z, z = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std()
+    w, P = ridge(Z[2:], z[2:], np.ones(209), 0.3)
+    assert_allclose(model.coef_, y.std() * w[:-1] / X.std(axis=0), rtol=1e-9)
+    said = y.mean() + y.std() * (Z @ w[:-1] + w[-1])
+    assert_allclose(model.predict(X), said, rtol=1e-9)
+    factors = np.sqrt(model.noise_variance_) / X.std(axis=0)
+    covariance = factors[:, np.newaxis] * P[:-1, :-1] * factors
+    assert_allclose(model.coef_covariance_, covariance, rtol=1e-9)
+
+
+def test_covariance_in_units_of_features_and_target(engine):
+    X, y, rng = rows()
+    y += rng.normal(size=len(y))
+    units, unit = 10.0 ** np.array([-3, 0, 2, 5, -7]), 1e4
+    plain = OnlineNewtonRegressor().partial_fit(X, y)
+    other = OnlineNewtonRegressor().partial_fit(X * units, y * unit)
+    expected = plain.coef_covariance_ * unit**2 / np.outer(units, units)
+    assert_allclose(other.coef_covariance_, expected, rtol=1e-9)
+    assert_allclose(other.noise_variance_, plain.noise_variance_ * unit**2, rtol=1e-9)
+
+
+def test_forecaster(engine):
+    """Each prediction is that of ridge regression with the row's own target 0."""
+    X, y, _ = rows(60)
+    model = OnlineNewtonRegressor(vovk=True, **RAW)
+    said = model.partial_fit_predict(X, y)
+    for r in range(len(y)):
+        w, _ = ridge(X[: r + 1], np.append(y[:r], 0.0), np.ones(r + 1), 0.3)
+        assert_allclose(said[r], np.append(X[r], 1.0) @ w, rtol=1e-8, atol=1e-10)
+    new = rows(5, seed=3)[0]
+    once = [model.predict(new[r : r + 1])[0] for r in range(5)]
+    assert_allclose(model.predict(new), once, rtol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_bound_of_the_forecaster(seed, unit):
+    """Against the best model for the bound, and others, on rows that mislead."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(2, size=(40, 3)) * unit
+    y = rng.choice([-1.0, 1.0, 100.0], size=40) * rng.random(40)
+    model = OnlineNewtonRegressor(vovk=True, prior_scale=10.0, **RAW)
+    said = model.partial_fit_predict(X, y)
+    y_bad = np.sign(-said) * 3.0  # the target is chosen against the forecaster
+    for targets in (y, y_bad):
+        model = OnlineNewtonRegressor(vovk=True, prior_scale=10.0, **RAW)
+        model.partial_fit(X, targets)
+        best, _ = ridge(X, targets, np.ones(40), 10.0)
+        for u in (best, np.zeros(4), rng.normal(size=4)):
+            loss = 0.5 * np.sum((targets - X @ u[:3] - u[3]) ** 2)
+            regret = model.cumulative_loss_ - loss
+            bound = model.regret_bound(u[:3], u[3])
+            assert regret <= bound + 1e-9 * (abs(bound) + loss)
+
+
+def test_there_is_a_bound_of_the_forecaster_only():
+    X, y, _ = rows(20)
+    for parameters in ({}, {"vovk": True}, {"vovk": True, "scale": True}):
+        model = OnlineNewtonRegressor(**RAW | parameters)
+        has_bound = parameters == {"vovk": True}
+        assert hasattr(model, "regret_bound") == has_bound
+        assert hasattr(model.partial_fit(X, y), "regret_bound") == has_bound
+    forgets = OnlineNewtonRegressor(vovk=True, forgetting=0.1, **RAW)
+    assert not hasattr(forgets, "regret_bound")
+    assert not hasattr(forgets.partial_fit(X, y), "regret_bound")
+    assert not hasattr(OnlineNewtonClassifier(), "regret_bound")
+
+
+def test_forecaster_of_another_loss_is_refused():
+    X, y, _ = rows(20)
+    model = OnlineNewtonRegressor("huber", vovk=True)
+    with pytest.raises(ValueError, match="got loss='huber'"):
+        model.partial_fit(X, y)
+
+
+# Log loss.
+
+
+def minimum(sign, s, q):
+    """The score that is best for the log loss and a penalty on the way from `s`."""
+
+    def objective(p):
+        return np.logaddexp(0.0, -sign * p[0]) + (p[0] - s) ** 2 / (2.0 * q)
+
+    return minimize(objective, [s], tol=1e-12).x[0]
+
+
+def test_step_is_the_minimum(engine):
+    """Of the row's loss and a penalty in the metric of the weights' covariance."""
+    X, y, _ = rows(30)
+    y = (y > np.median(y)).astype(int)
+    raw = as_given(OnlineNewtonClassifier)
+    model = OnlineNewtonClassifier(moderate=False, **raw)
+    for r in range(len(y)):
+        if r:
+            w = np.append(model.coef_, model.intercept_)
+            P = full_covariance(model)
+            z, sign = np.append(X[r], 1.0), 2.0 * y[r] - 1.0
+            q, s = z @ P @ z, z @ w
+            expected = w + (minimum(sign, s, q) - s) / q * (P @ z)
+        model.partial_fit(X[r : r + 1], y[r : r + 1], classes=[0, 1])
+        if r:
+            after = np.append(model.coef_, model.intercept_)
+            assert_allclose(after, expected, rtol=1e-5, atol=1e-6)
+            p = expit(z @ after)
+            h = p * (1.0 - p)
+            updated = P - h / (1.0 + h * q) * np.outer(P @ z, P @ z)
+            assert_allclose(full_covariance(model), updated, rtol=1e-7, atol=1e-12)
+
+
+def full_covariance(model):
+    """Of weights and intercept, of a model of rows as they are."""
+    return model._model._matrices()[0]
+
+
+@given(
+    st.integers(2, 6),
+    st.integers(0, 2**32 - 1),
+    st.floats(-6.0, 8.0),
+    st.floats(0.0, 4.0),
+)
+def test_step_of_several_classes(K, seed, log_step, log_size):
+    """It solves g = softmax(p - s g) - e_y, however long it is."""
+    rng = np.random.default_rng(seed)
+    s = 10.0**log_step * rng.random(K)
+    p = 10.0**log_size * rng.normal(size=K)
+    y, g = int(rng.integers(K)), np.empty(K)
+    CrossEntropy().row_proximal(y, p, s, g)
+    z = p - s * g
+    odds = np.exp(z - z.max())
+    unit = np.arange(K) == y
+    size = np.spacing(np.abs(p).max() + np.abs(z).max())
+    assert_allclose(g, odds / odds.sum() - unit, rtol=0.0, atol=1e-12 + 8.0 * size)
+
+
+def test_moderated_scores(engine):
+    X, y, _ = rows(40)
+    y = (y > np.median(y)).astype(int)
+    model = OnlineNewtonClassifier(clip_deviations=None)
+    said = model.partial_fit_predict(X, y, classes=[0, 1], method="decision_function")
+    score = X @ model.coef_[0] + model.intercept_
+    moderated, deviation = model.decision_function(X, return_std=True)
+    expected = score / np.sqrt(1.0 + np.pi / 8.0 * deviation**2)
+    assert_allclose(moderated, expected, rtol=1e-12)
+    losses = np.logaddexp(0.0, (1 - 2 * y) * said)
+    assert_allclose(model.cumulative_loss_, losses.sum(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("c", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("label", [0, 1])
+def test_moments_are_matched(c, label, engine):
+    """Those of the score given the row, integrated by an adaptive rule."""
+    X, y, _ = rows(12)
+    y = (y > np.median(y)).astype(int)
+    raw = as_given(OnlineNewtonClassifier)
+    model = OnlineNewtonClassifier(**raw)
+    model.partial_fit(X, y, classes=[0, 1])
+    w, P = np.append(model.coef_, model.intercept_), full_covariance(model)
+    z = np.append(rows(1, seed=5)[0][0], 1.0)
+    s, q, sign = w @ z, z @ P @ z, 2.0 * label - 1.0
+
+    def density(score):
+        fit = -c * np.logaddexp(0.0, -sign * score)
+        return np.exp(fit - (score - s) ** 2 / (2.0 * q))
+
+    total, first, second = (
+        quad(lambda a, k=k: a**k * density(a), s - 12 * q**0.5, s + 12 * q**0.5)[0]
+        for k in range(3)
+    )
+    mean = first / total
+    variance = second / total - mean**2
+    model.partial_fit(z[np.newaxis, :-1], [label], sample_weight=[c])
+    after = np.append(model.coef_, model.intercept_)
+    assert_allclose(z @ after, mean, rtol=2e-3, atol=2e-3 * q**0.5)
+    assert_allclose(z @ full_covariance(model) @ z, variance, rtol=2e-2)
+
+
+def test_moderates_the_log_loss_of_two_classes():
+    X, y, _ = rows(40)
+    y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+
+    def says(loss, n_classes, moderate):
+        model = OnlineNewtonClassifier(loss, moderate=moderate)
+        label = np.minimum(y, n_classes - 1)
+        model.partial_fit(X, label, classes=np.arange(n_classes))
+        return model.decision_function(X)
+
+    assert_array_equal(says("log_loss", 2, "auto"), says("log_loss", 2, True))
+    assert np.any(says("log_loss", 2, "auto") != says("log_loss", 2, False))
+    for loss, n_classes in ("log_loss", 3), ("hinge", 2), ("squared_hinge", 3):
+        for moderate in True, False:
+            expected = says(loss, n_classes, "auto")
+            assert_array_equal(says(loss, n_classes, moderate), expected)
+
+
+# How sure it is.
+
+
+def test_intervals_of_targets():
+    """95 % intervals hold 93 to 97 %."""
+    inside = []
+    for seed in range(40):
+        X, signal, rng = rows(200, 8, seed)
+        y = signal + 2.0 * rng.normal(size=len(signal))
+        model = OnlineNewtonRegressor(prior_scale=10.0).partial_fit(X[:150], y[:150])
+        said, deviation = model.predict(X[150:], return_std=True)
+        inside.append(np.abs(y[150:] - said) <= 1.96 * deviation)
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+def test_intervals_of_coefficients():
+    inside = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, coef = rng.normal(size=(150, 6)), rng.normal(size=6)
+        y = X @ coef + rng.normal(size=150)
+        model = OnlineNewtonRegressor(prior_scale=10.0).partial_fit(X, y)
+        deviation = np.sqrt(np.diag(model.coef_covariance_))
+        inside.append(np.abs(model.coef_ - coef) <= 1.96 * deviation)
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+def test_intervals_of_scores():
+    """Of the log loss, with weights drawn from the prior."""
+    inside = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(300, 6))
+        score = X @ rng.normal(size=6)
+        y = (rng.random(300) < expit(score)).astype(int)
+        model = OnlineNewtonClassifier(prior_scale=1.0, clip_deviations=None)
+        model.partial_fit(X[:250], y[:250], classes=[0, 1])
+        said, deviation = model.decision_function(X[250:], return_std=True)
+        said *= np.sqrt(1.0 + np.pi / 8.0 * deviation**2)
+        inside.append(np.abs(score[250:] - said) <= 1.96 * deviation)
+    assert 0.93 <= np.mean(inside) <= 0.97
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_shapes(n_outputs):
+    X, y, _ = rows()
+    Y = y if n_outputs == 1 else np.column_stack([y, -y, y**2])
+    model = OnlineNewtonRegressor().partial_fit(X, Y)
+    several = () if n_outputs == 1 else (3,)
+    assert model.coef_covariance_.shape == (*several, 5, 5)
+    assert [part.shape for part in model.predict(X, return_std=True)] == [Y.shape] * 2
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))[:, np.newaxis] >= [2, 1, 0]
+    classes = labels[:, 0] if n_outputs == 1 else labels.sum(axis=1)
+    classifier = OnlineNewtonClassifier().fit(X, classes)
+    shape = (len(X), *several)
+    said = classifier.decision_function(X, return_std=True)
+    assert [part.shape for part in said] == [shape] * 2
+    assert classifier.coef_covariance_.shape == (*several, 5, 5)
+
+
+# Features.
+
+
+def test_values_are_clipped_after_they_are_standardised(engine):
+    X, y, _ = rows()
+    X[50] *= 1e6
+    clipped = OnlineNewtonRegressor().partial_fit(X, y)
+    free = OnlineNewtonRegressor(clip_deviations=None).partial_fit(X, y)
+    Z = clipped._model.transform(X)
+    assert np.abs(Z).max() == 3.0
+    assert np.abs(free._model.transform(X)).max() > 5.0
+    far = X[:1] + 1e9
+    assert_array_equal(clipped.predict(far), clipped.predict(2.0 * far))
+    # Without a mean there is nothing that a value is far from.
+    X = rows()[0] + 1e3
+    off = OnlineNewtonRegressor(center=False).partial_fit(X, y)
+    assert np.abs(off._model.transform(X)).max() > 3.0
+
+
+@pytest.mark.parametrize("center", [True, "auto"])
+def test_sparse_rows_are_centred(center, engine):
+    X, y, _ = rows()
+    X[X < 0.3] = 0.0
+    model = OnlineNewtonRegressor(center=center).partial_fit(sparse.csr_array(X), y)
+    dense = OnlineNewtonRegressor(center=center is True).partial_fit(X, y)
+    assert_allclose(model.coef_, dense.coef_, rtol=1e-12)
+    assert_allclose(model.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-9)
+
+
+def test_too_many_features(monkeypatch):
+    monkeypatch.setattr(online_newton, "MAX_NUMBERS", 100)
+    X, y, _ = rows(20, 13)
+    OnlineNewtonRegressor(fit_intercept=False).partial_fit(X, y)
+    words = "13 features are too many for OnlineNewtonRegressor.*use ScInOLRegressor"
+    with pytest.raises(ValueError, match=words):
+        OnlineNewtonRegressor().partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"3 outputs.*use ScInOLClassifier"):
+        OnlineNewtonClassifier().partial_fit(
+            X[:, :9], np.arange(20) % 3, classes=[0, 1, 2]
+        )
+
+
+def test_wide_rows_are_refused_before_anything_is_allocated():
+    X = sparse.csr_array((3, 1_000_000))
+    with pytest.raises(ValueError, match="1000000 features are too many"):
+        OnlineNewtonClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
+    ScInOLClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
+
+
+# Long runs.
+
+#: `make long` sets it to a million, on the compiled engine.
+N_ROWS = int(os.environ.get("LONG_RUNS", 3_000))
+of_long_runs = pytest.mark.parametrize(
+    "engine", ["numba" if "LONG_RUNS" in os.environ else "numpy"], indirect=True
+)
+
+
+def streams():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 6))
+    separable = (X[:, 0] > 0).astype(int)
+    X[:, 3] = X[:, 2]
+    X[:, 4] = 7.0
+    X[:, 5] *= 1e100
+    yield X, separable
+    yield X * 1e-100, rng.integers(2, size=N_ROWS)
+    yield X, np.zeros(N_ROWS, dtype=int)
+
+
+@of_long_runs
+@pytest.mark.parametrize("forgetting", [0.0, 0.1])
+@pytest.mark.parametrize("prior_scale", [0.3, 1e6])
+def test_covariance_stays_positive(prior_scale, forgetting, engine):
+    for X, y in streams():
+        model = OnlineNewtonClassifier(prior_scale=prior_scale, forgetting=forgetting)
+        model.partial_fit(X, y, classes=[0, 1])
+        model._check_state()
+        P = model._model._matrices()[0]
+        largest = np.abs(P).max()
+        assert np.linalg.eigvalsh(P).min() >= -1e-9 * largest
+        assert np.trace(P) <= (1.0 + 1e-6) * (6 * prior_scale + max(prior_scale, 1.0))
+        assert_array_equal(P, P.T)
+
+
+def test_begins_again_where_rounding_leaves_nothing(engine):
+    """Features of 1e95 as they are, and hardly any memory."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    X[1] *= 1e95
+    model = OnlineNewtonRegressor("huber", scale=False, forgetting=0.99)
+    for r in range(60):
+        model.partial_fit(X[r : r + 1], y[r : r + 1])
+        model._check_state()
+    assert np.abs(model.predict(X[2:])).max() < 10.0
+
+
+def test_forgetting_follows_a_change(engine):
+    X, y, _ = rows(400)
+    y[200:] *= -1.0
+    errors = {}
+    for forgetting in (0.0, 0.05):
+        model = OnlineNewtonRegressor(forgetting=forgetting)
+        said = model.partial_fit_predict(X, y)
+        errors[forgetting] = np.abs(said - y)[300:].mean()
+    assert errors[0.05] < 0.5 * errors[0.0]
+
+
+# Among others.
+
+
+def test_one_epoch_comes_close_to_the_optimum():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 10)) @ rng.normal(size=(10, 10))
+    score = X @ rng.normal(size=10) / 3.0
+    y = (rng.random(20_000) < expit(score)).astype(int)
+    new, labels = X[10_000:], y[10_000:]
+    model = OnlineNewtonClassifier().fit(X[:10_000], y[:10_000])
+    best = LogisticRegression(C=np.inf).fit(X[:10_000], y[:10_000])
+
+    def loss(model):
+        return -model.predict_log_proba(new)[np.arange(10_000), labels].mean()
+
+    assert loss(model) <= 1.002 * loss(best)
+
+
+def test_as_an_expert():
+    X, y, _ = rows()
+    experts = [("newton", OnlineNewtonRegressor("absolute_error"))]
+    alone = OnlineNewtonRegressor("absolute_error").partial_fit(X, y)
+    mixture = HedgeRegressor(experts).partial_fit(X, y)
+    assert_allclose(mixture.predict(X), alone.predict(X), rtol=1e-12)
+
+
+def test_refused_calls_leave_nothing(engine):
+    X, y, _ = rows()
+    model = OnlineNewtonRegressor().partial_fit(X, y)
+    before = [np.copy(array) for array in model._model.arrays]
+    with pytest.raises(ValueError, match="NaN"):
+        model.partial_fit(np.full((1, 5), np.nan), [1.0])
+    assert_identical(list(model._model.arrays), before)

@@ -1,0 +1,267 @@
+"""Values over the whole range of numbers: what they may be, and what they change."""
+
+import copy
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from support.comparisons import assert_close, assert_identical
+from support.invariances import SCALE_INVARIANT
+from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, thinned
+
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    DFEGRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+
+SCALES = {
+    "2^-900": 2.0**-900,
+    "2^-300": 2.0**-300,
+    "1e-6": 1e-6,
+    "1": 1.0,
+    "1e6": 1e6,
+    "2^300": 2.0**300,
+    "2^900": 2.0**900,
+}
+in_ranges = thinned(SCALE_INVARIANT, layout=LAYOUTS, scale=[*SCALES])
+SCALED = [
+    case
+    for case in REPRESENTATIVES
+    if case.has("scale") and not case.average and case.radius is None
+]
+
+
+def tame(case, seed=0):
+    """Rows whose values are in units, times powers of two, near 1."""
+    X, y = case.data(seed=seed)
+    return X / 10.0 ** np.arange(-3, 3), y
+
+
+def assert_units_cancel(case, make, container, units, tolerance):
+    """Learned and predicted as without units, to the last bit or to a tolerance."""
+    (X, y), (new, _) = tame(case), tame(case, seed=3)
+    plain, other = make(), make()
+    assert_same = partial(assert_close, tolerance=tolerance)
+    if tolerance == 0.0:
+        assert_same = assert_identical
+    with np.errstate(under="ignore"):
+        X_other, new_other = X * units, new * units
+    assert_same(
+        case.charged(other, container(X_other), y),
+        case.charged(plain, container(X), y),
+    )
+    other._check_state()
+    assert_same(
+        case.decision(other, container(new_other)),
+        case.decision(plain, container(new)),
+    )
+    assert_same(other.coef_ * units, plain.coef_)
+    assert_same(other.intercept_, plain.intercept_)
+    if hasattr(plain, "regret_bound"):
+        coef = np.ones(plain.coef_.shape)
+        assert_same(other.regret_bound(coef / units), plain.regret_bound(coef))
+
+
+@in_ranges
+def test_one_scale_of_all_features(case, layout, scale, engine):
+    make = partial(case.make, center=layout.center)
+    units, power = SCALES[scale], scale == "1" or scale.startswith("2")
+    tolerance = 0.0 if power else 1e-9
+    assert_units_cancel(case, make, layout.container, units, tolerance)
+
+
+@thinned([*SCALE_INVARIANT], layout=LAYOUTS, seed=[0, 1])
+def test_powers_of_two_of_each_feature(case, layout, seed, engine):
+    exponents = np.random.default_rng(seed).integers(-900, 901, size=6)
+    exponents[:2] = -900, 900
+    make = partial(case.make, center=layout.center)
+    assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
+
+
+@thinned([*SCALE_INVARIANT], layout=LAYOUTS)
+def test_any_units_of_each_feature(case, layout, engine):
+    units = 10.0 ** np.random.default_rng(0).uniform(-270.0, 270.0, size=6)
+    make = partial(case.make, center=layout.center)
+    assert_units_cancel(case, make, layout.container, units, 1e-9)
+
+
+@thinned(SCALED, layout=SCALED_LAYOUTS)
+def test_units_of_standardised_features(case, layout, engine):
+    exponents = np.array([-900, 900, -300, 300, 0, 7])
+    make = partial(case.make, center=layout.center, scale=True)
+    assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
+
+
+@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_units_in_mixtures(estimator, container, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = (X[:, 0] > 0).astype(int)
+    units = 2.0 ** np.array([-900, -300, 300, 900])
+    decide, classes = "predict", {}
+    if estimator is HedgeClassifier:
+        decide, classes = "decision_function", {"classes": [0, 1]}
+    plain = estimator().partial_fit(container(X), y, **classes)
+    other = estimator().partial_fit(container(X * units), y, **classes)
+    other._check_state()
+    assert_array_equal(
+        getattr(other, decide)(container(X * units)),
+        getattr(plain, decide)(container(X)),
+    )
+
+
+@thinned([*SCALE_INVARIANT], layout=LAYOUTS, first=[1e-12, 1e12])
+@pytest.mark.parametrize("scale", [2.0**-540, 1.0, 2.0**850])
+def test_a_first_value_far_from_the_rest(case, layout, first, scale, engine):
+    X, y = tame(case)
+    X[0] *= first
+    plain, other = (case.make(center=layout.center) for _ in range(2))
+    charged = case.charged(plain, layout.container(X), y)
+    assert_identical(case.charged(other, layout.container(X * scale), y), charged)
+    other._check_state()
+
+
+@thinned([*SCALE_INVARIANT], layout=LAYOUTS)
+def test_features_that_outgrow_their_unit(case, layout, engine):
+    """What was learned while values were next to nothing is as good as nothing."""
+    X, y = tame(case)
+    X[:5] = 0.0  # so that nothing else is learned meanwhile
+    X[:5, 2] = 1e-300 * (1.0 + np.arange(5))
+    make = partial(case.make, center=layout.center, fit_intercept=False)
+    model, alone = make(), make()
+    for rows in np.split(np.arange(40), [3, 20]):
+        case.partial_fit(model, layout.container(X[rows]), y[rows])
+        model._check_state()
+    X[:5, 2] = 0.0
+    case.partial_fit(alone, layout.container(X), y)
+    decision = case.decision(model, layout.container(X))
+    assert np.isfinite(decision).all()
+    if hasattr(model, "regret_bound"):
+        assert model.regret_bound(np.zeros(model.coef_.shape)) == np.inf
+    if case.algorithm in ("nag", "freegrad"):
+        return  # which also count how often a feature came up
+    assert_close(decision, case.decision(alone, layout.container(X)), 1e-9)
+
+
+# Learners that depend on units: the range is limited, and what is beyond it refused.
+
+LIMITED = [
+    AdaImplicitRegressor(center=False),
+    AdaFTRLRegressor(center=False),
+    DFEGRegressor(),
+    DFEGRegressor(kernel="rbf", gamma=1.0),
+    BaselineRegressor("sgd", center=False),
+    BaselineRegressor("adagrad", center=True),
+]
+limited = pytest.mark.parametrize("estimator", LIMITED, ids=str)
+containers = pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+
+
+def assert_refused(estimator, X, y, words, **keywords):
+    unchanged = copy.deepcopy(estimator)
+    with pytest.raises(ValueError, match=words):
+        estimator.partial_fit(X, y, **keywords)
+    assert_identical(vars(estimator), vars(unchanged))
+
+
+@limited
+@containers
+@pytest.mark.parametrize("n_rows", [1, 12])
+@pytest.mark.parametrize("value", [1.01e100, -1e155, 1e300, -1.7e308])
+def test_values_out_of_range(estimator, container, n_rows, value, engine):
+    """In the last row as in the first, in any chunk and layout."""
+    if container is not np.array and getattr(estimator, "center", None) is True:
+        pytest.skip("sparse rows are not centred")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n_rows, 3)), rng.normal(size=n_rows)
+    X[-1, 1] = value
+    made = copy.deepcopy(estimator)
+    for _ in "fresh", "fitted":
+        assert_refused(made, container(X), y, "Input X contains a value that is too")
+        made.partial_fit(container(rng.normal(size=(5, 3))), rng.normal(size=5))
+
+
+@limited
+def test_values_times_weights_out_of_range(estimator, engine):
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
+    X[5, 0], c = 1e60, np.ones(12)
+    c[5] = 1e41
+    words = "times the weight of its row over that of the first, it may be up to"
+    assert_refused(copy.deepcopy(estimator), X, y, words, sample_weight=c)
+
+
+@limited
+@pytest.mark.parametrize("target", [1.01e100, -1e300])
+def test_targets_out_of_range(estimator, target, engine):
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
+    y[-1] = target
+    assert_refused(copy.deepcopy(estimator), X, y, "Input y contains a value that is")
+
+
+@pytest.mark.parametrize("algorithm", ["adaimplicit", "constant", "iomd"])
+@pytest.mark.parametrize("radius", [None, 1.0])
+@pytest.mark.parametrize(
+    ("parameters", "X", "y"),
+    [
+        # Centred at 5e99 and in units of 3e99: a norm of 1e199, which has no square.
+        ({}, [1e100, -1.0, 0.1, -0.1], [-4e99, 3e99, 1.0, 2.0]),
+        # Squares of 1e-320 have few digits.
+        ({}, [1.0, -1.0, 0.1, -0.1], [-4e-160, 3e-160, 1e-160, 2e-160]),
+        ({"fit_intercept": False, "center": False}, [1e-162, 3e-160], [55.0, -2.0]),
+    ],
+)
+def test_rows_and_targets_of_extraordinary_size(
+    algorithm, radius, parameters, X, y, engine
+):
+    model = AdaImplicitRegressor(algorithm=algorithm, radius=radius, **parameters)
+    X = np.array(X)[:, np.newaxis]
+    for rows in slice(1), slice(1, 2), slice(2, 4):
+        if len(X[rows]):
+            model.partial_fit(X[rows], y[rows])
+            model._check_state()
+    assert np.isfinite(model.predict(X)).all()
+
+
+def test_bends_of_the_huber_loss():
+    """Rows are multiplied by the largest slope, unless targets are standardised."""
+    X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
+    model = ScInOLRegressor(loss="huber", epsilon=1.1e20, standardize_target=False)
+    assert_refused(model, X, y, "must be <= 1e\\+20 unless the target is standardised")
+    model.set_params(standardize_target=True).partial_fit(X, y)._check_state()
+    tube = ScInOLRegressor(loss="epsilon_insensitive", epsilon=1e100)
+    for standardize in False, True:
+        made = clone(tube).set_params(standardize_target=standardize)
+        made.partial_fit(X, y)._check_state()
+
+
+@pytest.mark.parametrize("initial_wealth", [1e-300, 1e-10, 1e30, 1e100])
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_bound_with_any_wealth(algorithm, initial_wealth):
+    """Also for the model that is 0 everywhere."""
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.ones(20)
+    model = ScInOLRegressor(
+        algorithm=algorithm, initial_wealth=initial_wealth, center=False
+    ).partial_fit(X, y)
+    for coef in np.zeros(3), np.ones(3):
+        assert 0.0 <= model.cumulative_loss_ <= 20.0 + model.regret_bound(coef) < np.inf
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_scinol_takes_all_finite_values(n_outputs, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5)) * 2.0 ** rng.integers(-1000, 1001, size=(200, 5))
+    Y = rng.normal(size=(200, n_outputs))
+    model = ScInOLRegressor()
+    for rows in np.split(np.arange(200), [1, 2, 50]):
+        model.partial_fit(X[rows], Y[rows])
+        model._check_state()
+    assert np.isfinite(model.predict(X)).all()

@@ -1,0 +1,282 @@
+"""Losses: values at points, derivatives, bounds, links, and both engines."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from support.losses import SEPARATE
+
+from sklearn_scinol.losses import (
+    CLASSIFICATION,
+    JOINT,
+    REGRESSION,
+    AbsoluteError,
+    CrossEntropy,
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Quantile,
+    SquaredError,
+    SquaredHinge,
+    methods,
+)
+
+separate = pytest.mark.parametrize(
+    ("loss", "targets", "kinks"), SEPARATE.values(), ids=SEPARATE
+)
+GRID = np.linspace(-6.0, 6.0, 241)
+
+
+def joint_gradient(y, p):
+    """Derivatives of a joint loss, which it puts into an array."""
+    g = np.full(p.shape, np.nan)
+    assert CrossEntropy().row_gradient(y, p, g) is None
+    return g
+
+
+def test_every_loss_is_tested():
+    tested = {type(loss) for loss, _, _ in SEPARATE.values()}
+    assert {*CLASSIFICATION.values(), *REGRESSION.values()} == tested
+    assert {*JOINT.values()} == {CrossEntropy}
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "p", "value", "gradient"),
+    [
+        (Logistic(), 1.0, 0.0, np.log(2.0), -0.5),
+        (Logistic(), -1.0, 0.0, np.log(2.0), 0.5),
+        (Logistic(), 1.0, np.log(3.0), np.log(4.0 / 3.0), -0.25),
+        (Logistic(), -1.0, np.log(3.0), np.log(4.0), 0.75),
+        (Logistic(), 1.0, -800.0, 800.0, -1.0),
+        (Logistic(), 1.0, 800.0, 0.0, 0.0),
+        (Hinge(), 1.0, 1.0, 0.0, -1.0),  # at the kink, as SGDClassifier
+        (Hinge(), -1.0, -1.0, 0.0, 1.0),
+        (Hinge(), 1.0, 0.25, 0.75, -1.0),
+        (Hinge(), -1.0, 0.25, 1.25, 1.0),
+        (Hinge(), 1.0, 1.5, 0.0, 0.0),
+        (SquaredHinge(), 1.0, 0.25, 0.28125, -0.75),
+        (SquaredHinge(), -1.0, 1.0, 2.0, 2.0),
+        (SquaredHinge(), 1.0, 1.5, 0.0, 0.0),
+        (SquaredError(), 1.0, 3.5, 3.125, 2.5),
+        (SquaredError(), 1.0, -1.0, 2.0, -2.0),
+        (AbsoluteError(), 1.0, 3.5, 2.5, 1.0),
+        (AbsoluteError(), 1.0, -1.0, 2.0, -1.0),
+        (AbsoluteError(), 1.0, 1.0, 0.0, 0.0),
+        (Huber(0.5), 1.0, 1.25, 0.03125, 0.25),
+        (Huber(0.5), 1.0, 3.0, 0.875, 0.5),
+        (Huber(0.5), 1.0, -1.0, 0.875, -0.5),
+        (Huber(2.0), 0.0, 1.0, 0.5, 1.0),
+        (EpsilonInsensitive(0.5), 1.0, 1.25, 0.0, 0.0),
+        (EpsilonInsensitive(0.5), 1.0, 3.0, 1.5, 1.0),
+        (EpsilonInsensitive(0.5), 1.0, -1.0, 1.5, -1.0),
+        (Quantile(0.8), 1.0, -1.0, 1.6, -0.8),
+        (Quantile(0.8), 1.0, 3.0, 0.4, 0.2),
+        (Quantile(0.8), 1.0, 1.0, 0.0, 0.0),
+    ],
+    ids=str,
+)
+def test_values(loss, y, p, value, gradient):
+    with np.errstate(over="ignore"):  # as the engines do
+        assert loss.value(y, p) == pytest.approx(value, rel=1e-15, abs=1e-300)
+        assert loss.gradient(y, p) == pytest.approx(gradient, rel=1e-15, abs=1e-300)
+
+
+def test_values_of_cross_entropy():
+    loss = CrossEntropy()
+    p = np.log([1.0, 2.0, 5.0])
+    assert loss.value(1, p) == pytest.approx(np.log(4.0))
+    assert_allclose(joint_gradient(1, p), [0.125, -0.75, 0.625])
+    many = loss.value(np.array([0, 2]), np.array([p, p]))
+    assert_allclose(many, [np.log(8.0), np.log(1.6)])
+    extreme = np.array([-1e5, 0.0, 1e5])
+    assert loss.value(0, extreme) == 2e5
+    assert_array_equal(joint_gradient(0, extreme), [-1.0, 0.0, 1.0])
+
+
+def test_cross_entropy_of_two_classes_is_logistic():
+    for p in GRID:
+        pair = np.array([0.0, p])
+        for label, sign in ((0, -1.0), (1, 1.0)):
+            value = CrossEntropy().value(label, pair)
+            assert value == pytest.approx(Logistic().value(sign, p))
+            gradient = joint_gradient(label, pair)[1]
+            assert gradient == pytest.approx(Logistic().gradient(sign, p))
+
+
+@separate
+def test_gradient_is_the_derivative(loss, targets, kinks):
+    step = 1e-6
+    for y in targets:
+        p = np.array([p for p in GRID if all(abs(p - k) > step for k in kinks(y))])
+        assert p.size > 230
+        rise = loss.value(y, p + step) - loss.value(y, p - step)
+        assert_allclose(loss.gradient(y, p), rise / (2 * step), atol=1e-8)
+
+
+def test_gradient_of_cross_entropy_is_the_derivative():
+    step = 1e-6
+    rng = np.random.default_rng(0)
+    for p in 2.0 * rng.normal(size=(20, 4)):
+        for y in range(4):
+            gradient = joint_gradient(y, p)
+            for k in range(4):
+                more, less = p.copy(), p.copy()
+                more[k] += step
+                less[k] -= step
+                rise = CrossEntropy().value(y, more) - CrossEntropy().value(y, less)
+                assert gradient[k] == pytest.approx(rise / (2 * step), abs=1e-8)
+            assert gradient.sum() == pytest.approx(0.0, abs=1e-15)
+
+
+@separate
+def test_gradient_is_a_subgradient(loss, targets, kinks):
+    """Of a convex function, at its kinks too: no tangent is above it anywhere."""
+    for y in targets:
+        for p in [*kinks(y), *GRID[::20]]:
+            tangent = loss.value(y, p) + loss.gradient(y, p) * (GRID - p)
+            assert np.all(loss.value(y, GRID) >= tangent - 1e-14)
+
+
+@separate
+def test_lipschitz_constant(loss, targets, kinks):
+    """Holds, and is the best there is."""
+    steepest = max(
+        np.abs(loss.gradient(y, np.append(GRID * 10, kinks(y)))).max() for y in targets
+    )
+    assert steepest <= loss.lipschitz
+    if np.isinf(loss.lipschitz):
+        further = max(np.abs(loss.gradient(y, GRID * 100)).max() for y in targets)
+        assert further > 5 * steepest
+        return
+    assert steepest == pytest.approx(loss.lipschitz, rel=1e-12)
+
+
+def test_lipschitz_constant_of_cross_entropy():
+    """Of each output by itself."""
+    rng = np.random.default_rng(0)
+    for p in 100.0 * rng.normal(size=(50, 4)):
+        for y in range(4):
+            gradient = joint_gradient(y, p)
+            assert np.abs(gradient).max() <= CrossEntropy.lipschitz
+
+
+@separate
+def test_arrays_are_scalars_side_by_side(loss, targets, kinks):
+    for y in targets:
+        p = np.append(GRID, kinks(y))
+        for function in (loss.value, loss.gradient):
+            one_by_one = [function(y, p_i) for p_i in p]
+            assert_allclose(function(y, p), one_by_one, rtol=1e-15)
+            assert_array_equal(function(np.full(p.shape, y), p), function(y, p))
+            assert_array_equal(function(y, p[:, np.newaxis])[:, 0], function(y, p))
+
+
+@separate
+def test_loss_is_not_negative_and_no_argument_is_changed(loss, targets, kinks):
+    p = GRID.copy()
+    p.flags.writeable = False
+    for y in targets:
+        assert loss.value(y, p).min() >= 0.0
+        loss.gradient(np.float64(y), p)
+    joint = np.zeros((3, 4))
+    joint.flags.writeable = False
+    CrossEntropy().value(np.zeros(3, dtype=int), joint)
+    joint_gradient(0, joint[0])
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_outputs"), [(Logistic(), 1), (Logistic(), 4), (CrossEntropy(), 4)]
+)
+def test_probabilities(loss, n_outputs):
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 100.0, 1e10, 1e300):
+        p = scale * rng.normal(size=(30, n_outputs))
+        logarithms = loss.log_probabilities(p)
+        assert logarithms.shape == (30, max(n_outputs, 2))
+        assert np.isfinite(logarithms).all()
+        assert logarithms.max() <= 0.0
+        assert_allclose(np.exp(logarithms).sum(axis=1), 1.0, rtol=1e-14)
+
+
+def test_probabilities_are_those_of_the_loss():
+    """The loss is minus the logarithm of the probability of the label."""
+    p = GRID[:, np.newaxis]
+    logarithms = Logistic().log_probabilities(p)
+    assert_allclose(-logarithms[:, 1], Logistic().value(1.0, GRID))
+    assert_allclose(-logarithms[:, 0], Logistic().value(-1.0, GRID))
+    p = np.random.default_rng(0).normal(size=(30, 4))
+    y = np.arange(30) % 4
+    logarithms = CrossEntropy().log_probabilities(p)
+    assert_allclose(-logarithms[np.arange(30), y], CrossEntropy().value(y, p))
+
+
+def test_one_versus_rest_probabilities():
+    """Each class by itself, then divided by their sum, as in scikit-learn."""
+    p = np.random.default_rng(0).normal(size=(30, 4))
+    alone = 1.0 / (1.0 + np.exp(-p))
+    expected = alone / alone.sum(axis=1, keepdims=True)
+    assert_allclose(np.exp(Logistic().log_probabilities(p)), expected, rtol=1e-13)
+
+
+@separate
+def test_minimiser_is_the_next_one(loss, targets, kinks):
+    for y in targets:
+        for p in [*kinks(y), *GRID]:
+            z = loss.minimiser(y, p)
+            between = np.linspace(p, np.clip(z, -10.0, 10.0), 50)
+            values = loss.value(y, between)
+            assert (np.diff(values) <= 1e-15).all()
+            assert values[-1] <= loss.value(y, GRID).min() + 1e-15
+            # No nearer point is a minimiser.
+            nearer = between[:-1][values[:-1] <= values[-1]]
+            assert_allclose(nearer, z, atol=1e-15)
+
+
+@pytest.fixture
+def compiled():
+    """The methods of losses, as compiled code calls them."""
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    from sklearn_scinol.engines.numba_engine.compiling import OPTIONS
+
+    def compile_method(name):
+        function = getattr(methods, name)
+        if name == "proximal":
+            return numba.njit(lambda loss, y, p, s: function(loss, y, p, s), **OPTIONS)
+        if name == "row_gradient":
+            return numba.njit(lambda loss, y, p, g: function(loss, y, p, g), **OPTIONS)
+        return numba.njit(lambda loss, y, p: function(loss, y, p), **OPTIONS)
+
+    return compile_method
+
+
+@separate
+@pytest.mark.parametrize("method", ["value", "gradient", "minimiser"])
+def test_compiled_method(loss, targets, kinks, method, compiled):
+    function = compiled(method)
+    for y in targets:
+        for p in [*kinks(y), *GRID, -1e5, 1e5]:
+            with np.errstate(over="ignore"):
+                expected = getattr(loss, method)(y, p)
+            assert function(loss, y, float(p)) == pytest.approx(expected, rel=1e-14)
+
+
+@separate
+def test_compiled_proximal(loss, targets, kinks, compiled):
+    proximal = compiled("proximal")
+    for y in targets:
+        for p in np.array([*kinks(y), *GRID[::8], -1e5, 1e5]):
+            for s in 10.0 ** np.array([-12.0, -3.0, 0.0, 3.0, 300.0]):
+                with np.errstate(all="ignore"):
+                    expected = loss.proximal(y, p, s)
+                assert_allclose(proximal(loss, y, p, s), expected, rtol=1e-12)
+
+
+def test_compiled_joint_loss(compiled):
+    loss = CrossEntropy()
+    gradient, value = compiled("row_gradient"), compiled("row_value")
+    g = np.empty(5)
+    for p in 30.0 * np.random.default_rng(0).normal(size=(20, 5)):
+        for y in range(5):
+            gradient(loss, y, p, g)
+            assert_allclose(g, joint_gradient(y, p), rtol=1e-13, atol=1e-15)
+            assert value(loss, y, p) == pytest.approx(loss.value(y, p), abs=1e-13)

@@ -1,0 +1,678 @@
+"""Weights of experts: their numbers, their guarantees, and what they do not mind."""
+
+import copy
+import importlib.util
+import math
+import pickle
+from decimal import Decimal
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from support import naive_hedge
+from support.registry import compiled
+
+from sklearn_scinol import config_context
+from sklearn_scinol.advice import adahedge, fixed_share
+from sklearn_scinol.experts import AdaHedge, FixedShare
+
+RNG = np.random.default_rng(0)
+UNIFORM = RNG.random((60, 5))
+
+STREAMS = {
+    "uniform": UNIFORM,
+    "both signs": RNG.normal(size=(60, 5)),
+    "heavy tails": RNG.standard_cauchy((60, 5)) ** 3,
+    "zeros and ones": RNG.integers(0, 2, size=(60, 5)),
+    "two experts in turn": np.tile([[1.0, 0.0], [0.0, 1.0]], (30, 1)),
+    "the same in all rounds": np.tile(np.arange(5.0), (60, 1)),
+    "all equal": np.ones((60, 5)),
+    "zeros first": np.vstack([np.zeros((5, 5)), UNIFORM]),
+    "far from zero": UNIFORM + 1e6,
+    "a hopeless expert": np.hstack([UNIFORM, np.full((60, 1), 1e6)]),
+    "a leader that fails": np.vstack(
+        [np.eye(5)[0] + np.ones((40, 5)), 1e4 * np.eye(5)]
+    ),
+    "large, then small": np.vstack([1e8 * UNIFORM[:5], UNIFORM]),
+    "small, then large": np.vstack([UNIFORM, 1e8 * UNIFORM[:5], UNIFORM]),
+    "growing": UNIFORM * np.exp(np.linspace(0, 600, 60))[:, np.newaxis],
+    "scales of their own": UNIFORM * 10.0 ** np.arange(-4, 6, 2),
+    "a scale for each loss": UNIFORM * 10.0 ** RNG.integers(-20, 20, size=(60, 5)),
+    "tiny": 1e-300 * UNIFORM,
+    "huge": 1e300 * (UNIFORM - 0.5),
+    "an expert without weight": np.vstack(
+        [
+            [[0.0, 0.0, 1e-200], [0.0, 0.0, 1e-190], [0.0, 0.0, 1e-150]],
+            np.hstack([1e-160 * UNIFORM[:, :2], np.full((60, 1), 1e150)]),
+        ]
+    ),
+    "many experts": RNG.random((10, 150)),
+}
+EXTREME = {"growing", "tiny", "huge"}
+streams = pytest.mark.parametrize("losses", STREAMS.values(), ids=STREAMS)
+
+ALGORITHMS = {
+    "adahedge": AdaHedge,
+    "fixed share": FixedShare,
+    "fixed share, mixable": partial(FixedShare, learning_rate=1.0),
+}
+algorithms = pytest.mark.parametrize("algorithm", ALGORITHMS.values(), ids=ALGORITHMS)
+scale_free = pytest.mark.parametrize("algorithm", [AdaHedge, FixedShare])
+
+
+def learned(losses, algorithm=AdaHedge):
+    model = algorithm(losses.shape[-1])
+    model.update(losses)
+    return model
+
+
+def regret(model):
+    return model.cumulative_loss_ - model.cumulative_losses_.min()
+
+
+def assert_same_state(actual, expected):
+    """Equal to the last bit."""
+    assert pickle.dumps(actual) == pickle.dumps(expected)
+
+
+# Agreement with the reference.
+
+
+def compare_with_reference(losses, digits):
+    model = AdaHedge(losses.shape[1])
+    reference = naive_hedge.AdaHedge(losses.shape[1], digits)
+    expected = []
+    for l_t in losses:
+        expected.append([float(w_k) for w_k in reference.weights()])
+        reference.update(l_t)
+    assert_allclose(model.update(losses), expected, rtol=0, atol=1e-12)
+    gap = float(reference.Delta)
+    assert_allclose(model.mixability_gap_, gap, rtol=1e-12)
+    assert_allclose(model.cumulative_loss_, float(reference.hedge_loss), rtol=1e-12)
+    assert_allclose(model.regret_bound_, float(reference.regret_bound()), rtol=1e-12)
+    largest = np.abs(losses).max()
+    assert_allclose(
+        model.cumulative_losses_,
+        [float(L_k) for L_k in reference.L],
+        rtol=1e-12,
+        atol=1e-12 * largest,
+    )
+    if gap > 0:
+        assert_allclose(model.learning_rate_, float(reference.eta()), rtol=1e-12)
+
+
+@streams
+def test_agrees_with_reference(losses, engine):
+    compare_with_reference(losses, digits=50)
+
+
+def weights_of_rounds(n_rounds):
+    return np.random.default_rng(3).choice([0.1, 1.0, 1.0, 7.0], n_rounds)
+
+
+@streams
+@pytest.mark.parametrize("rate", [None, 1.0, 0.02], ids=str)
+@pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
+def test_shares_agree_with_reference(losses, rate, weighted, engine):
+    losses = losses[:40, :20]
+    c = weights_of_rounds(len(losses)) if weighted else np.ones(len(losses))
+    model = FixedShare(losses.shape[1], learning_rate=rate)
+    reference = naive_hedge.FixedShare(losses.shape[1], rate)
+    expected = []
+    for l_t, c_t in zip(losses, c, strict=True):
+        expected.append([float(w_k) for w_k in reference.weights()])
+        reference.update(l_t, c_t)
+    charged = model.update(losses, c if weighted else None)
+    assert_allclose(charged, expected, rtol=0, atol=1e-9)
+    unit = np.abs(losses).max() + (1 / rate if rate else 0)
+    assert_allclose(
+        model.cumulative_loss_, float(reference.loss), rtol=1e-12, atol=1e-12 * unit
+    )
+    assert_allclose(model.mixability_gap_, float(reference.Delta), rtol=1e-9)
+    assert_allclose(model.learning_rate_, float(reference.eta), rtol=1e-9)
+    assert_allclose(model.share_weights_, np.array(reference.of_shares, float), 1e-6)
+    for n in range(3):
+        bound = float(reference.regret_bound(n))
+        assert_allclose(model.regret_bound(n), bound, rtol=1e-9)
+
+
+def test_shares_are_bayes_rule_over_all_sequences(engine):
+    """With a known rate: each sequence of experts has a prior, for each share."""
+    losses = np.random.default_rng(0).exponential(size=(6, 3))
+    model = FixedShare(3, learning_rate=1.0)
+    charged = model.update(losses)
+    posterior = {}  # of the shares and sequences
+    for share, sequence in product(fixed_share.SHARES, product(range(3), repeat=7)):
+        p = 1 / len(fixed_share.SHARES) / 3
+        for t in range(1, 7):
+            alpha = 1 / (t + 1) if share == fixed_share.DECREASING else share
+            stays = sequence[t] == sequence[t - 1]
+            p *= alpha / 3 + (1 - alpha) * stays
+        posterior[share, sequence] = p
+    assert_allclose(sum(posterior.values()), 1)
+    total = 0.0
+    for t in range(7):
+        expected = np.zeros(3)
+        for (_, sequence), p in posterior.items():
+            expected[sequence[t]] += p
+        expected /= sum(posterior.values())
+        assert_allclose(charged[t] if t < 6 else model.weights_, expected, rtol=1e-12)
+        if t < 6:
+            total -= np.log(expected @ np.exp(-losses[t]))
+            for key in posterior:
+                posterior[key] *= np.exp(-losses[t, key[1][t]])
+    assert_allclose(model.cumulative_loss_, total, rtol=1e-12)
+    for share, weight in zip(fixed_share.SHARES, model.share_weights_, strict=True):
+        of_share = sum(p for (a, _), p in posterior.items() if a == share)
+        assert_allclose(weight, of_share / sum(posterior.values()), rtol=1e-12)
+
+
+def test_agrees_with_reference_where_units_change_between_extremes(engine):
+    units = 10.0 ** np.random.default_rng(1).integers(-150, 150, size=(15, 1))
+    compare_with_reference(UNIFORM[:15] * units, digits=700)
+
+
+@streams
+@algorithms
+def test_engines_agree(losses, algorithm):
+    pytest.importorskip("numba", reason="numba is not installed")
+    models = []
+    for engine in ("numpy", "numba"):
+        with config_context(engine=engine):
+            models.append(learned(losses, algorithm))
+    a, b = models
+    assert_allclose(a.weights_, b.weights_, rtol=0, atol=1e-12)
+    assert_allclose(a.mixability_gap_, b.mixability_gap_, rtol=1e-12)
+    # That of mixable losses is a logarithm, in units of the rate.
+    atol = 0.0 if algorithm in (AdaHedge, FixedShare) else 1e-12
+    assert_allclose(a.cumulative_loss_, b.cumulative_loss_, rtol=1e-12, atol=atol)
+    assert_array_equal(a.cumulative_losses_, b.cumulative_losses_)
+
+
+@pytest.mark.parametrize("distance", [1e-5, 1e-3, 0.1, 10.0, 400.0])
+def test_small_gaps_are_not_lost(distance):
+    """The plain difference would leave none of the digits of the first of these."""
+    w, excess = np.array([0.2, 0.5, 0.3]), np.array([0.0, 0.7, 1.0])
+    h, unit = w @ excess, 1.0 / distance
+    actual = adahedge.gap_from_spreads(adahedge.spread(w, excess, h, unit).sum(), unit)
+    with naive_hedge.decimal.localcontext(prec=50):
+        w, excess = map(Decimal, w), list(map(Decimal, excess))
+        w = list(w)
+        eta = 1 / Decimal(unit)
+        h, mix = (
+            sum(w_k * f(e_k) for w_k, e_k in zip(w, excess, strict=True)) / sum(w)
+            for f in (lambda e_k: e_k, lambda e_k: (-eta * e_k).exp())
+        )
+        expected = float(h + mix.ln() / eta)
+    assert_allclose(actual, expected, rtol=1e-10)
+
+
+def test_gaps_are_never_negative():
+    assert adahedge.gap_from_spreads(-1e-17, 1.0) == 0
+    rounded = 600 * (1 - 1e-16)
+    assert rounded < 600
+    assert adahedge.gap_from_shares(rounded, 600.0, 1.0, 1.0, 1.0) == 0
+
+
+def test_small_rounds_after_a_large_one_hardly_change_the_gap(engine):
+    model = AdaHedge(2)
+    model.update([0.0, 1e10])
+    before = model.mixability_gap_
+    model.update(np.random.default_rng(0).random((20_000, 2)))
+    # The sum of the gaps is about 1e-7.
+    assert_allclose(model.mixability_gap_, before, rtol=1e-15)
+
+
+# Guarantees.
+
+
+def check_guarantees(losses):
+    model = AdaHedge(losses.shape[1])
+    scale = 0.0
+    for l_t in losses:
+        gap = model.mixability_gap_
+        model.update(l_t)
+        scale += np.abs(l_t).max()
+        rounding = 1e-12 * scale
+        assert gap <= model.mixability_gap_ <= gap + np.ptp(l_t) + rounding
+        assert regret(model) <= 2 * model.mixability_gap_ + rounding
+        assert 2 * model.mixability_gap_ <= model.regret_bound_ + rounding
+        assert model.weights_.min() >= 0
+        assert_allclose(model.weights_.sum(), 1, rtol=1e-14)
+
+
+def losses_of_any_scale():
+    """Few values that recur, for ties, at scales that change from round to round."""
+    return st.integers(1, 5).flatmap(
+        lambda n_experts: st.lists(
+            st.tuples(
+                arrays(float, n_experts, elements=st.integers(-3, 3)),
+                st.integers(-200, 200).map(lambda p: 2.0**p) | st.just(1.0),
+            ).map(lambda round: round[0] * round[1]),
+            min_size=1,
+            max_size=30,
+        ).map(np.array)
+    )
+
+
+def check_guarantees_of_sequences(losses, rate=None, c=None):
+    """Against the best sequence of all that there are with few switches."""
+    model = FixedShare(losses.shape[1], learning_rate=rate)
+    model.update(losses, c)
+    weighted = losses if c is None else losses * c[:, np.newaxis]
+    rounding = 1e-11 * (np.abs(weighted).sum() + (c.max() if c is not None else 1.0))
+    # The least that sequences with n switches cost, by dynamic programming.
+    least = np.zeros((4, losses.shape[1]))
+    least[1:] = np.inf
+    for t, of_round in enumerate(weighted):
+        switched = np.vstack([np.full_like(least[:1], np.inf), least[:-1]])
+        if t > 0:
+            others = [np.delete(switched, k, axis=1) for k in range(losses.shape[1])]
+            best = [o.min(axis=1, initial=np.inf) for o in others]
+            least = np.minimum(least, np.column_stack(best))
+        least = least + of_round
+    for n_switches, cost in enumerate(least.min(axis=1)):
+        bound = model.regret_bound(n_switches)
+        assert model.cumulative_loss_ <= cost + bound + rounding
+    assert model.weights_.min() > 0
+    assert_allclose(model.weights_.sum(), 1, rtol=1e-14)
+    if rate:
+        assert model.mixability_gap_ == 0
+    s = np.ptp(weighted, axis=1)
+    log_paths = math.log(5 * losses.shape[1])
+    bound = math.sqrt(log_paths) * math.hypot(*s) / 2 + s.max()
+    assert model.mixability_gap_ <= bound + rounding
+    for statement, holds in model.invariants():
+        assert np.all(holds), statement
+
+
+@given(losses=losses_of_any_scale(), rate=st.sampled_from([None, 1.0, 1e-3]))
+def test_guarantees_of_sequences_on_any_losses(losses, rate):
+    with config_context(engine="numpy"):
+        check_guarantees_of_sequences(losses, rate)
+        c = weights_of_rounds(len(losses))
+        check_guarantees_of_sequences(losses, rate, c)
+
+
+@streams
+@pytest.mark.parametrize("rate", [None, 1.0], ids=str)
+def test_guarantees_of_sequences_on_streams(losses, rate, engine):
+    check_guarantees_of_sequences(losses, rate)
+    check_guarantees_of_sequences(losses, rate, weights_of_rounds(len(losses)))
+
+
+def test_log_loss_against_one_expert_costs_a_few_nats(engine):
+    """Whatever the losses, in total: ln K + ln 5."""
+    rng = np.random.default_rng(0)
+    for losses in (rng.exponential(size=(2000, 8)), rng.exponential(300, (2000, 8))):
+        model = FixedShare(8, learning_rate=1.0)
+        model.update(losses)
+        assert model.regret_bound() == pytest.approx(math.log(8) + math.log(5))
+        assert regret(model) <= model.regret_bound()
+
+
+@given(losses=losses_of_any_scale())
+def test_guarantees_on_any_losses(losses):
+    with config_context(engine="numpy"):
+        check_guarantees(losses)
+
+
+@streams
+def test_guarantees_on_streams(losses, engine):
+    check_guarantees(losses)
+
+
+@pytest.mark.parametrize("n_experts", [2, 3, 30])
+def test_regret_against_an_adversary(n_experts, engine):
+    """Who has the most weight loses: the regret must be large, and is bounded."""
+    model = AdaHedge(n_experts)
+    for _ in range(300):
+        model.update(np.arange(n_experts) == model.weights_.argmax())
+    assert 0.1 * model.regret_bound_ < regret(model) <= model.regret_bound_
+
+
+def test_regret_is_bounded_by_a_constant_where_one_expert_is_best(engine):
+    losses = np.random.default_rng(0).random((4000, 10))
+    losses[:, 3] *= 0.5
+    model = learned(losses)
+    assert regret(model) < 0.15 * model.regret_bound_
+    assert model.weights_[3] > 0.999
+
+
+# What it does not mind.
+
+
+# The others would leave the range of floating-point numbers.
+@pytest.mark.parametrize("exponent", [-300, -7, 1, 300])
+@pytest.mark.parametrize("stream", sorted(STREAMS.keys() - EXTREME))
+@scale_free
+def test_powers_of_two_cancel_to_the_last_bit(algorithm, stream, exponent, engine):
+    losses, unit = STREAMS[stream], 2.0**exponent
+    plain, scaled = algorithm(losses.shape[1]), algorithm(losses.shape[1])
+    assert_array_equal(plain.update(losses), scaled.update(losses * unit))
+    assert_array_equal(plain.weights_, scaled.weights_)
+    for name in ("mixability_gap_", "cumulative_loss_", "cumulative_losses_"):
+        assert_array_equal(unit * getattr(plain, name), getattr(scaled, name))
+    assert_allclose(unit * plain.regret_bound(), scaled.regret_bound(), rtol=1e-15)
+
+
+@algorithms
+def test_constants_of_a_round_cancel(algorithm, engine):
+    constants = np.random.default_rng(1).normal(scale=1e3, size=(60, 1))
+    for losses in (STREAMS["uniform"], STREAMS["both signs"]):
+        expected = algorithm(5).update(losses)
+        actual = algorithm(5).update(losses + constants)
+        assert_allclose(actual, expected, rtol=0, atol=1e-9)
+
+
+@scale_free
+def test_weights_of_rounds_multiply_losses(algorithm, engine):
+    c = weights_of_rounds(60)
+    plain, weighted = algorithm(5), algorithm(5)
+    charged = weighted.update(UNIFORM, c)
+    assert_array_equal(charged, plain.update(UNIFORM * c[:, np.newaxis]))
+    assert_same_state(weighted, plain)
+
+
+@algorithms
+def test_rounds_of_weight_zero_count_for_nothing(algorithm, engine):
+    c = np.where(np.arange(60) % 3 == 1, 0.0, weights_of_rounds(60))
+    some, all_rounds = algorithm(5), algorithm(5)
+    charged = all_rounds.update(UNIFORM, c)
+    assert_array_equal(charged[c > 0], some.update(UNIFORM[c > 0], c[c > 0]))
+    assert_array_equal(charged[:-1][c[:-1] == 0], charged[1:][c[:-1] == 0])
+    assert_same_state(all_rounds, some)
+
+
+def test_a_factor_of_all_weights_cancels(engine):
+    """Of mixable losses, whose unit is fixed: the weights have one."""
+    c = weights_of_rounds(60)
+    for factor in (2.0**-30, 2.0**7):
+        plain, scaled = (FixedShare(5, learning_rate=1.0) for _ in range(2))
+        assert_array_equal(plain.update(UNIFORM, c), scaled.update(UNIFORM, factor * c))
+        assert plain.regret_bound() * factor == scaled.regret_bound()
+
+
+@pytest.mark.parametrize("sizes", [[1] * 60, [59, 1], [7, 20, 33]], ids=str)
+@pytest.mark.parametrize("n_experts", [1, 2, 5])
+@algorithms
+def test_division_into_blocks_changes_nothing(algorithm, n_experts, sizes, engine):
+    losses = UNIFORM[:, :n_experts]
+    whole, in_parts = algorithm(n_experts), algorithm(n_experts)
+    expected = whole.update(losses)
+    blocks = np.split(losses, np.cumsum(sizes)[:-1])
+    assert_array_equal(np.vstack([in_parts.update(b) for b in blocks]), expected)
+    assert_same_state(in_parts, whole)
+
+
+@algorithms
+def test_single_rounds_are_blocks_of_one(algorithm, engine):
+    model = algorithm(5)
+    charged = [model.update(l_t) for l_t in UNIFORM]
+    assert charged[0].shape == (5,)
+    block = algorithm(5)
+    assert_array_equal(charged, block.update(UNIFORM))
+    assert_same_state(model, block)
+
+
+@scale_free
+def test_weights_are_those_that_the_next_round_is_charged(algorithm, engine):
+    model = algorithm(5)
+    assert_array_equal(model.weights_, np.full(5, 0.2))
+    mixture_loss = 0.0
+    for l_t in UNIFORM:
+        announced = model.weights_
+        assert_array_equal(model.update(l_t), announced)
+        mixture_loss += announced @ l_t
+    assert_allclose(model.cumulative_loss_, mixture_loss, rtol=1e-13)
+    assert model.n_rounds_ == 60
+
+
+def test_input_formats(engine):
+    expected = learned(UNIFORM)
+    read_only = UNIFORM.copy()
+    read_only.flags.writeable = False
+    for losses in (UNIFORM.tolist(), np.asfortranarray(UNIFORM), read_only):
+        model = AdaHedge(5)
+        model.update(losses)
+        assert_same_state(model, expected)
+    assert_same_state(learned(np.eye(3, dtype=int)), learned(np.eye(3)))
+
+
+@compiled
+@pytest.mark.parametrize(
+    ("algorithm", "loop"), [(AdaHedge, "_hedge_loop"), (FixedShare, "_shares_loop")]
+)
+def test_input_formats_are_compiled_once(algorithm, loop, engine):
+    from sklearn_scinol.engines.numba_engine import mixing
+
+    read_only = UNIFORM.copy()
+    read_only.flags.writeable = False
+    for losses in (UNIFORM, np.asfortranarray(UNIFORM), read_only, UNIFORM[0]):
+        algorithm(5).update(losses)
+    assert len(getattr(mixing, loop)().dispatcher.signatures) == 1
+
+
+# Extremes.
+
+
+@scale_free
+def test_one_expert(algorithm, engine):
+    model = algorithm(1)
+    assert_array_equal(model.update([[3.0], [-1e300], [0.5]]), np.ones((3, 1)))
+    assert (model.mixability_gap_, model.regret_bound()) == (0, 0)
+    assert model.learning_rate_ == math.inf
+    assert regret(model) == 0
+
+
+@algorithms
+def test_ten_thousand_experts(algorithm, engine):
+    losses = np.random.default_rng(0).random((20, 10_000))
+    losses[:, 1234] = 0
+    model = learned(losses, algorithm)
+    assert model.weights_.argmax() == 1234
+    assert_allclose(model.weights_.sum(), 1, rtol=1e-13)
+    assert regret(model) <= model.regret_bound()
+    if algorithm is AdaHedge:
+        assert regret(model) <= 2 * model.mixability_gap_ <= model.regret_bound_
+
+
+@pytest.mark.parametrize("loss", [0.0, 1.0, -1e300])
+@scale_free
+def test_equal_losses_teach_nothing(algorithm, loss, engine):
+    model = algorithm(3)
+    model.update(np.full((50, 3), loss))
+    rounding = 0.0 if algorithm is AdaHedge else 1e-15
+    assert_allclose(model.weights_, np.full(3, 1 / 3), rtol=rounding)
+    assert (model.mixability_gap_, model.learning_rate_) == (0, math.inf)
+    assert_allclose(model.cumulative_loss_, 50 * loss, rtol=1e-14)
+
+
+def test_leaders_share_the_weight_while_there_is_no_gap(engine):
+    model = AdaHedge(4)
+    # With all weight on experts that do not differ there is no gap.
+    model._state = model._state._replace(
+        lead=np.array([1.0, 0.0, 0.0, 2.0]), weights=np.array([0.0, 0.5, 0.5, 0.0])
+    )
+    model.update([5.0, 1.0, 1.0, 0.5])
+    assert model.mixability_gap_ == 0
+    assert_array_equal(model.weights_, [0.0, 0.5, 0.5, 0.0])
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150, 1e300])
+def test_the_best_expert_of_ever_so_many_rounds(unit, engine):
+    # Interpreted rounds take fifty times as long.
+    n_rounds = 1_000_000 if engine == "numba" else 20_000
+    losses = np.zeros((n_rounds, 2))
+    losses[:, 0] = unit
+    model = AdaHedge(2)
+    charged = model.update(losses)
+    assert np.isfinite(charged).all()
+    assert_array_equal(model.weights_, [0, 1])
+    assert_allclose(model.mixability_gap_, unit / 2, rtol=0.5)
+    assert_allclose(regret(model), model.cumulative_loss_, rtol=1e-14)
+
+
+def test_a_million_random_rounds():
+    if importlib.util.find_spec("numba") is None:
+        pytest.skip("numba is not installed")
+    losses = np.random.default_rng(0).integers(0, 2, size=(1_000_000, 3))
+    with config_context(engine="numba"):
+        model = learned(losses)
+    bound = model.regret_bound_
+    assert_allclose(bound, math.sqrt(1e6 * 0.75 * math.log(3)) + 2, rtol=1e-3)
+    assert -bound < regret(model) <= 2 * model.mixability_gap_ <= bound
+    assert_allclose(model.weights_.sum(), 1, rtol=1e-14)
+
+
+def test_bound_beyond_the_range_of_numbers(engine):
+    model = AdaHedge(2)
+    model.update([[1.7e308, 0.0], [-1.7e308, 0.0]])
+    assert model.regret_bound_ == math.inf
+    assert np.isfinite(model.mixability_gap_)
+
+
+# What may be wrong.
+
+FAR_FROM_THE_LEADER = [[1.2e308, 0, 0], [0, -1.2e308, 0]]
+
+
+@pytest.mark.parametrize(
+    ("n_experts", "error"),
+    [(0, ValueError), (-1, ValueError), (2.0, TypeError), ("3", TypeError)],
+)
+def test_bad_number_of_experts(n_experts, error):
+    with pytest.raises(error, match="n_experts"):
+        AdaHedge(n_experts)
+
+
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [
+        ([1.0, 2.0], "losses has 2 experts, but AdaHedge is expecting 3 experts"),
+        (np.ones((3, 4)), "losses has 4 experts, but AdaHedge is expecting 3 experts"),
+        (np.ones((2, 2, 3)), "Found array with dim 3"),
+        (np.ones((0, 3)), "Found array with 0 sample"),
+        ([[1.0, 2.0, 3.0], [1.0, math.nan, 3.0]], "Input losses contains NaN"),
+        ([[1.0, 2.0, 3.0], [1.0, math.inf, 3.0]], "Input losses contains infinity"),
+        (["a", "b", "c"], "could not convert string to float"),
+        ([[1.7e308, 0.0, -1.7e308]], "sums of losses are too large"),
+        (np.full((2, 3), 1.7e308), "sums of losses are too large"),
+        # Of an expert's losses, of its distance to the leader, of the mixture's losses,
+        # of the gaps.
+        ([[-1e308, -6e307, -6e307]] * 2, "sums of losses are too large"),
+        (FAR_FROM_THE_LEADER, "sums of losses are too large"),
+        (
+            [[1.5e308] * 3, [2.9e307, 0, 2.9e307], [0, 2.9e307, 0]],
+            "sums of losses are too large",
+        ),
+        (
+            [[-1e308] * 3, *[[1.7e308, 0, 0], [-1.7e308, 0, 0]] * 5],
+            "sums of losses are too large",
+        ),
+    ],
+)
+@scale_free
+def test_bad_losses_leave_the_state_alone(algorithm, losses, words, engine):
+    if algorithm is FixedShare and np.array_equal(losses, FAR_FROM_THE_LEADER):
+        pytest.skip("a sum that it does not keep")
+    words = words.replace("AdaHedge", algorithm.__name__)
+    model = learned(UNIFORM[:, :3], algorithm)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.update(losses)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("losses", [3.0, sparse.csr_array(np.eye(3))], ids=type)
+@algorithms
+def test_losses_of_another_type(algorithm, losses):
+    with pytest.raises(TypeError):
+        algorithm(3).update(losses)
+
+
+@algorithms
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (-np.ones(60), "Negative values"),
+        (np.ones(59), "inconsistent|shape"),
+        (np.full(60, np.nan), "contains NaN"),
+    ],
+)
+def test_bad_weights_of_rounds(algorithm, weights, words, engine):
+    model = learned(UNIFORM, algorithm)
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.update(UNIFORM, weights)
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize(
+    ("rate", "error"),
+    [
+        (0, ValueError),
+        (-1.0, ValueError),
+        (1e101, ValueError),
+        (math.nan, ValueError),
+        ("1", TypeError),
+    ],
+)
+def test_bad_learning_rates(rate, error):
+    with pytest.raises(error, match="learning_rate"):
+        FixedShare(3, learning_rate=rate)
+
+
+@algorithms
+@pytest.mark.parametrize(("n", "error"), [(-1, ValueError), (0.5, TypeError)])
+def test_bad_numbers_of_switches(algorithm, n, error):
+    with pytest.raises(error, match="n_switches"):
+        algorithm(3).regret_bound(n)
+
+
+def test_bound_of_adahedge_is_for_one_expert(engine):
+    model = learned(UNIFORM)
+    assert model.regret_bound() == model.regret_bound_ < math.inf
+    assert model.regret_bound(n_switches=1) == math.inf
+
+
+# As an object.
+
+
+@pytest.mark.parametrize(
+    "duplicate",
+    [copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))],
+    ids=["copy", "deepcopy", "pickle"],
+)
+@algorithms
+def test_copies_go_on_alike_and_apart(algorithm, duplicate, engine):
+    model = learned(UNIFORM[:30], algorithm)
+    at_half = pickle.dumps(model)
+    other = duplicate(model)
+    charged = other.update(UNIFORM[30:])
+    assert pickle.dumps(model) == at_half
+    assert_array_equal(charged, model.update(UNIFORM[30:]))
+    assert_same_state(other, model)
+
+
+@algorithms
+def test_weights_that_were_handed_out_stay_as_they_are(algorithm, engine):
+    model = algorithm(5)
+    weights, totals = model.weights_, model.cumulative_losses_
+    charged = model.update(UNIFORM[0])
+    model.update(UNIFORM)
+    assert_array_equal(weights, np.full(5, 0.2))
+    assert_array_equal(charged, np.full(5, 0.2))
+    assert_array_equal(totals, np.zeros(5))
+
+
+def test_repr():
+    assert repr(AdaHedge(n_experts=3)) == "AdaHedge(n_experts=3)"
+    assert repr(FixedShare(3)) == "FixedShare(n_experts=3)"
+    assert repr(FixedShare(3, 2.0)) == "FixedShare(n_experts=3, learning_rate=2.0)"

@@ -1,0 +1,1137 @@
+"""Mixtures of experts: against references, their guarantees, and what breaks them.
+
+`CHUNKED_STREAMS=200` cuts so many sparse streams into chunks, on the compiled engine.
+"""
+
+import copy
+import os
+import pickle
+from functools import partial
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import softmax
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+)
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import get_tags
+from support import naive_hedge
+from support.comparisons import assert_close, assert_identical
+from support.invariances import weights
+from support.registry import compiled, thoroughly
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+    get_config,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.experts import ExpertWeightsDisplay
+from sklearn_scinol.mixtures import classifier, default_experts, expert
+from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.mixtures.expert import Expert
+from sklearn_scinol.transforms import bins
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    """Streams are short: let bins be known early in them."""
+    monkeypatch.setattr(bins, "N_SAMPLES", 12)
+
+
+def few_experts(classifies, loss):
+    """Three that are far from each other."""
+    as_given = {"loss": loss, "center": False}
+    scinol = partial(ScInOLClassifier if classifies else ScInOLRegressor, **as_given)
+    baseline = BaselineClassifier if classifies else BaselineRegressor
+    baseline = partial(baseline, **as_given)
+    third = baseline("cocob") if loss.startswith("squared") else scinol()
+    return [
+        ("nag", baseline("nag", learning_rate=0.3)),
+        ("adaogd", baseline("adaogd", learning_rate=0.01)),
+        ("third", third),
+    ]
+
+
+def rows(n_samples=60, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(3, size=(n_samples, 5)) + np.array([0.0, 1.0, -3.0, 0.0, 10.0])
+    X[rng.random(X.shape) < 0.3] = 0.0
+    return X * 10.0 ** np.arange(-2, 3)
+
+
+def targets(X, n_outputs):
+    rng = np.random.default_rng(1)
+    Z = X / np.abs(X).max(axis=0)
+    return 100.0 * (Z @ rng.normal(size=(5, n_outputs))) + rng.normal(
+        scale=5.0, size=(len(X), n_outputs)
+    )
+
+
+class Problem:
+    """A mixture and a stream for it, with what the reference needs."""
+
+    def __init__(self, loss, n_outputs=1):
+        self.loss, self.n_outputs = loss, n_outputs
+        self.classifies = loss in ("log_loss", "hinge", "squared_hinge")
+        self.X = rows()
+        scores = targets(self.X, n_outputs)
+        if not self.classifies:
+            self.y = scores[:, 0] if n_outputs == 1 else scores
+            self.classes = {}
+        else:
+            self.y = scores.argmax(axis=1) if n_outputs > 1 else 1 * (scores[:, 0] > 0)
+            self.classes = {"classes": np.arange(max(n_outputs, 2))}
+        self.method = {"method": "decision_function"} if self.classifies else {}
+
+    def make(self, **parameters):
+        mixture = HedgeClassifier if self.classifies else HedgeRegressor
+        return mixture(loss=self.loss, **parameters)
+
+    def charged(self, estimator, X, y, **keywords):
+        return estimator.partial_fit_predict(
+            X, y, **self.classes, **self.method, **keywords
+        )
+
+    def decision(self, estimator, X):
+        method = "decision_function" if self.classifies else "predict"
+        return getattr(estimator, method)(X)
+
+    def signs(self):
+        """Targets of one versus rest."""
+        columns = range(1, 2) if self.n_outputs == 1 else range(self.n_outputs)
+        return np.column_stack([np.where(self.y == k, 1, -1) for k in columns])
+
+    def __str__(self):
+        return f"{self.loss}-{self.n_outputs}"
+
+
+PROBLEMS = [
+    Problem("log_loss"),
+    Problem("log_loss", 3),
+    Problem("hinge", 3),
+    Problem("absolute_error"),
+    Problem("squared_error", 2),
+]
+problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+#: Default experts that take little time to compile.
+LINEAR = {"additive": False, "second_order": False}
+switching_or_not = pytest.mark.parametrize(
+    "switching", [True, False], ids=["switching", "fixed"]
+)
+of_each_kind = pytest.mark.parametrize(
+    "problem", [PROBLEMS[0], PROBLEMS[1], Problem("absolute_error", 2)], ids=str
+)
+containers = pytest.mark.parametrize(
+    "container", [np.array, sparse.csr_array], ids=["dense", "sparse"]
+)
+
+
+def learned(estimator):
+    """All that was learned, as nested dictionaries."""
+
+    def of_object(value):
+        if isinstance(value, list):
+            return {i: of_object(item) for i, item in enumerate(value)}
+        if isinstance(value, (BaseEstimator, Expert)):
+            return {
+                name: of_object(attribute)
+                for name, attribute in vars(value).items()
+                if name not in ("loss_curve_", "n_iter_", "mean")
+            }
+        return value
+
+    model = estimator._model
+    return {name: of_object(getattr(model, name)) for name in vars(model)}
+
+
+# Against references.
+
+
+def losses_of(problem, said):
+    """Losses (n_hedges, n), from predictions or probabilities, by their definitions."""
+    y = problem.y
+    if problem.loss == "log_loss":
+        return -np.log(said[np.arange(len(y)), y])[np.newaxis]
+    if problem.loss == "hinge":
+        return np.maximum(0, 1 - problem.signs() * said).sum(axis=1)[np.newaxis]
+    error = said.reshape(len(y), -1) - y.reshape(len(y), -1)
+    return np.abs(error.T) if problem.loss == "absolute_error" else error.T**2 / 2
+
+
+def clipped_naively(problem, said):
+    """Predictions (n_experts, n, n_outputs) in the range of the targets before."""
+    said = said.reshape(len(said), len(problem.y), -1).copy()
+    if problem.classifies:
+        return said if problem.loss == "log_loss" else np.clip(said, -1, 1)
+    y = problem.y.reshape(len(problem.y), -1)
+    for r in range(1, len(y)):
+        said[:, r] = np.clip(said[:, r], y[:r].min(axis=0), y[:r].max(axis=0))
+    return said
+
+
+@problems
+@pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
+@switching_or_not
+def test_agrees_with_reference(problem, weighted, switching, engine):
+    """Experts by themselves, their weights in decimals, and means as formulas say."""
+    X, y = problem.X, problem.y
+    c = np.random.default_rng(2).exponential(size=len(y)) if weighted else None
+    keywords = {} if c is None else {"sample_weight": c}
+    experts = few_experts(problem.classifies, problem.loss)
+    mixture = problem.make(estimators=experts, switching=switching)
+    charged = problem.charged(mixture, X, y, **keywords)
+
+    method = "predict_proba" if problem.loss == "log_loss" else "decision_function"
+    method = {"method": method} if problem.classifies else {}
+    said = [
+        expert.partial_fit_predict(X, y, **problem.classes, **method, **keywords)
+        for _, expert in experts
+    ]
+    if switching:
+        said = clipped_naively(problem, np.stack(said))
+    losses = np.stack([losses_of(problem, one) for one in said], axis=2)
+    said = np.stack(said)
+    expected, final = [], []
+    for k, of_output in enumerate(losses):
+        reference = naive_hedge.AdaHedge(len(experts))
+        if switching:
+            rate = 1 if problem.loss == "log_loss" else None
+            reference = naive_hedge.FixedShare(len(experts), rate)
+        w = []
+        for r, of_row in enumerate(of_output):
+            w.append([float(w_k) for w_k in reference.weights()])
+            weight = 1.0 if c is None else c[r]
+            if switching:
+                reference.update(of_row, weight)
+            else:
+                reference.update(of_row * weight)
+        final.append([float(w_k) for w_k in reference.weights()])
+        of_experts = said.reshape(len(experts), len(y), -1)
+        if len(losses) > 1:
+            of_experts = of_experts[:, :, [k]]
+        expected.append(np.einsum("rk,kro->ro", w, of_experts))
+    expected = np.hstack(expected)
+    if problem.loss == "log_loss":
+        expected = np.log(expected)
+        if problem.n_outputs == 1:
+            expected = expected[:, 1] - expected[:, 0]
+
+    assert_allclose(mixture.weights_, np.squeeze(final), rtol=1e-12, atol=1e-12)
+    assert_close(charged, expected.reshape(charged.shape), 1e-11)
+    totals = (losses * (1.0 if c is None else c[:, np.newaxis])).sum(axis=1)
+    assert_allclose(mixture.expert_losses_, np.squeeze(totals), rtol=1e-12)
+    if problem.loss == "log_loss":
+        said = softmax(charged, axis=1) if charged.ndim > 1 else charged
+        if charged.ndim == 1:
+            said = 1 / (1 + np.exp(np.column_stack([charged, -charged])))
+    else:
+        said = charged
+    own = (losses_of(problem, said) * (1.0 if c is None else c)).sum()
+    assert_allclose(mixture.cumulative_loss_, own, rtol=1e-10)
+
+
+@problems
+def test_experts_are_what_they_would_be_alone(problem, engine):
+    experts = few_experts(problem.classifies, problem.loss)
+    mixture = problem.make(estimators=experts)
+    problem.charged(mixture, problem.X, problem.y)
+    for (name, alone), inside in zip(experts, mixture.estimators_, strict=True):
+        assert mixture.named_estimators_[name] is inside
+        alone.partial_fit(problem.X, problem.y, **problem.classes)
+        assert_identical(vars(inside)["_model"], vars(alone)["_model"])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_experts_with_losses_of_their_own(n_classes, engine):
+    """Losses without parameters are equal as tuples, and not the same."""
+    X = rows()
+    y = targets(X, n_classes).argmax(axis=1)
+    classes = np.arange(n_classes)
+    experts = [
+        (loss, BaselineClassifier("adaogd", loss=loss, scale=True))
+        for loss in ("hinge", "squared_hinge", "log_loss")
+    ]
+    experts.append(("rest", AdaImplicitClassifier("log_loss", scale=True)))
+    mixture = HedgeClassifier(experts).partial_fit(X, y, classes=classes)
+    for k, (_, alone) in enumerate(experts):
+        link = alone.loss == "log_loss"
+        method = "predict_proba" if link else "decision_function"
+        said = alone.partial_fit_predict(X, y, classes=classes, method=method)
+        assert_identical(mixture.estimators_[k]._model, alone._model)
+        if link:
+            loss = -np.log(said[np.arange(len(y)), y]).sum()
+            assert_allclose(mixture.expert_losses_[k], loss, rtol=1e-10)
+
+
+class Scripted(RegressorMixin, BaseEstimator):
+    """Says what it was told to say."""
+
+    def __init__(self, script=None):
+        self.script = script
+
+    def partial_fit(self, X, y):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return self.script[: len(X)]
+
+
+class ScriptedClassifier(ClassifierMixin, BaseEstimator):
+    def __init__(self, script=None):
+        self.script = script
+
+    def partial_fit(self, X, y, classes=None):
+        self.is_fitted_ = True
+        return self
+
+    def decision_function(self, X):
+        return self.script[: len(X)]
+
+
+numbers = st.floats(-1e6, 1e6).map(lambda number: float(np.float32(number)))
+
+
+def least_with_a_switch(losses):
+    """Smallest loss of experts (n_experts, n) of which one gives way to another."""
+    before = np.cumsum(losses, axis=1)[:, :-1]
+    after = losses.sum(axis=1, keepdims=True) - before
+    return (before.min(axis=0) + after.min(axis=0)).min()
+
+
+@given(
+    scripts=arrays(float, (4, 12), elements=numbers),
+    y=arrays(float, 12, elements=numbers),
+    switching=st.booleans(),
+)
+def test_bound_against_the_best_expert(scripts, y, switching):
+    experts = [(f"e{i}", Scripted(s)) for i, s in enumerate(scripts)]
+    mixture = HedgeRegressor(experts, switching=switching)
+    with config_context(engine="numpy"):
+        mixture.partial_fit([[0.0]], [0.0])  # they say 0 until they have learned
+        mixture.partial_fit(np.zeros((12, 1)), y)
+    if switching:
+        so_far = np.concatenate([[0.0], y])
+        for r in range(12):
+            seen = so_far[: r + 1]
+            scripts[:, r] = np.clip(scripts[:, r], seen.min(), seen.max())
+    losses = np.abs(scripts - y)
+    assert_allclose(mixture.expert_losses_, losses.sum(axis=1), rtol=1e-12)
+    regret = mixture.cumulative_loss_ - losses.sum(axis=1).min()
+    assert mixture.regret_bound_ == mixture.regret_bound()
+    assert regret <= mixture.regret_bound() + 1e-9 * losses.sum(axis=1).max()
+    regret = mixture.cumulative_loss_ - least_with_a_switch(losses)
+    rounding = 1e-9 * losses.sum(axis=1).max()
+    assert regret <= mixture.regret_bound(n_switches=1) + rounding
+    assert np.isfinite(mixture.regret_bound(n_switches=1)) == switching
+
+
+@given(
+    scripts=arrays(float, (4, 12), elements=st.floats(-1e4, 1e4)),
+    y=arrays(int, 12, elements=st.integers(0, 1)),
+    switching=st.booleans(),
+)
+def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
+    """Also of experts that are sure of what is wrong."""
+    experts = [(f"e{i}", ScriptedClassifier(s)) for i, s in enumerate(scripts)]
+    mixture = HedgeClassifier(experts, switching=switching)
+    with config_context(engine="numpy"):
+        mixture.partial_fit([[0.0]], [0], classes=[0, 1])  # all say 1/2
+        decision = mixture.partial_fit_predict(
+            np.zeros((12, 1)), y, method="decision_function"
+        )
+    assert np.isfinite(decision).all()
+    losses = np.logaddexp(0, (1 - 2 * y) * scripts)
+    totals = np.log(2) + losses.sum(axis=1)
+    assert_allclose(mixture.expert_losses_, totals, rtol=1e-12, atol=1e-12)
+    regret = mixture.cumulative_loss_ - totals.min()
+    rounding = 1e-9 * totals.max() + 1e-12
+    assert regret <= mixture.regret_bound() + rounding
+    if switching:
+        assert mixture.regret_bound() == pytest.approx(np.log(5 * 4))
+        regret = mixture.cumulative_loss_ - np.log(2) - least_with_a_switch(losses)
+        assert regret <= mixture.regret_bound(n_switches=1) + rounding
+
+
+# What holds for every stream, with the default experts.
+
+
+@of_each_kind
+@containers
+def test_powers_of_two(problem, container, engine):
+    units = 2.0 ** np.array([-300, 300, 7, -40, 0])
+    plain, scaled = problem.make(), problem.make()
+    c = weights(len(problem.y))
+    y = problem.y
+    with_unit = y if problem.classifies else y * 2.0**9
+    expected = problem.charged(plain, container(problem.X), y, sample_weight=c)
+    charged = problem.charged(
+        scaled, container(problem.X * units), with_unit, sample_weight=c
+    )
+    new = rows(seed=3)
+    decision = problem.decision(scaled, container(new * units))
+    if not problem.classifies:
+        charged, decision = charged / 2.0**9, decision / 2.0**9
+    assert_identical(charged, expected)
+    assert_identical(decision, problem.decision(plain, container(new)))
+    assert_identical(scaled.weights_, plain.weights_)
+
+
+@of_each_kind
+def test_units_and_zeros(problem, engine):
+    rng = np.random.default_rng(4)
+    units = 10.0 ** rng.uniform(-20, 20, size=5)
+    zeros = rng.normal(size=5) * np.abs(problem.X).max(axis=0)
+    plain, other = problem.make(), problem.make()
+    y = problem.y if problem.classifies else 1e-7 * (problem.y + 300.0)
+    expected = problem.charged(plain, problem.X, problem.y)
+    charged = problem.charged(other, (problem.X + zeros) * units, y)
+    if not problem.classifies:
+        charged = 1e7 * charged - 300.0
+        charged, expected = charged[1:], expected[1:]  # the first is 0
+    assert_close(charged, expected, 1e-9)
+    assert_close(other.weights_, plain.weights_, 1e-7)
+
+
+@of_each_kind
+def test_outputs_have_weights_of_their_own(problem, engine):
+    if problem.classifies:
+        pytest.skip("classes share the weights")
+    both = problem.make()
+    charged = problem.charged(both, problem.X, problem.y)
+    for k in range(2):
+        alone = problem.make()
+        assert_close(
+            problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
+        )
+        assert_close(both.weights_[k], alone.weights_, 1e-12)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 10)
+    assert both.weights_curve_[1].shape[1:] == (2, 10)
+
+
+@of_each_kind
+@containers
+def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
+    X, y, c = container(problem.X), problem.y, weights(len(problem.y))
+    whole = problem.make()
+    charged = problem.charged(whole, X, y, sample_weight=c)
+    for size in 1, 7:
+        parts = problem.make()
+        of_parts = [
+            problem.charged(parts, X[s : s + size], y[s : s + size], sample_weight=w)
+            for s in range(0, len(y), size)
+            for w in [c[s : s + size]]
+        ]
+        assert_identical(np.concatenate(of_parts), charged)
+        assert_identical(learned(parts), learned(whole))
+    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 25)
+    inside = problem.make()
+    assert_identical(problem.charged(inside, X, y, sample_weight=c), charged)
+    assert_identical(learned(inside), learned(whole))
+    assert_identical(problem.decision(inside, X), problem.decision(whole, X))
+
+
+@pytest.mark.parametrize("n_classes", [4, 5])
+def test_many_classes_have_simple_experts(n_classes, monkeypatch):
+    for module in classifier, default_experts:
+        monkeypatch.setattr(module, "MAX_CLASSES", 4)
+    X, y = np.eye(n_classes, 3), np.arange(n_classes)
+    model = HedgeClassifier().partial_fit(X, y, classes=y)
+    few = n_classes == 4
+    for name in "newton", "bins-scinol2", "pairs-scinol2":
+        assert (name in model.named_estimators_) == few
+    assert ("adaogd-0.125" in model.named_estimators_) != few
+    wanted = HedgeClassifier(additive=True, second_order=True, interactions=True)
+    assert "newton" in wanted.partial_fit(X, y, classes=y).named_estimators_
+
+
+def test_classes_that_are_too_many_for_experts(monkeypatch):
+    """They are refused in the middle of a stream, where "auto" chose the experts."""
+    for module in classifier, default_experts:
+        monkeypatch.setattr(module, "MAX_CLASSES", 4)
+    X, y = np.eye(6, 3), np.arange(6)
+    words = "6 classes .* second_order=False, additive=False, interactions=False"
+    with pytest.raises(ValueError, match=words):
+        HedgeClassifier(new_classes="add").partial_fit(X, y)
+    model = HedgeClassifier(new_classes="add").partial_fit(X[:3], y[:3])
+    before = pickle.dumps(model)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X[3:], y[3:])
+    assert pickle.dumps(model) == before
+    assert model.partial_fit(X[3:4], y[3:4]).classes_.size == 4
+    for simple in (
+        HedgeClassifier(second_order=False, additive=False, new_classes="add"),
+        HedgeClassifier(second_order=True, additive=True, new_classes="add"),
+        HedgeClassifier([("one", ScInOLClassifier())], new_classes="add"),
+    ):
+        simple.set_params(interactions=False)
+        assert simple.partial_fit(X, y).classes_.size == 6
+    named = HedgeClassifier(new_classes="add").partial_fit(X[:1], y[:1], classes=y[:5])
+    assert named.partial_fit(X[5:], y[5:]).classes_.size == 6
+
+
+N_STREAMS = int(os.environ.get("CHUNKED_STREAMS", 3))
+
+
+def sparse_stream(rng, classifies):
+    """Rows of any shape and density, targets, and weights or None."""
+    n, d = rng.integers(20, 120), rng.choice([2, 9, 40, 300])
+    n_outputs = rng.choice([2, 3] if classifies else [1, 2])
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.choice([0.02, 0.1, 0.5]))
+    X = sparse.csr_array(X * 10.0 ** rng.uniform(-3, 3, size=d))
+    kind = rng.choice([np.int32, np.int64])
+    X.indices, X.indptr = X.indices.astype(kind), X.indptr.astype(kind)
+    y = rng.integers(n_outputs, size=n)
+    if not classifies:
+        y = rng.normal(size=(n, n_outputs))
+    c = np.append(1.0, rng.choice([0.0, 0.5, 1.0, 3.0], n - 1))
+    return X, y, c if rng.random() < 0.5 else None
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(N_STREAMS))
+def test_chunks_of_sparse_streams_do_not_matter(seed, engine):
+    """Experts of one algorithm learn side by side, however few rows there are."""
+    rng, classifies = np.random.default_rng(seed), seed % 2 == 0
+    X, y, c = sparse_stream(rng, classifies)
+    kind = BaselineClassifier if classifies else BaselineRegressor
+    experts = [
+        (f"{rate:g}", kind("adaogd", learning_rate=rate, scale=True))
+        for rate in (0.1, 1.0)
+    ]
+    mixture = HedgeClassifier(experts) if classifies else HedgeRegressor(experts)
+    classes = {"classes": np.unique(y)} if classifies else {}
+
+    def in_chunks(size):
+        model = clone(mixture)
+        for start in range(0, len(y), size):
+            rows = slice(start, start + size)
+            of_rows = None if c is None else c[rows]
+            model.partial_fit(X[rows], y[rows], sample_weight=of_rows, **classes)
+        return learned(model)
+
+    whole = in_chunks(len(y))
+    for size in 1, rng.integers(2, 20):
+        assert_identical(in_chunks(size), whole)
+
+
+@of_each_kind
+def test_fit_is_partial_fit(problem, engine):
+    streamed = problem.make()
+    fitted = problem.make(max_iter=1, tol=None, shuffle=False)
+    problem.charged(streamed, problem.X, problem.y)
+    assert_identical(learned(fitted.fit(problem.X, problem.y)), learned(streamed))
+    assert fitted.loss_curve_ == streamed.loss_curve_
+    refitted = clone(fitted).fit(problem.X, problem.y)
+    assert_identical(learned(refitted), learned(fitted))
+
+
+@of_each_kind
+def test_rows_of_weight_zero(problem, engine):
+    c = weights(len(problem.y))
+    counts = c > 0
+    X = problem.X.copy()
+    X[~counts] *= 1e6
+    all_rows, some_rows = problem.make(), problem.make()
+    charged = problem.charged(all_rows, X, problem.y, sample_weight=c)
+    expected = problem.charged(
+        some_rows, X[counts], problem.y[counts], sample_weight=c[counts]
+    )
+    assert_identical(charged[counts], expected)
+    assert_identical(learned(all_rows), learned(some_rows))
+    problem.charged(all_rows, X, problem.y, sample_weight=np.zeros(len(c)))
+    assert_identical(learned(all_rows), learned(some_rows))
+
+
+@of_each_kind
+@containers
+def test_prediction_is_what_is_charged(problem, container, engine):
+    mixture = problem.make()
+    problem.charged(mixture, container(problem.X[:10]), problem.y[:10])
+    for r in range(10, 20):
+        x, y = container(problem.X[r : r + 1]), problem.y[r : r + 1]
+        decision = problem.decision(mixture, x)
+        answer = mixture.predict(x)
+        before = copy.deepcopy(mixture)
+        assert_close(problem.charged(mixture, x, y), decision, 1e-10)
+        assert_close(before.partial_fit_predict(x, y), answer, 1e-10)
+
+
+@of_each_kind
+def test_copies_go_on(problem, engine, tmp_path):
+    half = len(problem.y) // 2
+    original = problem.make()
+    problem.charged(original, problem.X[:half], problem.y[:half])
+    joblib.dump(original, tmp_path / "model")
+    copies = [
+        pickle.loads(pickle.dumps(original)),
+        copy.deepcopy(original),
+        joblib.load(tmp_path / "model", mmap_mode="r"),
+    ]
+    expected = problem.charged(original, problem.X[half:], problem.y[half:])
+    for revived in copies:
+        charged = problem.charged(revived, problem.X[half:], problem.y[half:])
+        assert_identical(charged, expected)
+        assert_array_equal(revived.weights_, original.weights_)
+        assert_array_equal(revived.expert_losses_, original.expert_losses_)
+
+
+@pytest.mark.parametrize(
+    ("problem", "container", "parameters", "engine"),
+    [
+        (PROBLEMS[0], sparse.csr_array, {}, "uncompiled"),
+        (PROBLEMS[1], np.array, {}, "uncompiled"),
+        (PROBLEMS[0], np.array, LINEAR, "numba"),
+        *thoroughly((PROBLEMS[0], sparse.csr_array, {}, "numba")),
+        *thoroughly((PROBLEMS[1], np.array, {}, "numba")),
+    ],
+    ids=str,
+    indirect=["engine"],
+)
+def test_engines(problem, container, parameters, engine):
+    X, c = container(problem.X), weights(len(problem.y))
+    answers = []
+    for name in "numpy", "numba":
+        with config_context(engine=name):
+            mixture = problem.make(**parameters)
+            charged = problem.charged(mixture, X, problem.y, sample_weight=c)
+            answers.append((charged, mixture.weights_, problem.decision(mixture, X)))
+    for in_numpy, in_loops in zip(*answers, strict=True):
+        assert_close(in_loops, in_numpy, 1e-10)
+
+
+@of_each_kind
+@pytest.mark.parametrize(
+    ("backend", "engine"),
+    [
+        ("threading", "numpy"),
+        ("threading", "uncompiled"),
+        ("loky", "numpy"),
+        *thoroughly(("threading", "numba"), ("loky", "numba")),
+    ],
+    indirect=["engine"],
+)
+def test_parallel(problem, backend, engine):
+    """Other processes do not hear that loops should run as they stand."""
+    X, y = problem.X, problem.y
+    alone, together = problem.make(), problem.make(n_jobs=2)
+    expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]
+    with joblib.parallel_backend(backend):
+        charged = [
+            problem.charged(together, X[s], y[s]) for s in (slice(40), slice(40, 60))
+        ]
+        assert_identical(problem.decision(together, X), problem.decision(alone, X))
+    assert_identical(np.concatenate(charged), np.concatenate(expected))
+    assert_identical(together.weights_, alone.weights_)
+    with joblib.parallel_backend(backend, n_jobs=2):  # without a word of ours
+        again = problem.make()
+        assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
+
+
+class Listening(RegressorMixin, BaseEstimator):
+    """Keeps something of the configurations in which it learns."""
+
+    def partial_fit(self, X, y):
+        self.heard_ = get_config()["engine"], sklearn.get_config()["working_memory"]
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_large_experts_in_other_processes(backend):
+    """They get arrays that they can change, which joblib's memory maps are not."""
+    X = sparse.random(50, 200_000, density=1e-4, format="csr", random_state=0)
+    y = np.arange(50) % 2
+    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier("log_loss"))]
+    mixture = HedgeClassifier(experts, n_jobs=2)
+    with joblib.parallel_backend(backend):
+        for _ in range(2):
+            mixture.partial_fit(X, y, classes=[0, 1])
+    assert mixture.n_samples_seen_ == 100
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_parallel_experts_have_the_configuration(backend):
+    X = rows()
+    model = HedgeRegressor([("a", Listening()), ("b", Listening())], n_jobs=2)
+    with (
+        config_context(engine="numpy"),
+        sklearn.config_context(working_memory=7),
+        joblib.parallel_backend(backend),
+    ):
+        model.partial_fit(X, X[:, 0])
+    assert [expert.heard_ for expert in model.estimators_] == [("numpy", 7)] * 2
+
+
+# Which experts there are.
+
+
+@pytest.mark.parametrize("mixture", [HedgeClassifier, HedgeRegressor])
+def test_default_experts(mixture):
+    X = rows()
+    y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
+    # Which there are for other numbers of features: see test_additive.py.
+    names = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
+    names += ["newton", "newton-forgetting", "bins-scinol2", "bins-adagrad-0.25"]
+    names += ["pairs-scinol2", "pairs-adaogd-0.5"]
+    assert [*mixture().fit(X, y).named_estimators_] == names
+    loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
+    model = mixture(loss=loss).fit(X, y)
+    bounded = [name for name in names if "scinol" not in name]
+    assert [*model.named_estimators_] == bounded
+    assert all(expert.loss == loss for expert in model.estimators_)
+    assert_allclose(model.weights_.sum(), 1.0)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize(("n_features", "expected"), [(128, True), (129, False)])
+def test_second_order_where_features_are_few(n_features, expected, container):
+    X = np.random.default_rng(0).normal(size=(20, n_features))
+    y = 1 * (X[:, 0] > 0)
+    for second_order, has_them in (("auto", expected), (True, True), (False, False)):
+        model = HedgeClassifier(second_order=second_order)
+        model.partial_fit(container(X), y, classes=[0, 1])
+        assert ("newton" in model.named_estimators_) == has_them
+
+
+def test_an_expert_that_becomes_the_best_is_followed(engine):
+    """Of two that are right for 80 rows in turn."""
+    X = np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], 80, axis=0)
+    X *= np.random.default_rng(0).choice([-1.0, 1.0], (240, 1))
+    y = 1 * (X.sum(axis=1) > 0)
+    experts = [(f"e{k}", ScriptedClassifier(4.0 * X[:, k])) for k in range(2)]
+    losses = {}
+    for switching in (True, False):
+        model = HedgeClassifier(experts, switching=switching)
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
+        with config_context(engine="numpy"):
+            model.partial_fit(X, y)
+        losses[switching] = model.cumulative_loss_
+    assert losses[True] < 0.5 * losses[False]
+
+
+def test_parameters_of_the_loss_reach_the_experts():
+    X = rows()
+    model = HedgeRegressor(loss="quantile", quantile=0.9)
+    model.fit(X, targets(X, 1)[:, 0])
+    assert {expert.quantile for expert in model.estimators_} == {0.9}
+    above = (model.predict(X) > targets(X, 1)[:, 0]).mean()
+    assert above > 0.8
+
+
+@pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "quantile"])
+def test_losses_whose_parameter_has_the_unit_of_the_target(loss, engine):
+    X, y = rows(), targets(rows(), 1)[:, 0]
+    plain = HedgeRegressor(loss=loss, epsilon=2.0)
+    other = HedgeRegressor(loss=loss, epsilon=2e5)
+    expected = plain.partial_fit_predict(X, y)
+    assert_close(other.partial_fit_predict(X, 1e5 * y) / 1e5, expected, 1e-9)
+
+
+def test_parameters_of_experts():
+    model = HedgeClassifier(few_experts(True, "log_loss"))
+    assert model.get_params()["nag__learning_rate"] == 0.3
+    assert "nag" not in model.get_params(deep=False)
+    assert "nag__learning_rate" not in HedgeClassifier().get_params()
+    model.set_params(nag__learning_rate=0.7, adaogd="drop", max_iter=3)
+    assert model.max_iter == 3
+    model.set_params(tol=None)
+    X = rows()
+    model.fit(X, 1 * (X[:, 0] > 0))
+    assert [*model.named_estimators_] == ["nag", "third"]
+    assert model.named_estimators_["nag"].learning_rate == 0.7
+    given = dict(model.estimators)["nag"]
+    with pytest.raises(NotFittedError):  # a clone of it has learned
+        given.predict(X)
+    model.set_params(third=GaussianNB())
+    assert isinstance(dict(model.estimators)["third"], GaussianNB)
+
+
+def test_one_expert_is_the_mixture(engine):
+    X = rows()
+    y = targets(X, 1)[:, 0]
+    alone = ScInOLRegressor()
+    model = HedgeRegressor([("only", ScInOLRegressor())], switching=False)
+    assert_array_equal(model.partial_fit_predict(X, y), alone.partial_fit_predict(X, y))
+    assert_array_equal(model.weights_, [1.0])
+    assert model.cumulative_loss_ == alone.cumulative_loss_
+
+
+def test_mixture_of_mixtures():
+    X = rows()
+    y = 1 * (X[:, 0] > 0)
+    model = HedgeClassifier([("inner", HedgeClassifier()), ("nb", GaussianNB())])
+    for start in range(0, 60, 20):
+        chunk = slice(start, start + 20)
+        model.partial_fit(X[chunk], y[chunk], classes=[0, 1])
+    assert model.named_estimators_["inner"].n_samples_seen_ == 60
+
+
+FOREIGN = [
+    SGDClassifier(loss="log_loss", random_state=0),  # predict_log_proba
+    GaussianNB(),  # which is sure of itself
+    SGDClassifier(random_state=0),  # decision_function alone
+    Perceptron(random_state=0),
+]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("estimator", FOREIGN, ids=str)
+def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
+    """What they say of a chunk is said before it is learned; nothing of the first."""
+    monkeypatch.setattr(expert, "CHUNK_ROWS", 20)
+    X = StandardScaler().fit_transform(rows())
+    y = targets(X, n_classes).argmax(axis=1)
+    model = HedgeClassifier([("foreign", estimator)])
+    said = model.partial_fit_predict(
+        X, y, classes=np.arange(n_classes), method="predict_proba"
+    )
+    assert_allclose(said[:20], 1 / n_classes)
+    alone = clone(estimator).partial_fit(X[:20], y[:20], classes=np.arange(n_classes))
+    if hasattr(alone, "predict_proba"):
+        expected = alone.predict_proba(X[20:40])
+    else:
+        scores = alone.decision_function(X[20:40])
+        if n_classes == 2:
+            scores = np.column_stack([np.zeros(20), scores])
+        expected = softmax(scores, axis=1)
+    assert_allclose(said[20:40], expected, atol=1e-12)
+    assert_allclose(said.sum(axis=1), 1.0)
+
+
+def test_other_estimators_beside_ours():
+    X, y = rows(600), targets(rows(600), 1)[:, 0]
+    Z = StandardScaler().fit_transform(X)
+    model = HedgeRegressor(
+        [("sgd", SGDRegressor(random_state=0)), ("scinol", ScInOLRegressor())]
+    )
+    for start in range(0, 600, 50):
+        chunk = slice(start, start + 50)
+        model.partial_fit(Z[chunk], y[chunk])
+    sgd = SGDRegressor(random_state=0)
+    said = np.zeros(600)
+    for start in range(0, 550, 50):
+        sgd.partial_fit(Z[start : start + 50], y[start : start + 50])
+        said[start + 50 : start + 100] = sgd.predict(Z[start + 50 : start + 100])
+    for row in range(1, 600):
+        said[row] = np.clip(said[row], y[:row].min(), y[:row].max())
+    assert_allclose(model.expert_losses_[0], np.abs(said - y).sum(), rtol=1e-12)
+    best = model.expert_losses_.min()
+    assert model.cumulative_loss_ <= best + model.regret_bound_
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("precisions", [("f4", "f8"), ("f8", "f4")])
+def test_precisions_in_turn(container, precisions):
+    """scikit-learn's linear models go on in the precision of their first rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), rng.integers(0, 2, 20)
+    model = HedgeClassifier([("sgd", SGDClassifier(loss="log_loss"))])
+    for precision, rows in zip(precisions, (slice(10), slice(10, 20)), strict=True):
+        chunk = container(X[rows].astype(precision))
+        model.partial_fit(chunk, y[rows], classes=[0, 1])
+        assert model.predict(chunk).shape == (10,)
+
+
+def test_sparse_rows_need_experts_that_take_them():
+    assert get_tags(HedgeClassifier()).input_tags.sparse
+    assert get_tags(HedgeClassifier([("a", ScInOLClassifier())])).input_tags.sparse
+    assert not get_tags(HedgeClassifier([("a", GaussianNB())])).input_tags.sparse
+
+
+def test_labels_of_any_kind():
+    X = rows()
+    y = np.array(["no", "yes"])[1 * (X[:, 0] > 0)]
+    model = HedgeClassifier([("nb", GaussianNB()), ("scinol", ScInOLClassifier())])
+    assert set(model.fit(X, y).predict(X)) <= {"no", "yes"}
+    assert_array_equal(model.named_estimators_["nb"].classes_, [0, 1])
+
+
+def test_class_weight_is_sample_weight(engine):
+    X, y = rows(), PROBLEMS[1].y
+    weighted = HedgeClassifier(class_weight={0: 3.0, 1: 1.0, 2: 0.0}, tol=None)
+    plain = HedgeClassifier(tol=None)
+    for model in weighted, plain:
+        model.set_params(max_iter=2, random_state=0)
+    weighted.fit(X, y)
+    plain.fit(X, y, sample_weight=np.array([3.0, 1.0, 0.0])[y])
+    assert_identical(weighted.weights_, plain.weights_)
+
+
+# Inside scikit-learn.
+
+
+def test_search_and_pipeline():
+    X, y = rows(150), targets(rows(150), 1)[:, 0]
+    pipeline = make_pipeline(StandardScaler(), HedgeRegressor(max_iter=3, tol=None))
+    assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
+    model = HedgeRegressor(few_experts(False, "absolute_error"), max_iter=3, tol=None)
+    grid = {"nag__learning_rate": [0.1, 1.0], "adaogd": ["drop", SGDRegressor()]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise")
+    assert set(search.fit(X, y).best_params_) == set(grid)
+
+
+# What was learned.
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_coefficients_of_a_regressor_are_the_model(n_outputs, engine):
+    X = rows(seed=5)
+    y = targets(X, n_outputs)
+    y = y[:, 0] if n_outputs == 1 else y
+    experts = few_experts(False, "absolute_error")
+    model = HedgeRegressor(experts, switching=False).partial_fit(X, y)
+    shape = (5,) if n_outputs == 1 else (2, 5)
+    assert model.coef_.shape == shape
+    assert model.intercept_.shape == (n_outputs,)
+    assert_close(X @ model.coef_.T + model.intercept_, model.predict(X), 1e-10)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
+    model = HedgeClassifier(additive=False)
+    model.partial_fit(X, y, classes=np.arange(n_classes))
+    experts = np.array([expert.coef_ for expert in model.estimators_])
+    expected = np.einsum("e,ekd->kd", model.weights_, experts)
+    assert_allclose(model.coef_, expected)
+    assert model.intercept_.shape == (1 if n_classes == 2 else 3,)
+    model.set_params(additive="auto", max_iter=1, tol=None)
+    for select in (
+        SelectFromModel(model, max_features=2),
+        RFE(model, n_features_to_select=2, step=4),
+    ):
+        assert_array_equal(np.flatnonzero(select.fit(X, y).get_support()), [2, 4])
+
+
+def test_experts_without_coefficients():
+    X = rows()
+    y = 1 * (X[:, 0] > 0)
+    model = HedgeClassifier([("ours", ScInOLClassifier()), ("nb", GaussianNB())])
+    with pytest.raises(NotFittedError):
+        model.coef_  # noqa: B018
+    assert not hasattr(model.fit(X, y), "coef_")
+    with pytest.raises(AttributeError, match="expert 'nb' has none"):
+        model.coef_  # noqa: B018
+
+
+def test_curves_of_experts(engine, monkeypatch):
+    """A call is an entry, however its rows are cut into blocks and who learns them."""
+    rng = np.random.default_rng(0)
+    X, c = rng.normal(size=(90, 3)), weights(90)
+    y = (X[:, 0] > rng.normal(size=90)).astype(int)
+    experts = [
+        ("alone", ScInOLClassifier()),
+        ("weighs", BaselineClassifier("adaogd", class_weight="balanced")),
+        ("mixture", HedgeClassifier(few_experts(True, "log_loss"))),
+        ("theirs", SGDClassifier("log_loss", random_state=0)),
+    ]
+    for container in np.array, sparse.csr_array:
+        alone, found = [clone(estimator) for _, estimator in experts[:3]], []
+        models = [HedgeClassifier(experts, n_jobs=n_jobs) for n_jobs in (1, 2, 1)]
+        for part in np.split(np.arange(90), [40, 70]):
+            rows, given = container(X[part]), {"sample_weight": c[part]}
+            for estimator in alone:
+                estimator.partial_fit(rows, y[part], classes=[0, 1], **given)
+            for model, block in zip(models, (2**18, 2**18, 30), strict=True):
+                monkeypatch.setattr(mixture, "BLOCK_ENTRIES", block)
+                monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", block)
+                monkeypatch.setattr(mixture, "CHUNK_ROWS", 7)
+                model.partial_fit(rows, y[part], classes=[0, 1], **given)
+        for model in models:
+            of_experts = model.estimators_[:3]
+            inner = of_experts[2].estimators_
+            found.append([e.loss_curve_ for e in [*of_experts, *inner]])
+            assert [len(curve) for curve in found[-1]] == [3] * 6
+        assert found[0] == found[1] == found[2]
+        expected = [e.loss_curve_ for e in [*alone, *alone[2].estimators_]]
+        assert_allclose(found[0], expected, rtol=1e-12)
+
+
+def test_curves_of_experts_with_new_classes_on_the_way():
+    X, y = rows(), np.repeat(["b", "a", "c"], 20)
+    experts = few_experts(True, "log_loss")[:2]
+    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
+    assert [len(e.loss_curve_) for e in model.estimators_] == [1, 1]
+    for estimator in model.estimators_:
+        mean = estimator.cumulative_loss_ / estimator.n_samples_seen_
+        assert_allclose(estimator.loss_curve_, [mean])
+
+
+def test_curve_of_weights(engine):
+    problem = PROBLEMS[3]
+    model = problem.make()
+    w = [model.partial_fit(problem.X[:1], problem.y[:1]).weights_]
+    for r in range(1, 60):
+        w.append(model.partial_fit(problem.X[r : r + 1], problem.y[r : r + 1]).weights_)
+    points, curve = model.weights_curve_
+    assert_array_equal(points[:21], np.arange(21))
+    assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
+    assert points[-1] == 60
+    assert_array_equal(curve[0], np.full(10, 1 / 10))
+    assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
+    assert_array_equal(curve[-1], model.weights_)
+
+
+def test_plot_of_weights(pyplot):
+    problem = Problem("absolute_error", 2)
+    model = problem.make().partial_fit(problem.X, problem.y)
+    display = model.plot_weights(output=1, alpha=0.5)
+    assert isinstance(display, ExpertWeightsDisplay)
+    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert sorted(names) == sorted(model.named_estimators_)
+    assert len(display.areas_) == 10
+    assert_array_equal(display.weights, model.weights_curve_[1][:, 1])
+    assert display.areas_[0].get_alpha() == 0.5
+    _, ax = pyplot.subplots()
+    assert ExpertWeightsDisplay.from_estimator(model, ax=ax).ax_ is ax
+    with pytest.raises(ValueError, match="output == 2, must be <= 1"):
+        model.plot_weights(output=2)
+    with pytest.raises(NotFittedError):
+        HedgeRegressor().plot_weights()
+
+
+# What cannot be used, and that nothing has changed.
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "words"),
+    [
+        ([], ValueError, "should be a non-empty list of"),
+        ([ScInOLClassifier()], ValueError, "should be a non-empty list of"),
+        ((("a", ScInOLClassifier()),), ValueError, "'estimators' parameter"),
+        ([("a", ScInOLClassifier())] * 2, ValueError, "Names provided are not unique"),
+        ([("a__b", ScInOLClassifier())], ValueError, "must not contain __"),
+        ([("loss", ScInOLClassifier())], ValueError, "conflict with constructor"),
+        ([("a", "drop")], ValueError, "All estimators are dropped"),
+        ([("a", ScInOLRegressor())], ValueError, "ScInOLRegressor should be a class"),
+        ([("a", RandomForestClassifier())], ValueError, "should have partial_fit"),
+    ],
+)
+def test_estimators_that_are_no_experts(estimators, error, words):
+    X = rows()
+    model = HedgeClassifier(estimators)
+    for _ in range(2):
+        with pytest.raises(error, match=words):
+            model.fit(X, 1 * (X[:, 0] > 0))
+        assert not hasattr(model, "estimators_")
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+
+
+def test_scores_that_a_hinge_needs():
+    X = rows()
+    model = HedgeClassifier([("nb", GaussianNB())], loss="hinge")
+    y = 1 * (X[:, 0] > 0)
+    with pytest.raises(ValueError, match="'nb' should have decision_function"):
+        model.partial_fit(X, y, classes=[0, 1]).predict(X)
+
+
+def test_weights_that_an_expert_does_not_take():
+    X = rows()
+    model = HedgeRegressor([("other", Failing())])
+    with pytest.raises(TypeError, match="does not support sample weights"):
+        model.partial_fit(X, X[:, 0], sample_weight=np.ones(60))
+
+
+class Failing(RegressorMixin, BaseEstimator):
+    """Fails when a target is negative."""
+
+    def partial_fit(self, X, y):
+        if y.min() < 0:
+            raise ArithmeticError("a negative target")
+        self.n_learned_ = getattr(self, "n_learned_", 0) + len(y)
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X)) if self.n_learned_ < 300 else np.full(len(X), np.nan)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("failing", ["learning", "predicting"])
+def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
+    X, y = rows(800), np.abs(targets(rows(800), 1)[:, 0])
+    experts = [("ours", ScInOLRegressor()), ("other", Failing())]
+    model = HedgeRegressor(experts, n_jobs=n_jobs).partial_fit(X[:100], y[:100])
+    before, said = pickle.dumps(model), model.predict(X[:5])
+    if failing == "learning":
+        y[700] = -1.0
+        error, words = ArithmeticError, "a negative target"
+        rows_ = slice(700, 800)
+    else:
+        error, words = ValueError, "'other' contain NaN"
+        rows_ = slice(100, 700)
+    with pytest.raises(error, match=words):
+        model.partial_fit(X[rows_], y[rows_])
+    assert_identical(learned(model), learned(pickle.loads(before)))
+    assert_array_equal(model.predict(X[:5]), said)
+
+
+@of_each_kind
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite(problem, value, engine):
+    model = problem.make()
+    problem.charged(model, problem.X[:30], problem.y[:30])
+    before = pickle.dumps(model)
+    X = problem.X[30:].copy()
+    X[-1, 2] = value
+    with pytest.raises(ValueError, match="Input X contains"):
+        problem.charged(model, X, problem.y[30:])
+    assert_identical(learned(model), learned(pickle.loads(before)))
+
+
+def test_extreme_values(engine):
+    """Of features and targets, which go up to the end of the range and back."""
+    rng = np.random.default_rng(0)
+    sizes = 10.0 ** np.concatenate([np.linspace(-290, 290, 60), [0.0] * 20])
+    X = rng.normal(size=(80, 3)) * sizes[:, np.newaxis]
+    y = rng.normal(size=80) * sizes ** (1 / 3)
+    for model, target in ((HedgeClassifier(), 1 * (y > 0)), (HedgeRegressor(), y)):
+        classes = {"classes": [0, 1]} if is_classifier(model) else {}
+        model.partial_fit(X, target, **classes)
+        assert np.isfinite(model.expert_losses_).all()
+        assert np.isfinite(model.weights_).all()
+        answers = model.predict(X[::-1])
+        assert np.isfinite(answers).all()
+
+
+def test_words_of_classifiers():
+    X = rows()
+    model = HedgeClassifier()
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, 1 * (X[:, 0] > 0))
+    model.partial_fit(X, 1 * (X[:, 0] > 0), classes=[0, 1])
+    with pytest.raises(ValueError, match=r"previously unseen labels: \[7\]"):
+        model.partial_fit(X[:1], [7])
+    assert is_classifier(model)
+    assert not hasattr(HedgeClassifier(loss="hinge"), "predict_proba")
+    with pytest.raises(ValueError, match="method must be one of"):
+        model.partial_fit_predict(X, 1 * (X[:, 0] > 0), method="transform")

@@ -1,0 +1,490 @@
+"""Additive models: functions of features, and of pairs of them."""
+
+import pickle
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LinearRegression
+from support import naive
+from support.comparisons import assert_close, assert_identical
+from support.invariances import (
+    assert_chunks_do_not_matter,
+    assert_rows_of_weight_zero_change_nothing,
+    weights,
+)
+from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
+from support.registry import REPRESENTATIVES, Case, compiled, thinned, thoroughly
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.inspection import TermsDisplay
+from sklearn_scinol.models.additive import AdditiveModel
+from sklearn_scinol.transforms import bins
+
+#: Small, since references are slow.
+N_SAMPLES, N_QUANTILES = 12, 2
+
+KINDS = [True, "pairs"]
+
+CASES = [
+    case
+    for case in REPRESENTATIVES
+    if case.has("additive")
+    and not (case.traits.touches_all or case.traits.by_vector or case.radius)
+]
+
+
+@pytest.fixture(autouse=True)
+def few_rows(monkeypatch):
+    monkeypatch.setattr(bins, "N_SAMPLES", N_SAMPLES)
+    monkeypatch.setattr(bins, "N_QUANTILES", N_QUANTILES)
+
+
+def unit(case):
+    """Data in like units: learners that are not scale-invariant see bins as well."""
+    X, y = case.data()
+    return X / 10.0 ** np.arange(-3, 3), y
+
+
+@thinned(CASES, additive=KINDS, center=[False, True])
+def test_reference(case, additive, center, engine):
+    X, y = (a[:25] for a in unit(case))
+    c = sample_weights(len(y), weighted=True)
+    pairs = additive == "pairs"
+    reference = naive.Additive(
+        case.algorithm,
+        case.reference_loss(),
+        X.shape[1],
+        case.n_outputs,
+        n_samples=N_SAMPLES,
+        n_quantiles=N_QUANTILES,
+        pairs=pairs,
+        center=center,
+        average=case.average,
+        **({"beta": 1e-7} if case.diverges else {}),
+    )
+    expected = learn(case, reference, X, y, c)
+    assert any(reference.edges)
+    estimator = case.make(additive=additive, center=center)
+    assert_agrees(case, case.charged(estimator, X, y, sample_weight=c), expected)
+    of_new = [reference.decision_function(x) for x in new_rows(X)]
+    assert_agrees(case, case.decision(estimator, new_rows(X)), of_new)
+    assert_agrees(case, estimator.cumulative_loss_, reference.cumulative_loss)
+    estimator._check_state()
+
+
+@thinned(CASES, additive=KINDS, split=["rows", "random", "blocks"], scale=[False, True])
+def test_chunks_do_not_matter(case, additive, split, scale, monkeypatch, engine):
+    make = partial(case.make, additive=additive, center=True, scale=scale)
+    assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
+
+
+@thinned(CASES, additive=KINDS)
+def test_rows_of_weight_zero_change_nothing(case, additive, engine):
+    make = partial(case.make, additive=additive, center=True, scale=True)
+    assert_rows_of_weight_zero_change_nothing(case, make, np.array)
+
+
+@thinned(CASES, additive=KINDS)
+def test_units_cancel(case, additive, engine):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    units = 2.0**exponents
+    plain, scaled = (
+        case.make(additive=additive, center=True, scale=True) for _ in range(2)
+    )
+    c = weights(len(y))
+    assert_identical(
+        case.charged(scaled, X * units, y, sample_weight=c),
+        case.charged(plain, X, y, sample_weight=c),
+    )
+    assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
+
+
+@pytest.mark.parametrize("additive", KINDS)
+@pytest.mark.parametrize("function", [np.exp, np.cbrt, lambda X: 1e-20 * X])
+def test_codes_depend_on_the_order_only(function, additive, engine):
+    case = CASES[0]
+    X, y = unit(case)
+    plain, other = case.make(additive=additive), case.make(additive=additive)
+    case.partial_fit(plain, X, y)
+    case.partial_fit(other, function(X), y)
+    rows = [
+        model._model.transform(Z)[:, X.shape[1] :]
+        for model, Z in ((plain, X), (other, function(X)))
+    ]
+    assert rows[0].nnz > 3 * len(X)
+    assert_array_equal(rows[0].toarray(), rows[1].toarray())
+
+
+@pytest.mark.parametrize("additive", KINDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("container", [np.asfortranarray, sparse.csr_array])
+def test_input_formats(container, dtype, additive, engine):
+    case = CASES[0]
+    X, y = unit(case)
+    X = X.astype(dtype)
+    plain, other = (
+        case.make(additive=additive, center=True, scale=True) for _ in range(2)
+    )
+    expected = case.charged(plain, X.astype(float), y)
+    assert_identical(case.charged(other, container(X), y), expected)
+    assert_identical(
+        case.decision(other, container(X)), case.decision(plain, X.astype(float))
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "additive"),
+    [
+        (Case(ScInOLRegressor, "absolute_error", "scinol2", 3), "pairs"),
+        *thoroughly((Case(BaselineClassifier, "log_loss", "adaogd", average=15), True)),
+    ],
+    ids=str,
+)
+@compiled
+def test_engines_agree(case, additive, engine):
+    X, y = unit(case)
+    answers = []
+    for name in "numpy", engine:
+        with config_context(engine=name):
+            model = case.make(additive=additive, center=True, scale=True)
+            answers += [case.charged(model, X, y), case.decision(model, 2 * X)]
+    assert_close(answers[2], answers[0], 1e-10)
+    assert_close(answers[3], answers[1], 1e-10)
+
+
+@pytest.mark.parametrize("additive", KINDS)
+def test_a_refused_chunk_changes_nothing(additive, engine):
+    case = CASES[0]
+    X, y = unit(case)
+    model = case.make(additive=additive)
+    for start in range(0, 40, 8):  # before and after edges are fixed
+        rows = slice(start, start + 8)
+        bad = X[rows].copy()
+        bad[5, 2] = np.nan
+        before = pickle.dumps(model)
+        with pytest.raises(ValueError, match="NaN"):
+            case.partial_fit(model, bad, y[rows])
+        assert pickle.dumps(model) == before
+        case.partial_fit(model, X[rows], y[rows])
+
+
+def test_features_with_up_to_two_values_have_no_codes():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=50), rng.integers(0, 2, 50), np.ones(50)])
+    model = ScInOLClassifier(additive="pairs").partial_fit(
+        X, rng.integers(0, 2, 50), classes=[0, 1]
+    )
+    Z = model._model.transform(X)
+    assert_array_equal(np.diff(Z.indptr), 4)
+    assert model._model.bins.has_edges.tolist() == [True, False, False]
+
+
+# What they can learn.
+
+
+@pytest.fixture
+def many_bins(monkeypatch):
+    monkeypatch.setattr(bins, "N_SAMPLES", 50)
+    monkeypatch.setattr(bins, "N_QUANTILES", 8)
+
+
+def test_functions_of_features_are_learned(many_bins, engine):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(1500, 2))
+    y = np.abs(X[:, 0]) - X[:, 1] ** 2
+    losses = [
+        ScInOLRegressor(additive=kind).partial_fit(X, y).cumulative_loss_
+        for kind in (False, True)
+    ]
+    assert losses[1] < 0.5 * losses[0]
+
+
+def test_functions_of_pairs_are_learned(many_bins, engine):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(1500, 2))
+    y = 1 * (X[:, 0] * X[:, 1] > 0)
+    accuracy = {}
+    for kind in False, True, "pairs":
+        model = ScInOLClassifier(additive=kind)
+        said = model.partial_fit_predict(X, y, classes=[0, 1])
+        accuracy[kind] = (said == y).mean()
+    assert accuracy[False] < 0.6
+    assert accuracy[True] < 0.6
+    assert accuracy["pairs"] > 0.8
+
+
+# What they say of themselves.
+
+
+def additive_model(additive="pairs", n=1000, **parameters):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)) * [1.0, 100.0, 1e-3] + 5.0
+    y = X[:, 0] ** 2 + rng.normal(size=n)
+    model = BaselineRegressor(
+        "adagrad",
+        learning_rate=0.1,
+        additive=additive,
+        center=True,
+        scale=True,
+        standardize_target=True,
+        **parameters,
+    )
+    return model.partial_fit(X, y), X
+
+
+@pytest.mark.parametrize("additive", KINDS)
+def test_terms_add_up_to_the_decision(additive):
+    model, X = additive_model(additive)
+    X = X[50:60]
+    terms = sum(model._term((j,), X[:, [j]]) for j in range(3))
+    if additive == "pairs":
+        terms += sum(model._term((i, j), X[:, [i, j]]) for i, j in PAIRS)
+    # The target is standardised: what is left is the same for all rows.
+    rest = model.predict(X) - terms[:, 0]
+    assert_allclose(rest, rest[0], rtol=1e-12)
+
+
+PAIRS = [(0, 1), (0, 2), (1, 2)]
+
+
+def test_plot_terms(pyplot):
+    model, _ = additive_model()
+    display = model.plot_terms()
+    assert isinstance(display, TermsDisplay)
+    assert len(display.axes_) == 6
+    assert {*display.features} == {(0,), (1,), (2,), *PAIRS}
+    for features, values, term in zip(
+        display.features, display.values, display.terms, strict=True
+    ):
+        grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
+        expected = model._term(features, grid.reshape(-1, len(features)))
+        assert_array_equal(term.ravel(), expected[:, 0])
+    # The function that is there varies most.
+    assert display.features[0] == (0,)
+    values = display.values[0][0]
+    edges = model._model.bins.edges[0]
+    assert values[0] < np.nanmin(edges)
+    assert values[-1] > np.nanmax(edges)
+
+    figure, axes = pyplot.subplots(2)
+    display = model.plot_terms([1, (2, 0)], axes=axes)
+    assert display.features == [(1,), (0, 2)]
+    assert display.figure_ is figure
+    assert axes[0].get_xlabel() == "x1"
+    assert (axes[1].get_xlabel(), axes[1].get_ylabel()) == ("x0", "x2")
+    with pytest.raises(ValueError, match="Expected 1 axes, got 2"):
+        model.plot_terms([0], axes=axes)
+
+
+def test_plot_terms_by_name(pyplot):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pandas.DataFrame(additive_model()[1], columns=["a", "b", "c"])
+    model = ScInOLClassifier(additive=True)
+    model.partial_fit(X, X["a"] > 5, classes=[False, True])
+    display = model.plot_terms(["c", "a"])
+    assert display.features == [(2,), (0,)]
+    assert [ax.get_xlabel() for ax in display.axes_] == ["c", "a"]
+    with pytest.raises(ValueError, match="Feature 'd' not in feature_names"):
+        model.plot_terms(["d"])
+
+
+def test_plot_terms_says_what_is_wrong(pyplot):
+    model, X = additive_model(additive=True)
+    for features in [[(0, 0)], [(0, 1, 2)], [()]]:
+        with pytest.raises(ValueError, match="neither a feature nor a pair"):
+            model.plot_terms(features)
+    with pytest.raises(ValueError, match="has no functions of pairs"):
+        model.plot_terms([(0, 1)])
+    with pytest.raises(ValueError, match="feature == 3, must be <= 2"):
+        model.plot_terms([3])
+    with pytest.raises(ValueError, match="output == 1, must be <= 0"):
+        model.plot_terms(output=1)
+    with pytest.raises(NotFittedError):
+        ScInOLClassifier(additive=True).plot_terms()
+    with pytest.raises(ValueError, match="learned from row 13 on"):
+        additive_model(n=11)[0].plot_terms()
+    for other in HedgeRegressor(additive=False), ScInOLRegressor(), LinearRegression():
+        with pytest.raises(ValueError, match=r"Regress\w+ should be an additive one"):
+            TermsDisplay.from_estimator(other.fit(X, X[:, 0]))
+    X[:, 1] = 1.0
+    model = clone(model).partial_fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="'x1' has no function"):
+        model.plot_terms([1])
+    assert len(model.plot_terms().axes_) == 2
+
+
+@pytest.mark.parametrize("fitted", [False, True])
+def test_what_only_linear_models_have(fitted):
+    model = BaselineClassifier("adagrad", additive=True, center=False)
+    linear = BaselineClassifier("adagrad", center=False)
+    if fitted:
+        X = np.random.default_rng(0).normal(size=(20, 2))
+        for each in model, linear:
+            each.partial_fit(X, X[:, 0] > 0, classes=[False, True])
+        for attribute in "coef_", "intercept_":
+            assert hasattr(linear, attribute)
+            with pytest.raises(AttributeError, match="is additive: see `plot_terms`"):
+                getattr(model, attribute)
+    assert hasattr(model, "plot_terms")
+    assert not hasattr(linear, "plot_terms")
+    bounded = ScInOLClassifier(additive=True, center=False)
+    with pytest.raises(AttributeError, match="pass `additive=False`"):
+        bounded.regret_bound  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (BaselineClassifier("adam", additive=True), "additive must be False with alg"),
+        (
+            BaselineRegressor(
+                "kernel_gd", kernel="rbf", additive="pairs", center=False
+            ),
+            "additive must be False with a kernel",
+        ),
+        (ScInOLClassifier(additive="bins"), "The 'additive' parameter of ScInOL"),
+    ],
+)
+def test_parameters_that_do_not_fit(estimator, message):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(ValueError, match=message):
+        estimator.fit(X, X[:, 0] > 0)
+
+
+# In mixtures.
+
+FIRST = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
+LINEAR = ["scinol2", "adaogd-0.125", *FIRST[1:]]
+NEWTON = ["newton", "newton-forgetting"]
+BINS = ["bins-scinol2", "bins-adagrad-0.25"]
+PAIRED = ["pairs-scinol2", "pairs-adaogd-0.5"]
+ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
+
+
+@pytest.mark.parametrize(
+    ("d", "parameters", "expected"),
+    [
+        (1, {}, FIRST + NEWTON + BINS),
+        (16, {}, FIRST + NEWTON + BINS + PAIRED),
+        (17, {}, FIRST + NEWTON + BINS),
+        (64, {}, FIRST + NEWTON + BINS),
+        (65, {}, ADAGRAD + NEWTON),
+        (128, {}, ADAGRAD + NEWTON),
+        (129, {}, ADAGRAD),
+        (129, {"additive": True}, LINEAR + BINS),
+        (129, {"additive": True, "second_order": True}, FIRST + NEWTON + BINS),
+        (5, {"interactions": False}, FIRST + NEWTON + BINS),
+        (5, {"second_order": False}, LINEAR + BINS + PAIRED),
+        (17, {"interactions": True}, FIRST + NEWTON + BINS + PAIRED),
+        (5, {"additive": False}, ADAGRAD + NEWTON),
+        (5, {"additive": False, "second_order": False}, ADAGRAD),
+        (5, {"additive": False, "interactions": True}, ADAGRAD + NEWTON + PAIRED),
+    ],
+)
+def test_experts(d, parameters, expected):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(3, d)), rng.normal(size=3)
+    for mixture, target in ((HedgeRegressor, y), (HedgeClassifier, [0, 1, 0])):
+        model = mixture(**parameters).fit(X, target)
+        assert [*model.named_estimators_] == expected
+    squared = HedgeRegressor(loss="squared_error", **parameters).fit(X, y)
+    bounded = [name for name in expected if "scinol" not in name]
+    assert [*squared.named_estimators_] == bounded
+
+
+def test_dense_and_sparse_chunks(engine, monkeypatch):
+    """What one expert makes dense another may learn as it is, in turn."""
+    monkeypatch.setattr(bins, "N_SAMPLES", 7)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.normal(size=40)
+    X[rng.random(X.shape) < 0.5] = 0.0
+    models = []
+    for containers in [sparse.csr_array] * 3, [sparse.csr_array, np.array] * 2:
+        models.append(HedgeRegressor(interactions=True))
+        for container, rows in zip(
+            containers, np.split(np.arange(40), [10, 20]), strict=False
+        ):
+            models[-1].partial_fit(container(X[rows]), y[rows])
+    for name, losses in zip(
+        models[0].named_estimators_,
+        np.transpose([model.expert_losses_ for model in models]),
+        strict=True,
+    ):
+        assert_allclose(losses[1], losses[0], rtol=1e-9, err_msg=name)
+
+
+def test_experts_of_sparse_rows():
+    """They forget nothing, and are not additive."""
+    X = sparse.csr_array(np.eye(3))
+    model = HedgeClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
+    assert [*model.named_estimators_] == ADAGRAD[:-1] + NEWTON
+    assert not hasattr(model, "plot_terms")
+    model = HedgeClassifier(additive=True).partial_fit(X, [0, 1, 0], classes=[0, 1])
+    assert [*model.named_estimators_] == FIRST[:-1] + NEWTON + BINS + PAIRED
+
+
+def test_experts_share_bins_and_learn_as_alone(engine):
+    case = CASES[0]
+    X, y = unit(case)
+    model = HedgeClassifier()
+    for rows in np.split(np.arange(len(y)), [5, 11, 30]):
+        model.partial_fit(X[rows], y[rows], classes=[0, 1])
+    experts = model.named_estimators_
+    names = BINS + PAIRED
+    assert len({id(experts[name]._model.bins) for name in names}) == 1
+    assert len({id(experts[name]._model.features) for name in names}) == 1
+    assert experts["adaogd-0.5"]._model.features is experts[names[0]]._model.features
+    for name in names:
+        assert isinstance(experts[name]._model, AdditiveModel)
+        alone = clone(experts[name]).partial_fit(X, y, classes=[0, 1])
+        assert_identical(alone.decision_function(X), experts[name].decision_function(X))
+        assert_close(alone.cumulative_loss_, experts[name].cumulative_loss_, 1e-12)
+    model._check_state()
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_terms_of_mixtures(n_outputs, pyplot):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, :n_outputs] ** 2 if n_outputs > 1 else X[:, 0] ** 2
+    model = HedgeRegressor().partial_fit(X, y)
+    display = model.plot_terms([0, (0, 1)], output=n_outputs - 1)
+    of_experts = [
+        expert._model.term((0,), display.values[0][0][:, np.newaxis])
+        for expert in model.estimators_
+    ]
+    w = model.weights_.reshape(n_outputs, -1)[-1]
+    expected = sum(a * term[:, -1] for a, term in zip(w, of_experts, strict=True))
+    assert_allclose(display.terms[0], expected, rtol=1e-12)
+    assert display.terms[1].shape == tuple(map(len, display.values[1]))
+    assert display.terms[1].any()
+
+
+def test_coefficients_of_mixtures():
+    """Of a regressor only where all experts are linear, of a classifier of those."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    with pytest.raises(AttributeError, match="its expert 'bins-scinol2' has none"):
+        HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
+    model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
+    linear = [k for k, e in enumerate(model.estimators_) if hasattr(e, "coef_")]
+    assert len(linear) == len(FIRST + NEWTON)
+    w = model.weights_[linear] / model.weights_[linear].sum()
+    expected = sum(
+        a * model.estimators_[k].coef_ for a, k in zip(w, linear, strict=True)
+    )
+    assert_allclose(model.coef_, expected, rtol=1e-12)

@@ -1,0 +1,1339 @@
+"""Learning in the space of a kernel, and what comes with that."""
+
+import copy
+import math
+import pickle
+from functools import lru_cache, partial
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.svm import SVC
+from support.copies import COPIES
+from support.naive_kernels import KERNELS, KernelModel
+from support.registry import CASES, ENGINES, REPRESENTATIVES, Case, thinned, thoroughly
+
+from sklearn_scinol import (
+    DFEGClassifier,
+    DFEGRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.models import kernel as kernel_model
+
+WITH_KERNELS = {"dfeg", "kernel_gd"}
+
+
+def with_kernels(cases):
+    return pytest.mark.parametrize(
+        "case", [case for case in cases if case.algorithm in WITH_KERNELS], ids=str
+    )
+
+
+# Each estimator; one output and three, of which each has its own norm; averaged or not.
+EACH_KIND = [
+    Case(DFEGClassifier, "log_loss", "dfeg", 3, average=15),
+    Case(DFEGClassifier, "hinge", "dfeg"),
+    Case(DFEGRegressor, "absolute_error", "dfeg"),
+    Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
+    Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
+]
+representatives = thinned(EACH_KIND)
+REGRESSION = Case(DFEGRegressor, "absolute_error", "dfeg")
+#: Kernels that scikit-learn does not compute from sparse rows, and no kernel at all.
+DENSE_ONLY = {"additive_chi2", "chi2", "linear"}
+
+estimators = pytest.mark.parametrize("estimator", [DFEGClassifier, DFEGRegressor])
+
+
+def multiquadric(a, b):
+    """A kernel that scikit-learn does not have."""
+    pairs = zip(a, b, strict=True)
+    return 1.0 / math.sqrt(1.0 + sum((a_i - b_i) ** 2 for a_i, b_i in pairs))
+
+
+def inner(a, b):
+    return a @ b
+
+
+def stream(case, n_samples=30, n_features=3, seed=0):
+    """Rows about as long as 1, and targets that are a smooth function of them."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features))
+    waves = np.sin(X @ rng.normal(size=(n_features, case.n_outputs)) * 2.0)
+    decision = waves + rng.normal(scale=0.2, size=waves.shape)
+    return X, targets(case, decision)
+
+
+def targets(case, decision):
+    """What the signs or values of predictions are, of shape (n, n_outputs)."""
+    if not case.classifies:
+        return decision if case.n_outputs > 1 else decision[:, 0]
+    if case.n_outputs > 1:
+        return decision.argmax(axis=1)
+    return (decision[:, 0] > 0).astype(int)
+
+
+def weights(n_samples):
+    return np.random.default_rng(1).choice([0.0, 0.3, 1.0, 2.0], size=n_samples)
+
+
+def make(case, **parameters):
+    """The estimator of a case, with a kernel."""
+    defaults = {"kernel": "rbf", "gamma": 0.5}
+    if case.diverges:
+        defaults["learning_rate"] = 0.05
+    return case.make(**defaults | parameters)
+
+
+def dense(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
+def assert_close(actual, expected, tolerance):
+    """Equal relative to the largest of the numbers that are compared."""
+    expected = np.asarray(expected)
+    assert np.isfinite(expected).all()
+    largest = np.abs(expected).max(initial=0.0)
+    assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * largest)
+
+
+def coefficients(estimator):
+    """Together: gradients of an intercept can sum up to nothing but rounding errors."""
+    return np.column_stack([estimator.dual_coef_, estimator.intercept_])
+
+
+def assert_close_models(actual, expected, tolerance):
+    assert_array_equal(actual.support_, expected.support_)
+    assert_array_equal(dense(actual.support_vectors_), dense(expected.support_vectors_))
+    assert_close(coefficients(actual), coefficients(expected), tolerance)
+    assert_close(actual.cumulative_loss_, expected.cumulative_loss_, tolerance)
+    assert actual.t_ == expected.t_
+    if actual.kernel != "precomputed":
+        coef = np.ones(expected.dual_coef_.shape)
+        assert_close(actual.regret_bound(coef), expected.regret_bound(coef), tolerance)
+
+
+# The plain reference.
+
+
+#: Parameters of the estimators; the plain kernels take the same.
+PARAMETERS = {
+    "rbf": {"gamma": 0.5},
+    "poly": {"gamma": 0.3, "degree": 2, "coef0": 0.5},
+    "laplacian": {"gamma": 0.4},
+    "cosine": {},
+}
+
+
+class Kernel(NamedTuple):
+    """A kernel as an estimator and as the reference take it."""
+
+    name: str
+    parameters: dict
+    plain: object
+
+    def __str__(self):
+        return self.name
+
+    def rows(self, X, of_stream):
+        """Rows as the estimator takes them."""
+        if self.name != "precomputed":
+            return X
+        return pairwise_kernels(X, of_stream, metric="rbf", gamma=0.5)
+
+
+REFERENCE_KERNELS = [
+    Kernel(name, {"kernel": name, **parameters}, partial(KERNELS[name], **parameters))
+    for name, parameters in PARAMETERS.items()
+]
+REFERENCE_KERNELS += [
+    Kernel("callable", {"kernel": multiquadric}, multiquadric),
+    Kernel(
+        "precomputed", {"kernel": "precomputed"}, partial(KERNELS["rbf"], gamma=0.5)
+    ),
+]
+RBF, PRECOMPUTED = REFERENCE_KERNELS[0], REFERENCE_KERNELS[-1]
+rbf_with_every_loss = pytest.mark.parametrize(
+    ("case", "kernel"),
+    [(case, RBF) for case in CASES if case.algorithm in WITH_KERNELS]
+    + [
+        (case, kernel)
+        for case in REPRESENTATIVES
+        for kernel in REFERENCE_KERNELS[1:]
+        if case.algorithm in WITH_KERNELS
+    ],
+    ids=str,
+)
+
+
+def other_parameters(case, other):
+    """Not the defaults, under the names that estimators and references share."""
+    own = {"delta": 0.1, "a": 1.1} if case.algorithm == "dfeg" else {}
+    return {"fit_intercept": False, **own} if other else {}
+
+
+def reference(case, kernel, **parameters):
+    """The plain counterpart of ``make(case, **kernel.parameters, **parameters)``."""
+    defaults = {"average": case.average}
+    if case.diverges:
+        defaults["learning_rate"] = 0.05
+    loss = case.reference_loss()
+    parameters = defaults | parameters
+    return KernelModel(case.algorithm, loss, kernel.plain, case.n_outputs, **parameters)
+
+
+def learn(case, model, X, y, sample_weight, order=None):
+    """Predictions of the reference, each before its row was learned."""
+    predictions = []
+    plain_targets = case.reference_targets(y)
+    for number in range(len(y)) if order is None else order:
+        x, c = X[number].tolist(), float(sample_weight[number])
+        predictions.append(model.decision_function(x, c or None))
+        if c > 0.0:
+            model.learn(int(number), x, plain_targets[number], c)
+    return predictions
+
+
+def of_new_rows(model, X, kernel):
+    """Of a precomputed kernel nobody knows the norms of new rows."""
+    square = 0.0 if kernel.name == "precomputed" else None
+    return [model.decision_function(x, square=square) for x in X.tolist()]
+
+
+class Learned(NamedTuple):
+    """A plain model that has learned, and what it said."""
+
+    model: KernelModel
+    charged: list
+    of_new_rows: list
+
+
+@lru_cache(maxsize=1)
+def learned_reference(case, name, other):
+    """Slow: the engines that are compared with it come in turn."""
+    (kernel,) = [kernel for kernel in REFERENCE_KERNELS if kernel.name == name]
+    X, y = stream(case)
+    model = reference(case, kernel, **other_parameters(case, other))
+    charged = learn(case, model, X, y, weights(len(y)) if other else np.ones(len(y)))
+    return Learned(model, charged, of_new_rows(model, new_rows(case), kernel))
+
+
+def new_rows(case):
+    """Some of them longer than those that were learned."""
+    X, _ = stream(case, 8, seed=1)
+    return X * np.array([[1.0], [3.0]] * 4)
+
+
+def comparators(case, n_support, fit_intercept):
+    rng = np.random.default_rng(3)
+    for size in 0.0, 1e-6, 1.0, 1e3:
+        coef = size * rng.normal(size=(case.n_outputs, n_support))
+        yield coef, size * rng.normal(size=case.n_outputs) * fit_intercept
+
+
+def assert_same_model(estimator, model, tolerance):
+    assert_array_equal(estimator.support_, model.support)
+    assert_close(
+        coefficients(estimator),
+        np.column_stack([model.dual_coef, model.intercept]),
+        tolerance,
+    )
+    assert_close(estimator.cumulative_loss_, model.cumulative_loss, tolerance)
+    assert estimator.n_samples_seen_ == len(model.squares)
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+@pytest.mark.parametrize("other", [False, True], ids=["defaults", "other-parameters"])
+@rbf_with_every_loss
+def test_learning(case, kernel, other, engine):
+    X, y = stream(case)
+    model, charged, expected_of_new_rows = learned_reference(case, kernel.name, other)
+    parameters = other_parameters(case, other)
+    estimator = make(case, **kernel.parameters, **parameters)
+    c = weights(len(y)) if other else None
+    actual = case.charged(estimator, kernel.rows(X, X), y, sample_weight=c)
+    assert_close(actual, charged, 1e-10)
+    assert_same_model(estimator, model, 1e-10)
+    decision = case.decision(estimator, kernel.rows(new_rows(case), X))
+    assert_close(decision, expected_of_new_rows, 1e-10)
+    vectors = kernel.rows(X[model.support], X[model.support])
+    for coef, intercept in comparators(case, len(model.support), not other):
+        assert_close(
+            estimator.regret_bound(coef, intercept, vectors=vectors),
+            model.regret_bound(coef.tolist(), intercept.tolist()),
+            1e-10,
+        )
+
+
+@pytest.mark.parametrize("kernel", [RBF, PRECOMPUTED], ids=str)
+@representatives
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_epochs(case, kernel, shuffle, engine):
+    """A row that comes again has its coefficient changed; it is not stored twice."""
+    X, y = stream(case, 15)
+    c = weights(len(y))
+    estimator = make(case, **kernel.parameters, max_iter=3, tol=None)
+    estimator.set_params(shuffle=shuffle, random_state=0)
+    estimator.fit(kernel.rows(X, X), y, sample_weight=c)
+
+    model = reference(case, kernel)
+    random_state = np.random.RandomState(0)
+    for _ in range(3):
+        order = random_state.permutation(len(y)) if shuffle else None
+        learn(case, model, X, y, c, order)
+    assert_same_model(estimator, model, 1e-10)
+    assert len(set(estimator.support_)) == len(estimator.support_) <= len(y)
+    decision = case.decision(estimator, kernel.rows(new_rows(case), X))
+    assert_close(decision, of_new_rows(model, new_rows(case), kernel), 1e-10)
+
+
+@representatives
+@pytest.mark.parametrize("average", [2, 1000])
+def test_average_from(case, average, engine):
+    X, y = stream(case)
+    estimator = make(case, average=average)
+    model = reference(case, RBF, average=int(average))
+    charged = case.charged(estimator, X, y)
+    assert_close(charged, learn(case, model, X, y, np.ones(len(y))), 1e-10)
+    assert_same_model(estimator, model, 1e-10)
+
+
+# A linear kernel.
+
+
+LINEAR = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 0.0}
+
+
+def assert_linear_model(case, estimator, linear, X, tolerance):
+    coef = np.reshape(linear.coef_, (case.n_outputs, -1))
+    dual_coef, vectors = estimator.dual_coef_, estimator.support_vectors_
+    assert_close(dual_coef @ vectors, coef, tolerance)
+    assert_close(estimator.intercept_, linear.intercept_, tolerance)
+    assert_close(estimator.cumulative_loss_, linear.cumulative_loss_, tolerance)
+    assert_close(case.decision(estimator, X), case.decision(linear, X), tolerance)
+    u, b = np.arange(1.0, coef.size + 1).reshape(coef.shape), np.ones(case.n_outputs)
+    assert_close(
+        estimator.regret_bound(u, b, vectors=np.eye(coef.shape[1])),
+        linear.regret_bound(u, b),
+        tolerance,
+    )
+
+
+@representatives
+@pytest.mark.parametrize(
+    ("n_samples", "parameters"),
+    [
+        (700, LINEAR),
+        (2000, {**LINEAR, "max_support": 10}),
+        (150, {"kernel": inner}),
+        (500, {"kernel": inner, "max_support": 10}),
+    ],
+    ids=["poly", "poly-budget", "callable", "callable-budget"],
+)
+def test_linear_kernel(case, n_samples, parameters, engine):
+    """Also when projected to more rows than there are dimensions."""
+    X, y = stream(case, n_samples, n_features=4)
+    c = weights(n_samples)
+    estimator, linear = make(case, **parameters), case.make()
+    charged = case.charged(linear, X, y, sample_weight=c)
+    assert_close(case.charged(estimator, X, y, sample_weight=c), charged, 1e-8)
+    new, _ = stream(case, n_features=4, seed=1)
+    assert_linear_model(case, estimator, linear, new, 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "parameters", "n_rows", "regret"),
+    [
+        (DFEGRegressor, LINEAR, 100, 0.931),
+        (DFEGRegressor, LINEAR, 10_000, 1.025),
+        (DFEGRegressor, {}, 100, 0.931),
+        (DFEGRegressor, {}, 10_000, 1.025),
+        (BaselineRegressor, LINEAR, 100, 4.51),
+        (BaselineRegressor, {}, 10_000, 49.5),
+        *thoroughly((DFEGRegressor, {}, 100_000, 1.032)),
+    ],
+)
+def test_alternating_targets(estimator, parameters, n_rows, regret, engine):
+    """The regret against 0 grows like the logarithm, or like the root."""
+    if estimator is BaselineRegressor:
+        parameters = {**parameters, "algorithm": "kernel_gd", "center": False}
+    made = estimator(fit_intercept=False, **parameters)
+    made.partial_fit(np.ones((n_rows, 1)), alternating(n_rows))
+    assert made.cumulative_loss_ - n_rows == pytest.approx(regret, rel=0.01)
+
+
+def alternating(n_samples):
+    return np.where(np.arange(n_samples) % 2 == 0, 1.0, -1.0)
+
+
+# Streams.
+
+
+@thinned(EACH_KIND, split=["rows", "random", "blocks"], max_support=[None, 12])
+def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
+    X, y = stream(case)
+    c = weights(len(y))
+    whole = make(case, max_support=max_support)
+    charged = case.charged(whole, X, y, sample_weight=c)
+
+    ends = np.arange(1, len(y))
+    if split == "random":
+        ends = np.sort(np.random.default_rng(2).choice(ends, size=5, replace=False))
+    elif split == "blocks":
+        monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
+        ends = []
+    parts = make(case, max_support=max_support)
+    of_parts = [
+        case.charged(parts, X[rows], y[rows], sample_weight=c[rows])
+        for rows in np.split(np.arange(len(y)), ends)
+    ]
+    assert_close(np.concatenate(of_parts), charged, 1e-12)
+    assert_close_models(parts, whole, 1e-12)
+
+
+@representatives
+@pytest.mark.parametrize("block_rows", [1, 7])
+def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
+    """Rows that come again are found wherever blocks begin."""
+    X, y = stream(case)
+    whole = make(case, max_iter=3, tol=None, random_state=0, max_support=20)
+    parts = clone(whole)
+    whole.fit(X, y)
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", block_rows)
+    assert_close_models(parts.fit(X, y), whole, 1e-12)
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 12])
+def test_prediction_is_what_is_charged(case, max_support, engine):
+    X, y = stream(case)
+    X[::7] *= 5.0
+    estimator = make(case, kernel="poly", degree=2, max_support=max_support)
+    case.partial_fit(estimator, X[:1], y[:1])
+    for r in range(1, len(y)):
+        decision = case.decision(estimator, X[r : r + 1])
+        charged = case.charged(estimator, X[r : r + 1], y[r : r + 1])
+        assert_close(charged, decision, 1e-12)
+
+
+@representatives
+def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
+    X, y = stream(case)
+    estimator = make(case, kernel="poly", degree=2)
+    case.partial_fit(estimator, X, y)
+    new, _ = stream(case, 100, seed=1)
+    decision = case.decision(estimator, new)
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(kernel_model, "BLOCK_DIAGONAL", 3)
+    assert_close(case.decision(estimator, new), decision, 1e-12)
+
+
+# What is stored.
+
+
+def test_rows_without_slope_are_not_stored(engine):
+    """Also with weights of 0, which count all the same."""
+    X = np.eye(6)
+    y = np.array([0.05, 1.0, 5.0, -0.1, -1.0, 1.0])
+    made = DFEGRegressor(
+        "epsilon_insensitive", kernel="rbf", gamma=50.0, fit_intercept=False
+    )
+    made.partial_fit(X, y, sample_weight=[1, 1, 0, 1, 1, 1])
+    assert_array_equal(made.support_, [1, 4, 5])
+    made.partial_fit(X, y, sample_weight=[0, 0, 0, 0, 0, 0])
+    made.partial_fit(X[1:], y[1:])
+    assert_array_equal(made.support_, [1, 4, 5, 12, 13, 15, 16])
+    assert_array_equal(made.support_vectors_, X[[1, 4, 5, 1, 2, 4, 5]])
+    assert made.n_samples_seen_ == 10
+
+
+def test_rows_beyond_the_margin_are_not_stored(engine):
+    X, y = np.array([[-1.0], [-0.9], [0.9], [1.0]]), np.array([0, 0, 1, 1])
+    made = DFEGClassifier("hinge", kernel="rbf", max_iter=1000, tol=None)
+    made.fit(X, y)
+    (beyond, *_) = np.flatnonzero(made.decision_function(X) * (2 * y - 1) > 1.0)
+    row, label = X[[beyond]], y[[beyond]]
+    support = made.support_
+    assert_array_equal(made.partial_fit(row, label).support_, support)
+    assert_array_equal(made.partial_fit(row, 1 - label).support_, [*support, 5])
+
+
+@representatives
+def test_support_over_calls(case, engine):
+    X, y = stream(case, 60)
+    c = weights(len(y))
+    estimator = make(case)
+    for rows in np.split(np.arange(len(y)), [1, 20, 25]):
+        case.partial_fit(estimator, X[rows], y[rows], sample_weight=c[rows])
+    support = estimator.support_
+    assert (np.diff(support) > 0).all()
+    assert not np.isin(support, np.flatnonzero(c == 0.0)).any()
+    assert_array_equal(estimator.support_vectors_, X[support])
+    assert estimator.dual_coef_.shape == (case.n_outputs, support.size)
+    assert estimator.intercept_.shape == (case.n_outputs,)
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 12])
+def test_dual_coef_is_the_model(case, max_support, engine):
+    """At rest: a row changes its own prediction by a factor, which averages have not.
+
+    Norms of all rows are the same, and so are their factors.
+    """
+    X, y = stream(case)
+    estimator = make(case, max_support=max_support)
+    case.partial_fit(estimator, X, y)
+    new = X if max_support is None else X[:12]  # the others are shorter once projected
+    K = pairwise_kernels(new, estimator.support_vectors_, metric="rbf", gamma=0.5)
+    at_rest = K @ estimator.dual_coef_.T + estimator.intercept_
+    decision = case.decision(estimator, new)
+    factors = (decision * at_rest).sum(axis=0) / (at_rest**2).sum(axis=0)
+    assert_close(at_rest * factors, decision, 1e-11)
+    if case.average or case.algorithm == "kernel_gd":
+        assert_allclose(factors, 1.0, rtol=1e-11)
+    else:
+        assert (factors > 0.5).all() and (factors < 1.0).all()
+
+
+@representatives
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_attributes_are_copies(case, container, engine):
+    X, y = stream(case)
+    estimator = make(case)
+    case.partial_fit(estimator, container(X), y)
+    before = pickle.dumps(estimator)
+    for name in "support_", "support_vectors_", "dual_coef_", "intercept_":
+        attribute = getattr(estimator, name)
+        attribute *= 0
+        if sparse.issparse(attribute):
+            attribute.data[:] = attribute.indices[:] = 0
+    assert pickle.dumps(estimator) == before
+
+
+# A budget.
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [1, 5])
+@pytest.mark.parametrize("duplicates", [False, True])
+def test_projection(case, max_support, duplicates, engine):
+    """Every later row is replaced by its nearest point in the span of the first."""
+    X, y = stream(case)
+    if duplicates:  # of which the matrix of kernels is singular
+        X[:12] = np.repeat(X[:4], 3, axis=0)
+    c = weights(len(y))
+    estimator = make(case, max_support=max_support)
+    model = reference(case, RBF, max_support=max_support)
+    expected = learn(case, model, X, y, c)
+    charged = case.charged(estimator, X, y, sample_weight=c)
+    assert_close(charged, expected, 1e-8)
+    assert_same_model(estimator, model, 1e-8)
+    new = new_rows(case)
+    assert_close(case.decision(estimator, new), of_new_rows(model, new, RBF), 1e-8)
+
+
+@representatives
+def test_projection_over_epochs(case, engine):
+    X, y = stream(case)
+    estimator = make(
+        case, max_support=5, max_iter=3, tol=None, shuffle=True, random_state=0
+    )
+    model = reference(case, RBF, max_support=5)
+    random_state = np.random.RandomState(0)
+    for _ in range(3):
+        learn(case, model, X, y, np.ones(len(y)), random_state.permutation(len(y)))
+    assert_same_model(estimator.fit(X, y), model, 1e-8)
+
+
+@representatives
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_budget(case, container, engine):
+    """Until it is reached nothing is different, and nothing grows from then on."""
+    X, y = stream(case, 400)
+    budgeted, unlimited = make(case, max_support=50), make(case)
+    for rows in np.split(np.arange(len(y)), [10, 40, 150]):
+        case.partial_fit(budgeted, container(X[rows]), y[rows])
+        n_support = budgeted.support_.size
+        assert n_support <= 50
+        if rows[-1] < 50:
+            case.partial_fit(unlimited, container(X[rows]), y[rows])
+            assert pickle.dumps(budgeted._model.coef) == pickle.dumps(
+                unlimited._model.coef
+            )
+    assert n_support == 50
+    assert budgeted.support_vectors_.shape == (50, 3)
+    assert budgeted.dual_coef_.shape == (case.n_outputs, 50)
+    # Pickled: a matrix of 50 by 50, and less than as much again.
+    assert len(pickle.dumps(budgeted)) < 2 * 8 * 50**2
+    size = len(pickle.dumps(budgeted))
+    case.partial_fit(budgeted, container(X), y)
+    assert len(pickle.dumps(budgeted)) == pytest.approx(size, abs=100)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"kernel": lambda a, b: 1.0},
+        {"kernel": lambda a, b: 0.0},
+        {"kernel": "poly", "gamma": 0.0, "coef0": 2.0},
+        {"kernel": "sigmoid", "gamma": 2.0, "coef0": -1.0},
+    ],
+    ids=["ones", "zeros", "constant", "not-positive"],
+)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@representatives
+def test_degenerate_kernels(case, parameters, fit_intercept, engine):
+    X, y = stream(case)
+    for max_support in None, 1, 4:
+        estimator = make(case, fit_intercept=fit_intercept, **parameters)
+        estimator.set_params(max_support=max_support)
+        charged = case.charged(estimator, X, y)
+        assert np.isfinite(charged).all()
+        assert np.isfinite(case.decision(estimator, X)).all()
+        assert np.isfinite(estimator.dual_coef_).all()
+        coef = np.ones((case.n_outputs, len(X)))
+        assert np.isfinite(estimator.regret_bound(coef, vectors=X))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_features", "share_of_loss"),
+    [
+        (DFEGRegressor(), 1, 0.35),
+        (BaselineRegressor("kernel_gd"), 2, 0.2),
+    ],
+    ids=["dfeg", "kernel_gd"],
+)
+def test_quality_within_a_budget(estimator, n_features, share_of_loss, engine):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3.0, 3.0, size=(3000, n_features))
+    y = np.sin(X).sum(axis=1)
+    estimator.set_params(kernel="rbf", gamma=1.0 / n_features)
+    unlimited = clone(estimator).partial_fit(X, y)
+    budgeted = clone(estimator).set_params(max_support=100).partial_fit(X, y)
+    assert unlimited.cumulative_loss_ < share_of_loss * np.abs(y).sum()
+    assert budgeted.cumulative_loss_ < 1.01 * unlimited.cumulative_loss_
+    new = rng.uniform(-3.0, 3.0, size=(500, n_features))
+    error = np.abs(budgeted.predict(new) - unlimited.predict(new)).mean()
+    assert error < 0.05 * np.abs(unlimited.predict(new)).mean()
+
+
+# The regret bound.
+
+
+class Comparators:
+    """Fixed models on a stream: combinations of some of its rows, and an intercept.
+
+    A model is the flat array of its coefficients, outputs by rows and intercept. In the
+    span of the stored rows the intercept is the sum of the coefficients.
+    """
+
+    def __init__(self, case, estimator, X, y, sample_weight, in_span):
+        self.case, self.estimator, self.in_span = case, estimator, in_span
+        self.vectors = estimator.support_vectors_ if in_span else X[:5]
+        self.K = estimator._model.kernel(X, self.vectors)
+        self.loss = case.reference_loss()
+        self.targets = case.reference_targets(y)
+        self.sample_weight = sample_weight
+
+    def split(self, model):
+        model = model.reshape(self.case.n_outputs, -1)
+        if not self.estimator.fit_intercept:
+            return model[:, :-1], np.zeros(self.case.n_outputs)
+        coef = model[:, :-1]
+        return coef, coef.sum(axis=1) if self.in_span else model[:, -1]
+
+    def total_loss(self, model):
+        coef, intercept = self.split(model)
+        P = (self.K @ coef.T + intercept).tolist()
+        values = [self.loss.value(y, p) for y, p in zip(self.targets, P, strict=True)]
+        return self.sample_weight @ np.array(values)
+
+    def bound(self, model):
+        coef, intercept = self.split(model)
+        if self.in_span:
+            return self.estimator.regret_bound(coef, intercept)
+        return self.estimator.regret_bound(coef, intercept, vectors=self.vectors)
+
+    def check(self, model):
+        loss, bound = self.total_loss(model), self.bound(model)
+        of_learner = self.estimator.cumulative_loss_
+        rounding = 1e-9 * (loss + abs(bound) + of_learner)
+        assert of_learner - loss <= bound + rounding
+
+    def check_hardest(self):
+        rng = np.random.default_rng(0)
+        size = self.case.n_outputs * (len(self.vectors) + 1)
+        self.check(np.zeros(size))
+        for scale in 1e-6, 1e-3, 0.1, 1.0, 10.0, 1e3:
+            self.check(scale * rng.standard_normal(size))
+        model = np.zeros(size)
+        for objective in (
+            self.total_loss,
+            lambda model: self.total_loss(model) + self.bound(model),
+        ):
+            model = minimize(objective, model, options={"maxiter": 3}).x
+            self.check(model)
+
+
+@with_kernels([case for case in REPRESENTATIVES if not case.average])
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_bound_holds(case, data):
+    """Against what rows can be combined to, or in a budget what the stored ones can."""
+    n = data.draw(st.integers(1, 25))
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    X = rng.normal(size=(n, 2)) * 10.0 ** data.draw(st.integers(-2, 1))
+    c = rng.choice(data.draw(st.sampled_from([[1.0], [0.0, 0.1, 1.0, 10.0]])), size=n)
+    max_support = data.draw(st.sampled_from([None, 1, 3, 6]))
+    estimator = make(
+        case,
+        kernel=data.draw(st.sampled_from(["rbf", "poly", "laplacian"])),
+        fit_intercept=data.draw(st.booleans()),
+        max_support=max_support,
+        degree=2,
+    )
+    case.partial_fit(estimator, X[:1], targets(case, np.ones((1, case.n_outputs))))
+    size = 10.0 ** data.draw(st.integers(-1, 2))
+    against = data.draw(st.booleans())
+    decisions = [np.ones((1, case.n_outputs))]
+    for r in range(1, n):
+        if against:  # the prediction that comes
+            decision = case.decision(estimator, X[r : r + 1])
+            decisions.append(size * np.where(decision > 0, -1.0, 1.0) - decision)
+        else:
+            decisions.append(size * rng.standard_cauchy((1, case.n_outputs)))
+        y = targets(case, decisions[-1])
+        case.partial_fit(estimator, X[r : r + 1], y, sample_weight=c[r : r + 1])
+    c[0] = 1.0
+    y = targets(case, np.concatenate(decisions))
+    in_span = max_support is not None and estimator.support_.size == max_support
+    Comparators(case, estimator, X, y, c, in_span).check_hardest()
+
+
+@representatives
+def test_regret_bound_of_the_model(case, engine):
+    """By default coefficients are those of the support vectors."""
+    X, y = stream(case)
+    estimator = make(case)
+    case.partial_fit(estimator, X, y)
+    coef, intercept = estimator.dual_coef_, estimator.intercept_
+    expected = estimator.regret_bound(coef, intercept, vectors=X[estimator.support_])
+    assert estimator.regret_bound(coef, intercept) == expected
+    assert isinstance(expected, float)
+    if case.n_outputs == 1:
+        assert estimator.regret_bound(coef[0], intercept[0]) == expected
+    assert estimator.regret_bound(2.0 * coef, intercept) > expected
+    assert estimator.regret_bound(coef, 2.0 * intercept) > expected
+
+
+@representatives
+def test_regret_bound_while_nothing_is_stored(case, engine):
+    """Only 0 and intercepts can be compared with."""
+    X, y = stream(case)
+    estimator = make(case)
+    case.partial_fit(estimator, X, y, sample_weight=np.zeros(len(y)))
+    assert estimator.regret_bound(np.zeros((case.n_outputs, 1)), vectors=X[:1]) == 0.0
+    assert estimator.regret_bound(estimator.dual_coef_, estimator.intercept_) == 0.0
+
+
+def test_regret_bound_of_bad_comparators(engine):
+    X, y = load_iris(return_X_y=True)
+    made = DFEGClassifier(kernel="rbf", fit_intercept=False).fit(X[::5], y[::5])
+    n = made.support_.size
+    with pytest.raises(ValueError, match=rf"coef.shape == \(3, 2\), expected \(3, {n}"):
+        made.regret_bound(np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"coef.shape == \(3,\), expected \(3, 3\)"):
+        made.regret_bound(np.ones(3), vectors=X[:3])
+    with pytest.raises(ValueError, match=r"intercept.shape == \(2,\), expected \(3,\)"):
+        made.regret_bound(np.ones((3, n)), np.ones(2))
+    with pytest.raises(ValueError, match="intercept must be 0"):
+        made.regret_bound(np.ones((3, n)), 1.0)
+    with pytest.raises(
+        ValueError, match=r"vectors\.shape == \(2, 3\), expected \(2, 4"
+    ):
+        made.regret_bound(np.ones((3, 2)), vectors=np.ones((2, 3)))
+    with pytest.raises(ValueError, match="Input contains NaN"):
+        made.regret_bound(np.ones((3, 2)), vectors=np.full((2, 4), np.nan))
+    with pytest.raises(ValueError, match="Input coef contains NaN"):
+        made.regret_bound(np.full((3, n), np.nan))
+    linear = DFEGClassifier().fit(X[::5], y[::5])
+    with pytest.raises(ValueError, match="vectors must be None with kernel='linear'"):
+        linear.regret_bound(np.ones((3, 4)), vectors=X)
+
+
+def test_regret_bound_of_a_precomputed_kernel(engine):
+    X, y = load_iris(return_X_y=True)
+    K = pairwise_kernels(X, metric="rbf", gamma=0.5)
+    made = DFEGClassifier(kernel="precomputed").partial_fit(K, y, classes=[0, 1, 2])
+    rbf = DFEGClassifier(kernel="rbf", gamma=0.5).partial_fit(X, y, classes=[0, 1, 2])
+    coef = np.random.default_rng(0).normal(size=(3, 5))
+    assert made.regret_bound(coef, 1.0, vectors=K[:5, :5]) == pytest.approx(
+        rbf.regret_bound(coef, 1.0, vectors=X[:5]), rel=1e-12
+    )
+    with pytest.raises(ValueError, match="vectors must be given"):
+        made.regret_bound(made.dual_coef_)
+    for shape in (3, 5), (3, 1):
+        with pytest.raises(ValueError, match=r"vectors\.shape == .* expected \(3, 3\)"):
+            made.regret_bound(coef[:, :3], vectors=np.ones(shape))
+
+
+# Kernels.
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.7])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("rows", ["ordinary", "constant"])
+def test_gamma(gamma, container, rows, engine):
+    X, y = load_iris(return_X_y=True)
+    X = container(X if rows == "ordinary" else np.zeros_like(X))
+    made = DFEGClassifier(kernel="rbf", gamma=gamma)
+    made.partial_fit(X, y, classes=[0, 1, 2])
+    expected = SVC(gamma=gamma).fit(X, y)._gamma
+    assert made.gamma_ == pytest.approx(expected, rel=1e-12)
+
+    # The first rows decide.
+    made.partial_fit(100.0 * X, y)
+    assert made.gamma_ == pytest.approx(expected, rel=1e-12)
+    explicit = DFEGClassifier(kernel="rbf", gamma=made.gamma_)
+    explicit.partial_fit(X, y, classes=[0, 1, 2]).partial_fit(100.0 * X, y)
+    assert_array_equal(made.dual_coef_, explicit.dual_coef_)
+
+
+@pytest.mark.parametrize("kernel", sorted({*PAIRWISE_KERNEL_FUNCTIONS} - {"linear"}))
+@estimators
+def test_every_kernel(estimator, kernel, engine):
+    """As scikit-learn computes it, with those of the parameters that it takes."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::3], y[::3]
+    parameters = {"gamma": 0.2, "degree": 2.5, "coef0": 0.5}
+    K = pairwise_kernels(X, metric=kernel, filter_params=True, **parameters)
+    made = estimator(kernel=kernel, **parameters)
+    precomputed = estimator(kernel="precomputed")
+    for model, rows in (made, X), (precomputed, K):
+        model.set_params(max_iter=2, tol=None, random_state=0).fit(rows, y)
+        assert np.isfinite(model.predict(rows)).all()
+    assert_close(made.dual_coef_, precomputed.dual_coef_, 1e-9)
+    assert_close(made.cumulative_loss_, precomputed.cumulative_loss_, 1e-9)
+
+
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
+@pytest.mark.parametrize("fitted", [False, True], ids=["fresh", "fitted"])
+def test_rows_that_a_kernel_does_not_take(kernel, fitted, engine):
+    X, y = load_iris(return_X_y=True)
+    made = DFEGRegressor(kernel=kernel)
+    if fitted:
+        made.partial_fit(X, y)
+    before = pickle.dumps(vars(made))
+    with pytest.raises(ValueError, match="X contains negative values"):
+        made.partial_fit(np.concatenate([X, -X]), np.concatenate([y, y]))
+    assert pickle.dumps(vars(made)) == before
+
+
+def test_parameters_of_a_callable(engine):
+    def bell(a, b, *, width):
+        return np.exp(-(((a - b) / width) ** 2).sum())
+
+    X, y = load_diabetes(return_X_y=True)
+    X, y = 20.0 * X[:50], y[:50]
+    made = DFEGRegressor(kernel=bell, kernel_params={"width": 2.0}).partial_fit(X, y)
+    rbf = DFEGRegressor(kernel="rbf", gamma=0.25).partial_fit(X, y)
+    assert_close_models(made, rbf, 1e-12)
+
+
+# Containers.
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 12])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_dense_and_sparse(case, max_support, kernel, engine):
+    """Rows are stored as the first were, and others may follow."""
+    X, y = sparse_stream(case)
+    expected = make(case, kernel=kernel, max_support=max_support)
+    charged = case.charged(expected, X, y)
+    half = len(y) // 2
+    for first, second in (
+        (sparse.csr_array, sparse.csr_array),
+        (sparse.csr_matrix, np.array),
+        (np.array, sparse.csr_array),
+    ):
+        made = clone(expected)
+        of_first = case.charged(made, first(X[:half]), y[:half])
+        of_second = case.charged(made, second(X[half:]), y[half:])
+        assert_close(np.concatenate([of_first, of_second]), charged, 1e-12)
+        assert sparse.issparse(made.support_vectors_) == (first is not np.array)
+        assert_close_models(made, expected, 1e-12)
+        for container in np.array, sparse.csr_array:
+            decision = case.decision(made, container(X))
+            assert_close(decision, case.decision(expected, X), 1e-12)
+
+
+@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("kernel", sorted(set(PAIRWISE_KERNEL_FUNCTIONS) - DENSE_ONLY))
+def test_every_kernel_of_sparse_rows(kernel, index_dtype, engine):
+    X, y = sparse_stream(REGRESSION)
+    rows = sparse.csr_array(X)
+    rows.indices = rows.indices.astype(index_dtype)
+    rows.indptr = rows.indptr.astype(index_dtype)
+    expected, made = (DFEGRegressor(kernel=kernel, gamma=0.2) for _ in range(2))
+    assert_close(
+        REGRESSION.charged(made, rows, y), REGRESSION.charged(expected, X, y), 1e-12
+    )
+    assert_close(made.predict(rows), expected.predict(X), 1e-12)
+
+
+def sparse_stream(case):
+    X, y = stream(case)
+    X[np.random.default_rng(2).random(X.shape) < 0.4] = 0.0
+    return X, y
+
+
+@representatives
+def test_sparse_rows_in_epochs(case, engine):
+    X, y = sparse_stream(case)
+    expected = make(case, max_iter=3, tol=None, random_state=0)
+    made = clone(expected).fit(sparse.csr_array(X), y)
+    assert_close_models(made, expected.fit(X, y), 1e-12)
+
+
+@representatives
+@pytest.mark.parametrize(
+    "container",
+    [
+        np.asfortranarray,
+        lambda X: X.astype(np.float32),
+        lambda X: sparse.csr_array(X, dtype=np.float32),
+        lambda X: np.repeat(X, 2, axis=0)[::2],
+        lambda X: X.tolist(),
+    ],
+    ids=["fortran", "float32", "sparse-float32", "strided", "lists"],
+)
+def test_layouts(case, container, engine):
+    X, y = stream(case)
+    X = X.astype(np.float32).astype(np.float64)
+    expected, made = make(case), make(case)
+    charged = case.charged(expected, X, y)
+    assert_close(case.charged(made, container(X), y), charged, 1e-12)
+    assert_close_models(made, expected, 1e-12)
+    assert made.support_vectors_.dtype == np.float64
+
+
+@representatives
+def test_frames(case, engine):
+    pandas = pytest.importorskip("pandas")
+    X, y = stream(case)
+    expected, made = make(case), make(case)
+    case.partial_fit(expected, X, y)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    case.partial_fit(made, frame, y)
+    assert_close_models(made, expected, 1e-12)
+    assert_array_equal(made.feature_names_in_, ["a", "b", "c"])
+    with pytest.raises(ValueError, match="feature names should match"):
+        case.partial_fit(made, frame[["b", "a", "c"]], y)
+
+
+# Copies, and what happens when learning fails.
+
+
+@thinned(
+    EACH_KIND,
+    max_support=[None, 19],
+    container=[np.array, sparse.csr_array],
+    through=[*COPIES.values()],
+)
+def test_copies_go_on(case, max_support, container, through, engine, tmp_path):
+    X, y = stream(case, 60)
+    X, rows = container(X), np.split(np.arange(len(y)), [18, 19, 21])
+    expected = make(case, max_support=max_support)
+    case.partial_fit(expected, X[rows[0]], y[rows[0]])
+    before = told(case, expected)
+    other = through(expected, tmp_path / "model")
+    assert_same(told(case, other), before)
+    for chunk in rows[1:]:
+        charged = case.charged(other, X[chunk], y[chunk])
+        assert_array_equal(charged, case.charged(expected, X[chunk], y[chunk]))
+    assert_same(told(case, other), told(case, expected))
+
+
+def told(case, estimator):
+    """All that a fitted estimator tells."""
+    new, _ = stream(case, 10, seed=1)
+    names = ["support_", "support_vectors_", "dual_coef_", "intercept_", "t_"]
+    names += ["cumulative_loss_", "loss_curve_", "n_iter_"]
+    attributes = {name: dense(getattr(estimator, name)) for name in names}
+    return attributes | {"decision": case.decision(estimator, new)}
+
+
+def assert_same(actual, expected):
+    for name, value in expected.items():
+        assert_array_equal(actual[name], value, err_msg=name)
+
+
+@representatives
+def test_clones(case, engine):
+    X, y = stream(case)
+    expected = make(case, max_iter=3, tol=None, random_state=0, max_support=12)
+    expected.fit(X, y)
+    assert_same(told(case, clone(expected).fit(X, y)), told(case, expected))
+    assert_same(told(case, clone(expected.fit(X, y)).fit(X, y)), told(case, expected))
+
+
+class Fragile:
+    """A Gaussian kernel that fails after so many calls."""
+
+    def __init__(self):
+        self.calls_left = math.inf
+        self.failure = None
+
+    def __call__(self, a, b):
+        self.calls_left -= 1
+        if self.calls_left < 0:
+            if isinstance(self.failure, float):
+                return self.failure
+            raise self.failure
+        return np.exp(-0.5 * ((a - b) ** 2).sum())
+
+
+FAILURES = [RuntimeError("no kernel"), KeyboardInterrupt(), math.nan, math.inf]
+
+
+@thinned(
+    EACH_KIND, failure=FAILURES, max_support=[None, 12], method=["partial_fit", "fit"]
+)
+def test_failing_kernels(case, failure, max_support, method, engine, monkeypatch):
+    """The model is as it was, however many blocks it had learned by then."""
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 5)
+    X, y = stream(case, 40)
+    kernel = Fragile()
+    made = make(case, kernel=kernel, max_support=max_support, max_iter=1, tol=None)
+    case.partial_fit(made, X[:10], y[:10])
+    before, twin = told(case, made), copy.deepcopy(made)
+    if method == "fit":
+        made.set_params(warm_start=True)
+
+    kernel.failure = failure
+    for calls in 0, 150:
+        kernel.calls_left = calls
+        error = ValueError if isinstance(failure, float) else type(failure)
+        with pytest.raises(error):
+            if method == "fit":
+                made.fit(X[10:], y[10:])
+            else:
+                case.partial_fit(made, X[10:], y[10:])
+        kernel.calls_left = math.inf
+        assert_same(told(case, made), before)
+    for model in made, twin:
+        case.partial_fit(model, X[10:], y[10:])
+    assert_same(told(case, made), told(case, twin))
+
+    kernel.calls_left = 100
+    fresh = clone(made).set_params(kernel=kernel)
+    with pytest.raises(error):
+        case.partial_fit(fresh, X, y)
+    assert vars(fresh) == fresh.get_params()
+
+
+@representatives
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_bad_rows_change_nothing(case, container, engine):
+    X, y = stream(case)
+    made = make(case)
+    case.partial_fit(made, container(X[:10]), y[:10])
+    before = told(case, made)
+    holed = X[10:].copy()
+    holed[-1, 0] = np.nan
+    for rows, labels, words in (
+        (holed, y[10:], "Input X contains NaN"),
+        (np.full_like(holed, np.inf), y[10:], "Input X contains infinity"),
+        (np.inf * (-1.0) ** np.indices(holed.shape)[0], y[10:], "contains infinity"),
+        (X[10:, :2], y[10:], "X has 2 features"),
+        (X[10:], y[:10], "inconsistent numbers of samples"),
+        (X[10:], unusable(case, y[10:]), "unseen labels|Input y contains NaN"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            case.partial_fit(made, container(rows), labels)
+        assert_same(told(case, made), before)
+    case.partial_fit(made, container(X[10:]), y[10:])
+    assert made.t_ == len(y) + 1
+
+
+def unusable(case, y):
+    y = y.copy()
+    y[-1] = 7 if case.classifies else np.nan
+    return y
+
+
+# Precomputed kernels.
+
+
+def gram(X, Y=None):
+    return pairwise_kernels(X, Y, metric="rbf", gamma=0.5)
+
+
+@representatives
+def test_precomputed(case, engine):
+    """Rows have their kernels with the whole stream, in chunks and once more."""
+    X, y = stream(case)
+    c, K = weights(len(y)), gram(X)
+    rbf = make(case, max_iter=5, tol=None, random_state=0)
+    precomputed = clone(rbf).set_params(kernel="precomputed")
+    rbf.fit(X, y, sample_weight=c)
+    precomputed.fit(K, y, sample_weight=c)
+    assert_close_as_precomputed(precomputed, rbf)
+    if case.average or case.algorithm == "kernel_gd":
+        new, _ = stream(case, seed=1)
+        decision = case.decision(precomputed, gram(new, X))
+        assert_close(decision, case.decision(rbf, new), 1e-10)
+
+
+def test_support_vectors_of_a_precomputed_kernel(engine):
+    made = DFEGRegressor(kernel="precomputed").partial_fit(gram(ROWS), TARGETS)
+    assert made.support_vectors_.size == 0
+
+
+def assert_close_as_precomputed(precomputed, rbf):
+    assert_array_equal(precomputed.support_, rbf.support_)
+    assert_close(coefficients(precomputed), coefficients(rbf), 1e-10)
+    assert_close(precomputed.cumulative_loss_, rbf.cumulative_loss_, 1e-10)
+    assert precomputed.t_ == rbf.t_
+
+
+@representatives
+def test_precomputed_stream(case, engine):
+    X, y = stream(case)
+    K = gram(X)
+    whole = make(case, kernel="precomputed", max_iter=2, tol=None, shuffle=False)
+    whole.fit(K, y)
+    parts = clone(whole)
+    chunks = np.split(np.arange(len(y)), [1, 8, 20])
+    for rows in chunks + chunks:
+        case.partial_fit(parts, K[rows], y[rows])
+    assert_close_as_precomputed(parts, whole)
+
+
+@representatives
+def test_too_many_precomputed_rows(case, engine):
+    X, y = stream(case)
+    K = gram(X)
+    words = "Precomputed kernels need a column for each row of the stream. Input has "
+    made = make(case, kernel="precomputed")
+    with pytest.raises(ValueError, match=f"{words}20 columns for 30 rows"):
+        case.partial_fit(made, K[:, :20], y)
+    assert vars(made) == made.get_params()
+    case.partial_fit(made, K[:20], y[:20])
+    before = made.dual_coef_
+    with pytest.raises(ValueError, match=f"{words}30 columns for 31 rows"):
+        case.partial_fit(made, K[:11], y[:11])
+    with pytest.raises(ValueError, match="X has 20 features"):
+        case.partial_fit(made, K[:10, :20], y[:10])
+    assert_array_equal(made.dual_coef_, before)
+    expected = make(case, kernel="precomputed")
+    case.partial_fit(made, K[20:], y[20:])
+    assert_close_as_precomputed(made, case.partial_fit(expected, K, y))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        BaselineClassifier("kernel_gd"),
+        DFEGClassifier(average=True),
+    ],
+    ids=["kernel_gd", "dfeg"],
+)
+def test_model_selection(estimator, engine):
+    """Rows and columns of a precomputed matrix are split alike."""
+    X, y = load_iris(return_X_y=True)
+    estimator.set_params(gamma=0.5, max_iter=5, tol=None, random_state=0)
+    inside = clone(estimator).set_params(kernel="rbf")
+    precomputed = clone(estimator).set_params(kernel="precomputed")
+    scores = cross_val_score(inside, X, y, cv=3)
+    assert scores.mean() > 0.6
+    assert_array_equal(cross_val_score(precomputed, gram(X), y, cv=3), scores)
+    searches = [
+        GridSearchCV(model, {"loss": ["hinge", "log_loss"]}, cv=3).fit(rows, y)
+        for model, rows in ((inside, X), (precomputed, gram(X)))
+    ]
+    expected, actual = (search.cv_results_["mean_test_score"] for search in searches)
+    assert_array_equal(actual, expected)
+    assert_array_equal(searches[1].predict(gram(X)), searches[0].predict(X))
+
+
+def test_tags():
+    for estimator in DFEGClassifier, DFEGRegressor, BaselineClassifier:
+        for kernel in "linear", "rbf", "precomputed":
+            tags = estimator(kernel=kernel).__sklearn_tags__().input_tags
+            assert tags.pairwise == (kernel == "precomputed")
+            assert tags.sparse == (kernel != "precomputed")
+
+
+# What cannot be used.
+
+
+ROWS, TARGETS = np.eye(4), np.array([0, 1, 0, 1])
+BAD_PARAMETERS = [
+    {"kernel": "unknown"},
+    {"kernel": None},
+    {"gamma": -1.0},
+    {"gamma": "large"},
+    {"degree": -1},
+    {"coef0": np.inf},
+    {"kernel_params": [1]},
+    {"max_support": 0},
+    {"max_support": 1.5},
+]
+BAD_PARAMETERS_OF_DFEG = [{"a": 0.88}, {"a": 1.11}, {"delta": 0.0}, {"delta": -1.0}]
+
+
+def assert_refused(estimator, X, words):
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(X, TARGETS)
+    assert vars(estimator) == estimator.get_params()
+
+
+@estimators
+@pytest.mark.parametrize("parameters", BAD_PARAMETERS + BAD_PARAMETERS_OF_DFEG, ids=str)
+def test_parameters(estimator, parameters, engine):
+    (name,) = parameters
+    words = f"The {name!r} parameter of {estimator.__name__} must be"
+    assert_refused(estimator(**{"kernel": "rbf"} | parameters), ROWS, words)
+
+
+@pytest.mark.parametrize("parameters", BAD_PARAMETERS, ids=str)
+@pytest.mark.parametrize("estimator", [BaselineClassifier, BaselineRegressor])
+def test_parameters_of_baselines(estimator, parameters, engine):
+    (name,) = parameters
+    words = f"The {name!r} parameter of {estimator.__name__} must be"
+    made = estimator("kernel_gd", **{"kernel": "rbf"} | parameters)
+    assert_refused(made, ROWS, words)
+
+
+@estimators
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", multiquadric])
+def test_centring(estimator, kernel, engine):
+    words = "Cannot center rows in the space of a kernel: pass `center=False`"
+    assert_refused(estimator(kernel=kernel, center=True), ROWS, words)
+    uncentred = estimator(kernel=kernel, center=False).partial_fit
+    automatic = estimator(kernel=kernel, center="auto").partial_fit
+    keywords = {"classes": [0, 1]} if estimator is DFEGClassifier else {}
+    assert_array_equal(
+        automatic(ROWS, TARGETS, **keywords).dual_coef_,
+        uncentred(ROWS, TARGETS, **keywords).dual_coef_,
+    )
+
+
+@estimators
+def test_unusable_combinations(estimator, engine):
+    words = "max_support must be None with kernel='precomputed'"
+    assert_refused(estimator(kernel="precomputed", max_support=5), ROWS, words)
+    words = "Sparse precomputed kernels are not supported."
+    made = estimator(kernel="precomputed")
+    assert_refused(made, sparse.csr_array(ROWS), words)
+
+
+@pytest.mark.parametrize("estimator", [BaselineClassifier, BaselineRegressor])
+@pytest.mark.parametrize("algorithm", ["ogd", "adaogd"])
+def test_algorithms_without_kernels(estimator, algorithm, engine):
+    words = f"kernel must be 'linear' with algorithm='{algorithm}': only 'kernel_gd'"
+    assert_refused(estimator(algorithm, kernel="rbf"), ROWS, words)
+    words = "radius must be None with algorithm='kernel_gd'"
+    assert_refused(estimator("kernel_gd", radius=1.0), ROWS, words)
+    assert_refused(estimator("kernel_gd", kernel="rbf", radius=1.0), ROWS, words)
+
+
+OF_KERNELS = ["support_", "support_vectors_", "dual_coef_", "gamma_"]
+
+
+@representatives
+def test_attributes(case, engine):
+    X, y = stream(case)
+    fresh, linear, rbf = make(case), case.make(), make(case)
+    for model in linear, rbf:
+        case.partial_fit(model, X, y)
+    for name in OF_KERNELS:
+        assert hasattr(rbf, name)
+        with pytest.raises(NotFittedError, match="not fitted"):
+            getattr(fresh, name)
+        words = f"{name} is not available with kernel='linear'"
+        with pytest.raises(AttributeError, match=words):
+            getattr(linear, name)
+    assert hasattr(linear, "coef_")
+    with pytest.raises(AttributeError, match="only available when using a linear"):
+        _ = rbf.coef_
+
+
+@representatives
+@pytest.mark.parametrize("kernel", [multiquadric, "precomputed"])
+def test_no_gamma_without_a_name(case, kernel, engine):
+    X, y = stream(case)
+    made = make(case, kernel=kernel)
+    case.partial_fit(made, gram(X), y)
+    with pytest.raises(AttributeError, match="gamma_"):
+        _ = made.gamma_
+
+
+# Extremes.
+
+
+@representatives
+@pytest.mark.parametrize("size", [1e95, 1e-100])
+@pytest.mark.parametrize(
+    "parameters",
+    [LINEAR, {"kernel": "poly", "degree": 3, "gamma": 1e-110, "coef0": 1.0}],
+    ids=["linear", "poly"],
+)
+@pytest.mark.parametrize("max_support", [None, 12])
+def test_extreme_units(case, size, parameters, max_support, engine):
+    X, y = stream(case)
+    X = size * X
+    if not case.classifies:
+        y = size * y
+    estimator = make(case, **parameters, max_support=max_support)
+    assert np.isfinite(case.charged(estimator, X, y)).all()
+    assert np.isfinite(case.decision(estimator, X)).all()
+    assert np.isfinite(coefficients(estimator)).all()
+    assert np.isfinite(estimator.cumulative_loss_)
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 12])
+def test_kernels_beyond_the_range_of_numbers(case, max_support, engine):
+    X, y = stream(case)
+    made = make(case, kernel="poly", degree=5, max_support=max_support)
+    case.partial_fit(made, X[:15], y[:15])
+    before = told(case, made)
+    with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
+        case.partial_fit(made, 1e95 * X[15:], y[15:])
+    assert_same(told(case, made), before)
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 3])
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_constant_rows(case, max_support, value, engine):
+    _, y = stream(case)
+    X = np.full((len(y), 3), value)
+    estimator = make(case, max_support=max_support)
+    assert np.isfinite(case.charged(estimator, X, y)).all()
+    assert np.isfinite(case.decision(estimator, X)).all()
+
+
+@with_kernels([Case(DFEGRegressor, "absolute_error", "dfeg")])
+def test_many_equal_rows(case, engine):
+    """The same as one feature that is 1, and the intercept."""
+    n = 20_000
+    y = np.tile([1.0, -0.5], n // 2)
+    estimator, linear = make(case, max_support=3), case.make()
+    charged = case.charged(estimator, np.zeros((n, 2)), y)
+    assert_close(charged, case.charged(linear, np.ones((n, 1)), y), 1e-7)
+    assert estimator.support_.size == 3
+    assert_close(estimator.cumulative_loss_, linear.cumulative_loss_, 1e-9)

@@ -1,0 +1,504 @@
+"""Models that learned different parts of a stream, merged."""
+
+from copy import deepcopy
+from itertools import chain
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier
+from sklearn.metrics import log_loss
+from support.comparisons import assert_identical
+from support.registry import (
+    AVERAGING,
+    CASES,
+    LAYOUTS,
+    REPRESENTATIVES,
+    SCALED_LAYOUTS,
+    thinned,
+)
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    DFEGClassifier,
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+    merge_models,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+
+CONTAINERS = [np.array, sparse.csr_array]
+AS_GIVEN = {"center": False, "scale": False, "standardize_target": False}
+
+
+def parts(n, sizes):
+    """Rows of parts of such sizes, one after the other."""
+    ends = np.cumsum(sizes)
+    assert ends[-1] == n
+    return [slice(*each) for each in zip(ends - sizes, ends, strict=True)]
+
+
+def learned(case, estimator, X, y, sizes, c=None):
+    """Copies of an estimator, each of which has learned a part."""
+    models = []
+    for rows in parts(len(y), np.array(sizes)):
+        weights = {} if c is None else {"sample_weight": c[rows]}
+        copy = deepcopy(estimator)
+        models.append(case.partial_fit(copy, X[rows], y[rows], **weights))
+    return models
+
+
+def stays_where_it_was(case, center):
+    """Whether the mean of weights is as good as any in the place where weights are."""
+    # A ball is one around the mean of the rows, which is another for each model.
+    return not (center and (case.radius is not None or case.traits.in_ball))
+
+
+@thinned(CASES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
+def test_weights_are_means(case, layout, engine):
+    X, y = case.data(42)
+    center, scale, container = layout.center, layout.scale, layout.container
+    estimator = case.make(center=center, scale=scale)
+    models = learned(case, estimator, container(X), y, [20, 12, 10])
+    before = deepcopy(models)
+    merged = merge_models(models)
+    merged._check_state()
+    for model, same in zip(models, before, strict=True):
+        assert_identical(vars(model), vars(same))
+    assert merged.n_samples_seen_ == 42
+    losses = [model.cumulative_loss_ for model in models]
+    assert merged.cumulative_loss_ == pytest.approx(sum(losses))
+    curves = [model.loss_curve_ for model in models]
+    assert merged.loss_curve_ == [*chain.from_iterable(curves)]
+    assert not hasattr(merged, "regret_bound")
+    is_exact = not case.traits.by_vector and stays_where_it_was(case, center)
+    if hasattr(merged, "coef_") and is_exact and not (scale and case.traits.in_ball):
+        shares = np.array([20, 12, 10]) / 42
+        for name in "coef_", "intercept_":
+            means = sum(
+                share * getattr(model, name)
+                for share, model in zip(shares, models, strict=True)
+            )
+            assert_allclose(getattr(merged, name), means, rtol=1e-6, atol=1e-9)
+    case.partial_fit(merged, container(X), y)
+    merged._check_state()
+    assert merged.n_samples_seen_ == 84
+
+
+@thinned(REPRESENTATIVES, container=CONTAINERS, weighted=[False, True])
+def test_a_single_model_goes_on_as_it_would(case, container, weighted, engine):
+    X, y = case.data(60)
+    c = np.random.default_rng(1).choice([0.5, 1.0, 4.0], 60) if weighted else None
+    estimator = case.make()
+    (model,) = learned(case, estimator, container(X[:40]), y[:40], [40], c)
+    nothing = case.partial_fit(
+        deepcopy(estimator), container(X[:2]), y[:2], sample_weight=[0.0, 0.0]
+    )
+    merged = merge_models([model, nothing])
+    rest = {} if c is None else {"sample_weight": c[40:]}
+    said = case.decision(model, X[40:])
+    assert_allclose(case.decision(merged, X[40:]), said, rtol=1e-6)
+    for each in model, merged:
+        case.partial_fit(each, container(X[40:]), y[40:], **rest)
+    assert_allclose(case.decision(merged, X), case.decision(model, X), rtol=1e-5)
+    assert merged.cumulative_loss_ == pytest.approx(model.cumulative_loss_)
+
+
+@thinned(REPRESENTATIVES, center=[False, True])
+def test_order_and_steps_do_not_matter(case, center, engine):
+    X, y = case.data(48)
+    start = case.partial_fit(case.make(center=center), X[:12], y[:12])
+    models = learned(case, start, X[12:], y[12:], [10, 12, 8, 6])
+    a, b, c, d = models
+    at_once = merge_models(models, start=start)
+    pairs = merge_models([a, b], start=start), merge_models([d, c], start=start)
+    by_steps = merge_models(pairs, start=start)
+    assert at_once.n_samples_seen_ == by_steps.n_samples_seen_ == 48
+    assert by_steps.cumulative_loss_ == pytest.approx(at_once.cumulative_loss_)
+    # Weights of DFEG are of a certain size at least.
+    if stays_where_it_was(case, center) and case.algorithm != "dfeg":
+        said, expected = by_steps.coef_, at_once.coef_
+        assert_allclose(said, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@thinned(AVERAGING)
+def test_averaged_weights(case, engine):
+    X, y = case.data(60)
+    models = learned(case, case.make(), X, y, [30, 30])
+    merged = merge_models(models)
+    if hasattr(merged, "coef_"):
+        means = (models[0].coef_ + models[1].coef_) / 2
+        assert_allclose(merged.coef_, means, rtol=1e-6, atol=1e-12)
+    case.partial_fit(merged, X, y)
+    merged._check_state()
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("unit", [2.0**-5, 2.0**300])
+def test_units_cancel_to_the_last_bit(unit, container):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
+    units = np.array([1.0, unit, 1.0 / unit])
+    said = []
+    for rows in container(X), container(X * units):
+        models = [
+            ScInOLClassifier().partial_fit(rows[part], y[part], classes=[0, 1])
+            for part in parts(90, np.array([40, 50]))
+        ]
+        merged = merge_models(models).partial_fit(rows[:20], y[:20])
+        said.append(merged.decision_function(rows))
+    assert (said[0] == said[1]).all()
+
+
+def test_units_of_their_own():
+    """A feature whose first values have other units in each part."""
+    X = np.array([[2.0**300], [2.0**300], [2.0**310], [2.0**310]])
+    y = [0, 1, 1, 1]
+    models = [
+        ScInOLClassifier(center=False).partial_fit(X[rows], y[rows], classes=[0, 1])
+        for rows in (slice(2), slice(2, 4))
+    ]
+    merged = merge_models(models)
+    merged._check_state()
+    means = (models[0].coef_ + models[1].coef_) / 2
+    assert_allclose(merged.coef_, means, rtol=1e-12)
+
+
+# What is exact.
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_moments_are_those_of_all_rows(container, weighted):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * 10.0 ** np.arange(4) + [0.0, 1e3, 0.0, -5.0]
+    X[rng.random(X.shape) < 0.3] = 0.0
+    X[:100] += 7.0  # parts that differ
+    y = rng.normal(size=300)
+    c = rng.choice([0.1, 1.0, 3.0], 300) if weighted else np.ones(300)
+    make = ScInOLRegressor if container is np.array else AdaImplicitClassifier
+    if container is not np.array:
+        y = y > 0
+    classes = {} if container is np.array else {"classes": [False, True]}
+    models = [
+        make(scale=True).partial_fit(
+            container(X[rows]), y[rows], sample_weight=c[rows], **classes
+        )
+        for rows in parts(300, np.array([100, 150, 50]))
+    ]
+    one = make(scale=True).partial_fit(container(X), y, sample_weight=c, **classes)
+    merged = merge_models(models)._model
+    for of_merged, of_one in zip(
+        merged.features.mean_and_variance(),
+        one._model.features.mean_and_variance(),
+        strict=True,
+    ):
+        assert_allclose(of_merged, of_one, rtol=1e-10)
+    assert_allclose(merged.features.weight_sum, one._model.features.weight_sum)
+    if merged.target is not None:
+        assert_allclose(merged.target.moments, one._model.target.moments, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_start", [0, 30])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    y = X @ rng.normal(size=(5, n_outputs)) + rng.normal(size=(200, n_outputs))
+    y = y[:, 0] if n_outputs == 1 else y
+    c = rng.choice([0.5, 2.0, 4.0], 200) if weighted else np.ones(200)
+    start = OnlineNewtonRegressor(**AS_GIVEN, clip_deviations=None)
+    one = deepcopy(start).partial_fit(X, y, sample_weight=c)
+    if n_start:
+        start.partial_fit(X[:n_start], y[:n_start], sample_weight=c[:n_start])
+    rows = np.split(np.arange(n_start, 200), [60, 90, 150])
+    models = [deepcopy(start).partial_fit(X[i], y[i], sample_weight=c[i]) for i in rows]
+    merged = merge_models(models, start=start if n_start else None)
+    assert_allclose(merged.coef_, one.coef_, rtol=1e-10)
+    assert_allclose(merged.intercept_, one.intercept_, rtol=1e-9, atol=1e-10)
+    covariances = [model._model.coef_covariance() for model in (merged, one)]
+    assert_allclose(*covariances, rtol=1e-10)
+    for model in merged, one:
+        model.partial_fit(X[:50], y[:50])
+    assert_allclose(merged.coef_, one.coef_, rtol=1e-10)
+
+
+def test_newton_steps_of_rows_that_are_standardised():
+    """Close to what one model learns, also where a feature is rare."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 6)) * 10.0 ** np.arange(6)
+    X[:, 3:] = rng.random((4000, 3)) < [0.3, 0.01, 0.003]
+    log_odds = X / X.std(axis=0) @ rng.normal(size=6)
+    y = log_odds + rng.logistic(size=4000) > 0
+    one = OnlineNewtonClassifier().partial_fit(X, y, classes=[False, True])
+    start = OnlineNewtonClassifier().partial_fit(X[:200], y[:200], classes=[0, 1])
+    models = [
+        deepcopy(start).partial_fit(X[i], y[i])
+        for i in np.array_split(np.arange(200, 4000), 40)
+    ]
+    merged = merge_models(models, start=start)
+    losses = [log_loss(y, model.predict_proba(X)) for model in (merged, one)]
+    assert losses[0] < 1.01 * losses[1]
+
+
+# Mixtures, functions of features, kernels.
+
+
+@pytest.mark.parametrize("switching", [True, False])
+@pytest.mark.parametrize(
+    ("make", "loss"),
+    [
+        (HedgeClassifier, "log_loss"),
+        (HedgeClassifier, "hinge"),
+        (HedgeRegressor, "absolute_error"),
+        (HedgeRegressor, "squared_error"),
+    ],
+)
+def test_mixture(make, loss, switching):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 3))
+    y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.normal(size=600)
+    y = (y > 0).astype(int) if make is HedgeClassifier else y
+    classes = {"classes": [0, 1]} if make is HedgeClassifier else {}
+    rows = np.array_split(np.arange(600), 3)
+    models = [
+        make(loss=loss, switching=switching).partial_fit(X[i], y[i], **classes)
+        for i in rows
+    ]
+    merged = merge_models(models)
+    merged._check_state()
+    losses = sum(model.expert_losses_ for model in models)
+    assert_allclose(merged.expert_losses_, losses)
+    for k, expert in enumerate(merged.estimators_):
+        alone = merge_models([model.estimators_[k] for model in models])
+        assert_identical(expert.predict(X), alone.predict(X))
+    assert merged.weights_.sum() == pytest.approx(1.0)
+    best = np.argsort(np.mean([model.weights_ for model in models], axis=0))[-1]
+    assert merged.weights_[best] > 1 / len(merged.weights_)
+    with pytest.raises(AttributeError, match="each of the models"):
+        merged.regret_bound()
+    assert merged.score(X, y) > min(model.score(X, y) for model in models)
+    n_points = len(merged.weights_curve_[0])
+    merged.partial_fit(X, y)
+    merged._check_state()
+    assert merged.n_samples_seen_ == 1200
+    assert len(merged.weights_curve_[0]) > n_points
+
+
+def test_weights_of_experts_are_geometric_means():
+    rng = np.random.default_rng(0)
+    experts = [("a", ScInOLClassifier()), ("b", AdaImplicitClassifier())]
+    X, y = rng.normal(size=(30, 2)), rng.integers(2, size=30)
+    models = [
+        HedgeClassifier(experts).partial_fit(X[rows], y[rows], classes=[0, 1])
+        for rows in (slice(20), slice(20, 30))
+    ]
+    states = [model._model.hedges[0]._state for model in models]
+    merged = merge_models(models)._model.hedges[0]
+    for name in "of_shares", "of_experts":
+        a, b = (np.asarray(getattr(state, name)) for state in states)
+        mean = a ** (2 / 3) * b ** (1 / 3)
+        mean /= mean.sum(axis=-1, keepdims=True)
+        assert_allclose(getattr(merged._state, name), mean)
+    assert merged.n_rounds_ == 30
+    assert_allclose(merged._state.totals, states[0].totals + states[1].totals)
+
+
+def test_experts_from_elsewhere_cannot_be_merged():
+    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier())]
+    model = HedgeClassifier(experts).partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    with pytest.raises(TypeError, match="SGDClassifier cannot be merged"):
+        merge_models([model, deepcopy(model)])
+
+
+@pytest.mark.parametrize("additive", [True, "pairs"])
+@pytest.mark.parametrize("n_start", [0, 100])
+def test_functions_of_features(n_start, additive, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(700, 2))
+    y = np.abs(X[:, 0]) < 0.7 if additive is True else X[:, 0] * X[:, 1] > 0
+    make = ScInOLClassifier(additive=additive, scale=True)
+    start = deepcopy(make)
+    if n_start:
+        start.partial_fit(X[:n_start], y[:n_start], classes=[False, True])
+    models = [
+        deepcopy(start).partial_fit(X[i], y[i], classes=[False, True])
+        for i in np.array_split(np.arange(n_start, 700), 3)
+    ]
+    merged = merge_models(models, start=start if n_start else None)
+    merged._check_state()
+    said = [model.decision_function(X) for model in models]
+    # Where bins are the same, decision functions are means but for what centring does.
+    allowed = 0.1 if n_start else 0.5
+    distance = merged.decision_function(X) - np.mean(said, axis=0)
+    assert np.abs(distance).mean() < allowed * np.abs(said).mean()
+    assert merged.score(X, y) >= max(model.score(X, y) for model in models) - 0.02
+    merged.partial_fit(X, y)
+    merged._check_state()
+
+
+def test_bins_before_their_edges_are_fixed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(180, 2))
+    y = X[:, 0] > 0
+    models = [
+        ScInOLClassifier(additive=True).partial_fit(X[i], y[i], classes=[False, True])
+        for i in np.array_split(np.arange(180), 3)
+    ]
+    bins = merge_models(models)._model.bins
+    assert bins.is_fixed  # by the first 100 rows of the three together
+    whole = ScInOLClassifier(additive=True)
+    whole.partial_fit(X, y, classes=[False, True])
+    assert_identical(bins.edges, whole._model.bins.edges)
+    few = merge_models(models[:1])._model.bins
+    assert not few.is_fixed
+    assert_identical(few.first, X[:60])
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("max_support", [None, 30])
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("n_start", [0, 20])
+def test_kernels(n_start, average, max_support, container, engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(110, 3))
+    y = (X**2).sum(axis=1) > 2
+    make = DFEGClassifier(kernel="rbf", average=average, max_support=max_support)
+    start = deepcopy(make)
+    if n_start:
+        start.partial_fit(container(X[:n_start]), y[:n_start], classes=[False, True])
+    models = [
+        deepcopy(start).partial_fit(container(X[i]), y[i], classes=[False, True])
+        for i in np.array_split(np.arange(n_start, 110), 3)
+    ]
+    merged = merge_models(models, start=start if n_start else None)
+    merged._check_state()
+    if max_support is not None:
+        assert merged._model.n_support <= max_support
+    elif not average:
+        coefs = [model._model for model in models]
+        new = [model._weights()[model.n_support - 1] for model in coefs]
+        assert len(new) == 3
+        assert merged._model.n_support == (
+            sum(model.n_support for model in coefs) - 2 * start._model.n_support
+            if n_start
+            else sum(model.n_support for model in coefs)
+        )
+    merged.partial_fit(container(X), y)
+    merged._check_state()
+
+
+def test_kernel_expansions_are_means():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
+    make = BaselineRegressor("kernel_gd", kernel="rbf", learning_rate=0.5)
+    models = [
+        deepcopy(make).partial_fit(X[rows], y[rows])
+        for rows in (slice(40), slice(40, 60))
+    ]
+    merged = merge_models(models)
+    coefs = [model.dual_coef_ for model in models]
+    expected = np.hstack([2 / 3 * coefs[0], 1 / 3 * coefs[1]])
+    assert_allclose(merged.dual_coef_, expected, rtol=1e-9)
+
+
+# Classes.
+
+
+def test_classes_that_only_some_have_seen():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.array(["a", "b", "c"])[np.argmax(X, axis=1)]
+    make = ScInOLClassifier(new_classes="add", class_weight="balanced")
+    ab = deepcopy(make).partial_fit(X[y != "c"], y[y != "c"])
+    bc = deepcopy(make).partial_fit(X[y != "a"], y[y != "a"])
+    merged = merge_models([ab, bc])
+    merged._check_state()
+    assert merged.classes_.tolist() == ["a", "b", "c"]
+    assert ab.classes_.tolist() == ["a", "b"]
+    counts = np.array([[*ab._class_counts, 0], [0, *bc._class_counts]])
+    assert merged._class_counts.tolist() == counts.sum(axis=0).tolist()
+    assert merged.score(X, y) > 0.7
+    merged.partial_fit(X, y)
+    fixed = [
+        ScInOLClassifier().partial_fit(X[:2], ["a", "b"], classes=classes)
+        for classes in (["a", "b"], ["a", "b", "c"])
+    ]
+    with pytest.raises(ValueError, match="new_classes='add'"):
+        merge_models(fixed)
+
+
+# What does not fit together.
+
+
+def test_refused():
+    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
+
+    def refused(error, match, *others, **start):
+        before = deepcopy(model)
+        with pytest.raises(error, match=match):
+            merge_models([model, *others], **start)
+        assert_identical(vars(model), vars(before))
+
+    with pytest.raises(ValueError, match="at least one model"):
+        merge_models([])
+    refused(NotFittedError, "not fitted", ScInOLClassifier())
+    refused(TypeError, "SGDClassifier cannot be merged", SGDClassifier().fit(X, y))
+    other = AdaImplicitClassifier().partial_fit(X, y, classes=[0, 1])
+    refused(ValueError, "cannot be merged with ScInOLClassifier", other)
+    other = ScInOLClassifier("hinge").partial_fit(X, y, classes=[0, 1])
+    refused(ValueError, "same parameters can be merged: loss differs", other)
+    other = ScInOLClassifier().partial_fit([[0.0]], [0], classes=[0, 1])
+    refused(ValueError, "same features", other)
+    other = ScInOLClassifier().partial_fit(sparse.csr_array(X), y, classes=[0, 1])
+    refused(ValueError, "have centred their rows", other)
+    later = deepcopy(model).partial_fit(X, y)
+    refused(ValueError, "start has learned more rows", start=later)
+    merge_models([model, later], start=model)
+
+
+def test_precomputed_kernels_are_refused():
+    model = DFEGClassifier(kernel="precomputed").fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(ValueError, match="precomputed kernels"):
+        merge_models([model, deepcopy(model)])
+
+
+def test_parameters_that_learn_nothing_may_differ():
+    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    a = HedgeClassifier(n_jobs=1, random_state=0).partial_fit(X, y, classes=[0, 1])
+    b = HedgeClassifier(n_jobs=2, verbose=1).partial_fit(X, y, classes=[0, 1])
+    assert merge_models([a, b]).n_samples_seen_ == 4
+
+
+def test_rows_of_weight_zero_count_for_nothing():
+    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
+    nothing = ScInOLClassifier().partial_fit(X, y, [0, 1], sample_weight=[0.0, 0.0])
+    model = ScInOLClassifier().partial_fit(X, y, [0, 1])
+    merged = merge_models([nothing, model])
+    assert_allclose(merged.decision_function(X), model.decision_function(X))
+    assert merge_models([nothing, nothing]).n_samples_seen_ == 0
+
+
+def test_engines_agree():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
+    said = []
+    for engine in "numpy", "numba":
+        if engine == "numba":
+            pytest.importorskip("numba", reason="numba is not installed")
+        with config_context(engine=engine):
+            models = [
+                ScInOLClassifier().partial_fit(X[i], y[i], classes=[0, 1])
+                for i in np.array_split(np.arange(80), 2)
+            ]
+            said.append(merge_models(models).decision_function(X))
+    assert_allclose(*said, rtol=1e-6)

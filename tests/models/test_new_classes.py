@@ -1,0 +1,751 @@
+"""Classes that come in the middle of a stream."""
+
+import math
+import pickle
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from scipy.special import log_softmax
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import SGDClassifier
+from support import naive
+from support.copies import COPIES
+from support.naive_agreement import assert_agrees
+from support.registry import (
+    ENGINES,
+    ESTIMATORS,
+    REPRESENTATIVES,
+    as_linear,
+    has,
+    paired,
+    thinned,
+)
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    DFEGClassifier,
+    HedgeClassifier,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier
+
+CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
+CASES = [
+    case
+    for case in REPRESENTATIVES
+    if case.classifies and case.loss == "log_loss" and case.n_outputs == 3
+]
+N_ROWS = 40
+
+#: In the order in which they come.
+LABELS = np.array(["d", "b", "c", "a"])
+FIRSTS = [0, 4, 11, 20]
+
+
+def stream(case=CASES[0], n_rows=N_ROWS, seed=0):
+    """Rows, and labels of which the four kinds come one after the other."""
+    rng = np.random.default_rng(seed)
+    X, codes = case._replace(n_outputs=len(LABELS)).data(n_rows, seed)
+    n_known = np.searchsorted(FIRSTS, np.arange(n_rows), side="right")
+    codes = np.where(codes < n_known, codes, rng.integers(n_known))
+    for code, first in enumerate(FIRSTS):
+        codes[first] = code
+    return X, LABELS[codes]
+
+
+def state(estimator):
+    return pickle.dumps(estimator)
+
+
+def learned(estimator, X, y, parts=(), **keywords):
+    """A clone that has learned chunks which end before these rows, and the last one."""
+    model = clone(estimator)
+    weight = keywords.pop("sample_weight", None)
+    bounds = [0, *parts, len(y)]
+    for rows in map(slice, bounds[:-1], bounds[1:]):
+        if weight is not None:
+            keywords["sample_weight"] = weight[rows]
+        model.partial_fit(X[rows], y[rows], **keywords)
+    return model
+
+
+def assert_same(actual, expected, X):
+    """All that was learned, to the last bit; with kernels, what new rows are like."""
+    assert_array_equal(actual.classes_, expected.classes_)
+    compare = assert_array_equal
+    if getattr(actual, "kernel", "linear") != "linear":
+        compare = assert_close
+    compare(actual.cumulative_loss_, expected.cumulative_loss_)
+    assert actual.n_samples_seen_ == expected.n_samples_seen_
+    for method in "decision_function", "predict_proba":
+        answers = (getattr(model, method)(X) for model in (actual, expected))
+        compare(*answers)
+
+
+def assert_close(actual, expected):
+    assert_allclose(actual, expected, rtol=1e-10, atol=1e-10)
+
+
+# What is learned.
+
+
+class OfKnown(naive.CrossEntropy):
+    """The cross-entropy of the classes that are known, in the order of all.
+
+    Of two classes it is the logistic loss: the first one's score is 0 and stays so.
+    """
+
+    def __init__(self):
+        self.known = []
+
+    def value(self, y, p):
+        return super().value(self.known.index(y), [p[k] for k in self.known])
+
+    def gradient(self, y, p):
+        of_known = super().gradient(self.known.index(y), [p[k] for k in self.known])
+        g = [0] * len(p)
+        for k, g_k in zip(self.known, of_known, strict=True):
+            g[k] = g_k
+        if len(self.known) == 2:
+            g[self.known[0]] = 0
+        return g
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if case.is_joint and case.algorithm not in ("scinol1", "online_newton")
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_as_if_losses_had_had_no_slope(case, weighted, engine):
+    """A plain model with all outputs from the start, some of which are left out."""
+    X, y = stream(case, n_rows=28)
+    X /= np.abs(X).max(axis=0)  # slopes such as 1e-200 are none, but in decimals
+    weight = np.ones(len(y))
+    if weighted:
+        weight = np.random.default_rng(1).exponential(size=len(y))
+        weight[[2, 4, 13]] = 0.0  # "b" then comes with its second row
+    loss, classes = OfKnown(), sorted(LABELS)
+    parameters = {"average": case.average, **case.ball}
+    expected = naive.Model(case.algorithm, loss, X.shape[1], len(classes), **parameters)
+    said, cumulative_loss = np.full((len(y), len(classes)), -np.inf), 0.0
+    for r, (x, label, c) in enumerate(zip(X, y, weight, strict=True)):
+        k = classes.index(label)
+        if k not in loss.known and (c > 0.0 or r == 0):
+            loss.known = sorted([*loss.known, k])
+        p = expected.decision_function(x, c or None)
+        said[r, loss.known] = [p[k] for k in loss.known]
+        if c > 0.0 and len(loss.known) > 1:
+            cumulative_loss += c * loss.value(k, expected.learn(x, k, c))
+    keywords = {"sample_weight": weight} if weighted else {}
+    model = case.make(new_classes="add")
+    actual = model.partial_fit_predict(X, y, method="decision_function", **keywords)
+    assert_array_equal(np.isfinite(actual), np.isfinite(said))
+    is_known = np.isfinite(said)
+    assert_agrees(case, actual[is_known], said[is_known])
+    assert_agrees(case, model.coef_, expected.coef)
+    assert_agrees(case, model.cumulative_loss_, cumulative_loss)
+    assert model.n_samples_seen_ == len(expected.trials)
+
+
+@pytest.mark.parametrize("average", [False, 5])
+@pytest.mark.parametrize("algorithm", ["adaimplicit", "constant"])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_one_versus_rest(algorithm, average, container, engine):
+    """Each output is a model of its own, of the rows since its class is there."""
+    case = next(case for case in CASES if not case.is_joint)
+    X, y = stream(case)
+    X = container(X)
+    if average:
+        average = FIRSTS[-1]  # by then, all outputs are there
+    parameters = {"algorithm": algorithm, "beta": 0.1}
+    model = AdaImplicitClassifier(**parameters, new_classes="add")
+    model.partial_fit(X, y)
+    since = {"a": FIRSTS[3], "b": FIRSTS[1], "c": FIRSTS[2], "d": FIRSTS[1]}
+    for k, (label, first) in enumerate(since.items()):
+        alone = AdaImplicitClassifier(**parameters)
+        alone.partial_fit(X[first:], y[first:] == label, classes=[False, True])
+        assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-12)
+        assert_allclose(model.intercept_[k], alone.intercept_[0], rtol=1e-12)
+
+
+def test_averages_of_one_versus_rest(engine):
+    """With averaging, outputs were 0 before their classes came; one is mirrored."""
+    case = next(case for case in CASES if not case.is_joint)
+    X, y = stream(case)
+    model = AdaImplicitClassifier(average=True, new_classes="add")
+    plain = AdaImplicitClassifier(new_classes="add")
+    total, n = np.zeros((4, X.shape[1])), 0
+    for r in range(len(y)):
+        model.partial_fit(X[[r]], y[[r]])
+        plain.partial_fit(X[[r]], y[[r]])
+        if plain.n_samples_seen_ == 0:
+            continue
+        coef = plain.coef_
+        if len(coef) == 1:
+            coef = np.vstack([-coef, coef])
+        total[np.searchsorted(sorted(LABELS), plain.classes_)] += coef
+        n += 1
+    assert_allclose(model.coef_, total / n, rtol=1e-9, atol=1e-12)
+
+
+@thinned(CASES, container=[np.array, sparse.csr_array])
+def test_chunks_do_not_matter(case, container, engine):
+    X, y = stream(case)
+    X = container(X)
+    estimator = case.make(new_classes="add")
+    whole = learned(estimator, X, y)
+    for parts in FIRSTS[1:], [3, 12], range(1, len(y)):
+        assert_same(learned(estimator, X, y, parts), whole, X)
+    whole._check_state()
+
+
+OTHERS = {
+    "mixture": HedgeClassifier(),
+    "adahedge": HedgeClassifier(switching=False),
+    "mixture of mixtures": HedgeClassifier([("default", HedgeClassifier())]),
+    "standardised": OnlineNewtonClassifier(forgetting=0.01),
+    "moments": BaselineClassifier("adagrad", center="auto", scale=True, average=True),
+    "additive": ScInOLClassifier(additive="pairs"),
+    "kernel": DFEGClassifier(kernel="rbf", gamma=0.5),
+    "averaged kernel": BaselineClassifier(
+        "kernel_gd", kernel="rbf", gamma=0.5, average=5
+    ),
+    "budget": DFEGClassifier(kernel="rbf", gamma=0.5, max_support=8),
+    "class weights": ScInOLClassifier(class_weight={"b": 3.0, "d": 0.5}),
+    "balanced": ScInOLClassifier(class_weight="balanced"),
+    "balanced mixture": HedgeClassifier(class_weight="balanced"),
+    "weighted experts": HedgeClassifier(
+        [
+            ("balanced", ScInOLClassifier(class_weight="balanced")),
+            ("given", AdaImplicitClassifier(class_weight={0: 2.0, 3: 0.1})),
+            ("none", OnlineNewtonClassifier()),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_chunks_do_not_matter_of_others(kind, engine):
+    X, y = stream()
+    estimator = clone(OTHERS[kind]).set_params(new_classes="add")
+    weight = np.random.default_rng(3).choice([0.0, 1.0, 2.0], size=len(y))
+    whole = learned(estimator, X, y, sample_weight=weight)
+    for parts in FIRSTS[1:], range(1, len(y)):
+        assert_same(learned(estimator, X, y, parts, sample_weight=weight), whole, X)
+    whole._check_state()
+
+
+@given(
+    labels=st.lists(st.sampled_from([3, 1, 4, 0, 5]), min_size=1, max_size=12),
+    weights=st.lists(st.sampled_from([0.0, 0.5, 2.0]), min_size=12, max_size=12),
+    cuts=st.sets(st.integers(1, 11)),
+    class_weight=st.sampled_from([None, "balanced", {3: 0.0, 1: 2.0}]),
+    by_expert=st.booleans(),
+)
+def test_any_order(labels, weights, cuts, class_weight, by_expert):
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    y, weight, X = np.array(labels), np.array(weights)[: len(labels)], X[: len(labels)]
+    estimator = ScInOLClassifier(class_weight=class_weight, new_classes="add")
+    if by_expert:
+        estimator = HedgeClassifier(
+            [("one", ScInOLClassifier()), ("two", AdaImplicitClassifier())],
+            class_weight=class_weight,
+            new_classes="add",
+        )
+    with config_context(engine="numpy"):
+        whole = clone(estimator)
+        of_rows = whole.partial_fit_predict(
+            X, y, sample_weight=weight, method="predict_proba"
+        )
+        parts = sorted(cut for cut in cuts if cut < len(y))
+        assert_same(learned(estimator, X, y, parts, sample_weight=weight), whole, X)
+    whole._check_state()
+    weighs_nothing = weight == 0.0
+    if isinstance(class_weight, dict):
+        weighs_nothing |= y == 3
+    assert_array_equal(whole.classes_, np.union1d(y[:1], y[~weighs_nothing]))
+    # Each row is charged for the probability that its label had.
+    assert_allclose(of_rows.sum(axis=1), 1.0)
+    is_charged = ~weighs_nothing
+    places = np.searchsorted(whole.classes_, y[is_charged])
+    assert (of_rows[is_charged, places] > 0.0).all()
+
+
+@thinned(CASES)
+def test_engines_agree(case, engine):
+    X, y = stream(case)
+    estimator = case.make(new_classes="add")
+    model = learned(estimator, X, y)
+    with config_context(engine="numpy"):
+        expected = learned(estimator, X, y)
+    assert_allclose(model.cumulative_loss_, expected.cumulative_loss_, rtol=1e-9)
+    other = learned(estimator, sparse.csr_array(X), y)
+    assert_allclose(other.cumulative_loss_, expected.cumulative_loss_, rtol=1e-9)
+    for one in model, other:
+        assert_agrees(case, one.coef_, expected.coef_)
+
+
+@pytest.mark.parametrize("name", ["scinol1", "freegrad"])
+def test_new_output_beside_others(name, engine):
+    """It shares what it knows of the rows, and has the score 0."""
+    case = next(case for case in CASES if case.algorithm == name)
+    X, y = stream(case)
+    before = FIRSTS[2]
+    model = learned(case.make(new_classes="add"), X[:before], y[:before])
+    model.partial_fit(X[:1], y[:1], classes=["a", "c"])
+    model._check_state()
+    assert_array_equal(model.classes_, sorted(LABELS))
+    scores = model.decision_function(X)
+    # The first of two classes has had the score 0 so far, and has learned one row.
+    assert scores[:, 3].any()
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
+def test_with_all_classes_from_the_start(estimator, engine):
+    """Nothing is new then."""
+    X, y = stream()
+    for labels in y, np.where(y == "b", "b", "d"):
+        classes = np.unique(labels)
+        model = learned(estimator(new_classes="add"), X, labels, classes=classes)
+        expected = learned(estimator(), X, labels, classes=classes)
+        assert_same(model, expected, X)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
+def test_of_two_classes_nothing_is_new(estimator, engine):
+    """The model of two classes is the one that has them from the second's first row."""
+    X, y = stream()
+    y = np.where(y == "b", "b", "d")
+    model = learned(estimator(new_classes="add"), X, y)
+    start = FIRSTS[1]
+    expected = learned(estimator(), X[start:], y[start:], classes=["b", "d"])
+    assert_same(model, expected, X)
+    assert model.decision_function(X).shape == (len(y),)
+    if has(estimator, "fit_intercept"):
+        assert model.coef_.shape == (1, X.shape[1])
+
+
+@pytest.mark.parametrize("estimator", CLASSIFIERS)
+def test_probabilities_go_on(estimator, engine):
+    """A class that comes takes its share from all others alike."""
+    X, y = stream()
+    for n_rows in FIRSTS[2:]:
+        model = estimator(new_classes="add", **as_linear(estimator))
+        model = learned(model, X[:n_rows], y[:n_rows])
+        before = model.predict_proba(X)
+        model.partial_fit(X[:1], y[:1], classes=LABELS, sample_weight=[0.0])
+        after = model.predict_proba(X)[:, np.isin(sorted(LABELS), y[:n_rows])]
+        assert_allclose(after / after.sum(axis=1, keepdims=True), before, rtol=1e-9)
+
+
+def test_balanced_weights(engine):
+    """Rows of one class alone are not learned, and not counted."""
+    X, y = stream()
+    weights, counts = np.ones(len(y)), Counter()
+    for r in range(FIRSTS[1], len(y)):
+        counts[y[r]] += 1
+        weights[r] = counts.total() / (len(counts) * counts[y[r]])
+    expected = ScInOLClassifier(new_classes="add")
+    expected.partial_fit(X, y, sample_weight=weights)
+    for parts in [], [2, 9], range(1, len(y)):
+        model = ScInOLClassifier(class_weight="balanced", new_classes="add")
+        assert_same(learned(model, X, y, parts), expected, X)
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-60])
+def test_weights_while_one_class_is_known(weight):
+    """They have no effect, but those that no row may have are refused."""
+    X, y = stream()
+    model = ScInOLClassifier(new_classes="add").partial_fit(X[:1], y[:1])
+    before = state(model)
+    with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
+        model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, weight])
+    assert state(model) == before
+    model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, 5.0])
+    assert model.n_samples_seen_ == 0
+
+
+# What is said of the rows.
+
+
+def test_one_class(engine):
+    X, y = stream()
+    for model in (
+        ScInOLClassifier(new_classes="add"),
+        HedgeClassifier(new_classes="add"),
+    ):
+        said = model.partial_fit_predict(X[:3], y[:3], method="predict_proba")
+        assert_array_equal(said, np.ones((3, 1)))
+        assert_array_equal(model.classes_, ["d"])
+        assert_array_equal(model.predict(X), np.full(len(y), "d"))
+        assert_array_equal(model.decision_function(X), np.zeros(len(y)))
+        assert_array_equal(model.predict_log_proba(X), np.zeros((len(y), 1)))
+        assert model.cumulative_loss_ == model.n_samples_seen_ == 0
+        assert model.loss_curve_ == []
+        assert not model.coef_.any()
+        model._check_state()
+
+
+@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
+def test_answers_to_a_chunk(estimator, engine):
+    """Rows are answered as they came, in columns for the classes at the end."""
+    X, y = stream()
+    all_classes = sorted(LABELS)
+    for method in "predict", "predict_proba", "predict_log_proba", "decision_function":
+        whole = estimator(new_classes="add")
+        answers = whole.partial_fit_predict(X, y, method=method)
+        model = estimator(new_classes="add")
+        for r in range(len(y)):
+            rows = slice(r, r + 1)
+            (answer,) = model.partial_fit_predict(X[rows], y[rows], method=method)
+            if method == "predict":
+                assert answers[r] == answer
+                continue
+            if np.ndim(answer) == 0:
+                answer = [0.0, answer][-model.classes_.size :]
+            expected = np.full(4, 0.0 if method == "predict_proba" else -np.inf)
+            expected[np.searchsorted(all_classes, model.classes_)] = answer
+            assert_array_equal(answers[r], expected)
+        assert len(whole.loss_curve_) == 1
+        assert_allclose(
+            whole.loss_curve_[0] * whole.n_samples_seen_, whole.cumulative_loss_
+        )
+
+
+@pytest.mark.parametrize(("labels", "sign"), [(["a", "b"], -1), (["b", "a"], 1)])
+def test_scores_of_two_classes(labels, sign, engine):
+    """Before the second came, the score says that it could not."""
+    X = np.ones((3, 1))
+    model = ScInOLClassifier(new_classes="add")
+    y = np.array([labels[0], labels[1], labels[0]])
+    scores = model.partial_fit_predict(X, y, method="decision_function")
+    assert scores[0] == sign * np.inf
+    assert scores[1] == 0.0
+    assert np.isfinite(scores[2])
+
+
+def test_scores_of_one_versus_rest(engine):
+    """Those of two classes are of opposite signs."""
+    X, y = stream()
+    model = AdaImplicitClassifier(new_classes="add")
+    scores = model.partial_fit_predict(X, y, method="decision_function")
+    of_two = scores[FIRSTS[1] : FIRSTS[2]]
+    assert_array_equal(of_two[:, 1], -of_two[:, 3])
+    assert of_two[:, 3].any()
+    assert (of_two[:, [0, 2]] == -np.inf).all()
+
+
+def test_losses_are_of_the_probabilities(engine):
+    X, y = stream()
+    for estimator in ScInOLClassifier, OnlineNewtonClassifier, HedgeClassifier:
+        model = estimator(new_classes="add")
+        p = model.partial_fit_predict(X, y, method="predict_log_proba")
+        of_labels = p[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+        assert_allclose(model.cumulative_loss_, -of_labels.sum(), rtol=1e-9)
+        # A class that comes has the score 0.
+        assert_allclose(of_labels[FIRSTS[1]], math.log(0.5))
+
+
+# Regret.
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.has_bound and not case.average], ids=str
+)
+def test_regret_is_bounded(case, engine):
+    """Against a model that is charged for the classes known at each row."""
+    rng = np.random.default_rng(5)
+    for seed in range(3):
+        X, y = stream(case, n_rows=200, seed=seed)
+        model = case.make(new_classes="add")
+        scores = model.partial_fit_predict(X, y, method="decision_function")
+        model.partial_fit(X[:1], y[:1], classes=["e"], sample_weight=[0.0])
+        is_known = np.column_stack([np.isfinite(scores), np.zeros(len(y), bool)])
+        codes = np.searchsorted(model.classes_, y)
+        for size in 0.0, 0.01, 0.3, 3.0:
+            coef = size * rng.normal(size=(5, X.shape[1])) / np.abs(X).max(axis=0)
+            intercept = size * rng.normal(size=5)
+            p = X @ coef.T + intercept
+            if case.is_joint:
+                p = np.where(is_known, p, -np.inf)
+                losses = -log_softmax(p, axis=1)[np.arange(len(y)), codes]
+            else:
+                signs = np.where(codes[:, np.newaxis] == np.arange(5), 1.0, -1.0)
+                losses = np.logaddexp(0.0, -signs * p)
+                losses = np.where(is_known, losses, 0.0).sum(axis=1)
+            rows = is_known.sum(axis=1) > 1
+            regret = model.cumulative_loss_ - losses[rows].sum()
+            assert regret <= model.regret_bound(coef, intercept) * (1 + 1e-9)
+
+
+def test_bound_is_of_differences(engine):
+    """Of a joint loss, which is the same for scores that are all moved alike."""
+    X, y = stream()
+    model = learned(ScInOLClassifier(center=False, new_classes="add"), X, y)
+    coef = np.random.default_rng(6).normal(size=(4, X.shape[1]))
+    intercept = np.arange(4.0)
+    moved = coef + np.random.default_rng(7).normal(size=X.shape[1])
+    assert_allclose(
+        model.regret_bound(moved, intercept + 3.0), model.regret_bound(coef, intercept)
+    )
+    # From the first of two classes, whose score was 0 as long as there were two.
+    assert model.classes_[model._model.reference] == "b"
+
+
+def test_bound_of_mixtures(engine):
+    X, y = stream(n_rows=150)
+    for switching in True, False:
+        model = HedgeClassifier(switching=switching, new_classes="add").partial_fit(
+            X, y
+        )
+        regret = model.cumulative_loss_ - model.expert_losses_.min()
+        assert regret <= model.regret_bound_
+
+
+# Calls that fail, and others.
+
+
+def test_error_by_default(engine):
+    X, y = stream()
+    model = ScInOLClassifier().partial_fit(X[:11], y[:11], classes=["b", "d"])
+    before = state(model)
+    with pytest.raises(ValueError, match=r"previously unseen labels: \['a', 'c'\]"):
+        model.partial_fit(X, y)
+    assert state(model) == before
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        ScInOLClassifier().partial_fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
+def test_only_with_log_loss(estimator):
+    X, y = stream()
+    model = estimator(loss="hinge", new_classes="add")
+    for method in "partial_fit", "partial_fit_predict", "fit":
+        before = state(model)
+        with pytest.raises(
+            ValueError, match=r"new_classes='add' needs loss='log_loss'"
+        ):
+            getattr(model, method)(X, y)
+        assert state(model) == before
+
+
+def test_loss_of_what_was_learned(engine):
+    X, y = stream()
+    model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["b", "d"])
+    model.set_params(loss="log_loss", new_classes="add")
+    with pytest.raises(ValueError, match="needs loss='log_loss'"):
+        model.partial_fit(X, y)
+    assert_array_equal(model.fit(X, y).classes_, sorted(LABELS))  # begins anew
+
+
+def test_weights_that_are_no_more(engine):
+    """Those of the first call are forgotten when classes come."""
+    X, y = stream()
+    for class_weight in None, "balanced":
+        model = ScInOLClassifier(class_weight={"b": 2.0}, new_classes="add")
+        model.partial_fit(X[:8], y[:8]).set_params(class_weight=class_weight)
+        model.partial_fit(X, y)
+        model._check_state()
+
+
+@pytest.mark.parametrize(
+    ("expert", "words"),
+    [
+        (SGDClassifier(loss="log_loss"), "needs estimators of this package.*'two'"),
+        (ScInOLClassifier("hinge"), "needs loss='log_loss', got loss='hinge'"),
+        (HedgeClassifier(loss="hinge"), "needs loss='log_loss', got loss='hinge'"),
+        (
+            HedgeClassifier([("sgd", SGDClassifier(loss="log_loss"))]),
+            "needs estimators of this package.*'sgd'",
+        ),
+    ],
+)
+def test_experts_that_take_no_classes(expert, words):
+    X, y = stream()
+    model = HedgeClassifier(
+        [("one", ScInOLClassifier()), ("two", expert)], new_classes="add"
+    )
+    before = state(model)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X, y)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([0, 1, 2.5], "Unknown label type: continuous|Classification metrics"),
+        (["a", "b", "c"], r"Mix of label input types \(string and number\)"),
+        (
+            np.array(["1970", "1971", "1972"], dtype="datetime64[Y]"),
+            "Mix of label input types; got int64 and datetime64",
+        ),
+    ],
+)
+def test_labels_of_another_kind(labels, words, engine):
+    X = np.ones((3, 2))
+    model = ScInOLClassifier(new_classes="add").partial_fit(X, [0, 1, 2])
+    before = state(model)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X, labels)
+    assert state(model) == before
+
+
+@pytest.mark.parametrize(
+    ("container", "engine"),
+    paired([np.array, sparse.csr_array], ENGINES),
+    indirect=["engine"],
+)
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(center=False),
+        ScInOLClassifier(class_weight="balanced"),
+        DFEGClassifier(kernel="rbf"),
+        HedgeClassifier(),
+    ],
+)
+def test_failing_calls_change_nothing(estimator, container, engine):
+    """Also where it is the last row that is unusable, after classes were taken in."""
+    X, y = stream()
+    bad = X.copy()
+    bad[-1] = 1e200
+    weight = np.ones(len(y))
+    weight[-1] = 1e40
+    for start in 0, 2, 6, 15:
+        model = clone(estimator).set_params(new_classes="add")
+        if start:
+            model.partial_fit(container(X[:start]), y[:start])
+        before = state(model)
+        with pytest.raises(ValueError):
+            model.partial_fit(
+                container(bad), y, classes=["e", "d"], sample_weight=weight * 1e40
+            )
+        assert state(model) == before
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+def test_interrupted_between_classes(container, class_weight, engine, monkeypatch):
+    X, y = stream()
+    X = container(X)
+    model = ScInOLClassifier(new_classes="add", class_weight=class_weight)
+    model.partial_fit(X[:15], y[:15])
+    classes = model.classes_
+
+    def add_classes(self, loss, is_new):
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sklearn_scinol.models.base.OnlineModel.add_classes", add_classes)
+        with pytest.raises(Interrupted):
+            model.partial_fit(X[15:], y[15:])
+    assert_array_equal(model.classes_, classes)
+    model._check_state()
+    n_rows = FIRSTS[1] + model.n_samples_seen_
+    expected = learned(model, X[:n_rows], y[:n_rows])
+    assert_same(model, expected, X)
+    model.partial_fit(X[n_rows:], y[n_rows:])
+    assert_same(model, learned(model, X, y), X)
+
+
+def test_classes_at_later_calls(engine):
+    X, y = stream()
+    model = ScInOLClassifier(new_classes="add")
+    model.partial_fit(X[:5], y[:5], classes=["d"])
+    model.partial_fit(X[5:8], y[5:8], classes=["z", "d"])
+    assert_array_equal(model.classes_, ["b", "d", "z"])
+    model.partial_fit(X, y, classes=["d"])
+    assert_array_equal(model.classes_, ["a", "b", "c", "d", "z"])
+    model._check_state()
+
+
+@pytest.mark.parametrize(
+    ("labels", "more"),
+    [
+        ([1, 0], [2, 7]),
+        ([True, False], [True]),
+        (["a", "aa"], ["ccc", "b"]),
+        ([1.0, -1.0], [0.0]),
+        (np.array(["a", "b"], dtype=object), np.array(["long"], dtype=object)),
+    ],
+)
+def test_kinds_of_labels(labels, more, engine):
+    model = ScInOLClassifier(new_classes="add")
+    for y in labels, more:
+        model.partial_fit(np.ones((len(y), 1)), y)
+    every = [*labels, *more]
+    assert_array_equal(model.classes_, np.unique(every))
+    assert set(model.predict(np.ones((1, 1)))) <= set(every)
+
+
+def test_many_classes(engine):
+    """As many as rows; scikit-learn would warn of targets like these."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 2)), rng.permutation(300)
+    model = ScInOLClassifier(new_classes="add").partial_fit(X, y)
+    assert_array_equal(model.classes_, np.arange(300))
+    assert model.coef_.shape == (300, 2)
+
+
+@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
+def test_fit_knows_all_classes(estimator, engine):
+    X, y = stream()
+    few = {"max_iter": 2, "tol": None, "random_state": 0}
+    model = estimator(new_classes="add", **few).fit(X, y)
+    assert_same(model, estimator(**few).fit(X, y), X)
+    with pytest.raises(ValueError, match="The number of classes has to be greater"):
+        estimator(new_classes="add").fit(X[:3], y[:3])
+
+
+def test_fit_goes_on_with_more_classes(engine):
+    X, y = stream()
+    parameters = {"max_iter": 1, "tol": None, "shuffle": False, "warm_start": True}
+    for n_rows in 3, 8, 15:
+        model = ScInOLClassifier(new_classes="add", **parameters)
+        model.partial_fit(X[:n_rows], y[:n_rows])
+        expected = learned(model, X[:n_rows], y[:n_rows])
+        expected.partial_fit(X, y, classes=LABELS)
+        assert_same(model.fit(X, y), expected, X)
+    with pytest.raises(ValueError, match="previously unseen labels"):
+        ScInOLClassifier(**parameters).fit(X[:8], y[:8]).fit(X, y)
+    model = ScInOLClassifier(new_classes="add", **parameters)
+    model.partial_fit(X[:3], y[:3])
+    with pytest.raises(ValueError, match="The number of classes has to be greater"):
+        model.fit(X[:3], y[:3])
+
+
+@pytest.mark.parametrize(
+    ("way", "estimator", "n_rows"),
+    paired(
+        [*COPIES],
+        [ScInOLClassifier(class_weight="balanced"), HedgeClassifier()],
+        [2, 8, 15],
+    ),
+    ids=str,
+)
+def test_copies_go_on(way, estimator, n_rows, tmp_path):
+    X, y = stream()
+    estimator = clone(estimator).set_params(new_classes="add")
+    model = learned(estimator, X[:n_rows], y[:n_rows])
+    copy = COPIES[way](model, tmp_path / "model")
+    copy.partial_fit(X[n_rows:], y[n_rows:])
+    copy._check_state()
+    assert_same(copy, learned(estimator, X, y), X)

@@ -1,0 +1,658 @@
+"""Rows that are learned one at a time leave what `partial_fit` would leave, bitwise."""
+
+import copy
+import pickle
+from itertools import count
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from support.comparisons import assert_identical
+from support.copies import COPIES
+from support.registry import (
+    ENGINES,
+    MIXTURES,
+    REPRESENTATIVES,
+    compiled,
+    paired,
+    thinned,
+    thoroughly,
+)
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    DFEGClassifier,
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.mixtures.model import MixtureModel
+from sklearn_scinol.mixtures.row import PreparedMixture
+from sklearn_scinol.models.row import PreparedModel
+
+
+@pytest.fixture
+def fast_rows(monkeypatch):
+    """Counts the rows that took the short way."""
+    learned, learn = count(), PreparedModel.learn
+
+    def learn_and_count(prepared, *estimator):
+        next(learned)
+        return learn(prepared, *estimator)
+
+    monkeypatch.setattr(PreparedModel, "learn", learn_and_count)
+    return lambda: next(copy.copy(learned))
+
+
+def stream(n, d=6, n_outputs=1, classifies=True, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
+    decision = (X / X.std(axis=0)) @ rng.normal(size=(d, n_outputs))
+    decision += rng.normal(size=decision.shape)
+    if not classifies:
+        return X, decision if n_outputs > 1 else decision[:, 0]
+    y = decision.argmax(axis=1) if n_outputs > 1 else decision[:, 0] > 0.0
+    return X, y.astype(int)
+
+
+def classes_of(estimator, n_outputs=1):
+    if not is_classifier(estimator):
+        return {}
+    return {"classes": np.arange(max(n_outputs, 2))}
+
+
+def assert_learns_alike(
+    estimator, X, y, c=None, method="predict", chunk=None, **classes
+):
+    """By rows and by `partial_fit`; return the first of the two.
+
+    Both learn the rows of `chunk`, if there is one, at once.
+    """
+    by_rows, by_calls = copy.deepcopy(estimator), copy.deepcopy(estimator)
+    rows = by_rows.row_by_row(**classes)
+    for i in range(len(y)):
+        if chunk is not None and i in chunk:
+            if i == chunk.start:
+                part = slice(chunk.start, chunk.stop)
+                weights = {} if c is None else {"sample_weight": c[part]}
+                for each in by_rows, by_calls:
+                    each.partial_fit(X[part], y[part], **weights, **classes)
+            continue
+        weight = None if c is None else c[i]
+        said = rows.predict_learn_one(X[i], y[i], weight, method=method)
+        weights = {} if c is None else {"sample_weight": c[i : i + 1]}
+        expected = by_calls.partial_fit_predict(
+            X[i : i + 1], y[i : i + 1], method=method, **weights, **classes
+        )
+        assert_identical(np.asarray(said), np.asarray(expected[0]))
+    assert_identical(vars(by_rows), vars(by_calls))
+    by_rows._check_state()
+    return by_rows
+
+
+@thinned(
+    REPRESENTATIVES,
+    center=[False, True],
+    scale=[False, True],
+    standardize_target=[False, True],
+    weighted=[False, True],
+)
+def test_every_learner(case, center, scale, standardize_target, weighted, engine):
+    parameters = {"center": center, "scale": scale}
+    if case.has("standardize_target"):
+        parameters["standardize_target"] = standardize_target
+    X, y = case.data(25)
+    c = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 4.0], len(y))
+    c[0] = 1.0
+    method = "decision_function" if case.classifies else "predict"
+    estimator = case.make(**parameters)
+    c = c if weighted else None
+    assert_learns_alike(estimator, X, y, c, method, **case.classes())
+
+
+MODELS = {
+    "ScInOL": ScInOLClassifier(),
+    "hinge": ScInOLClassifier("hinge"),
+    "averages": AdaImplicitClassifier(average=5),
+    "clips": ScInOLClassifier(clip_ratio=1.5),
+    "forgets": AdaImplicitClassifier(scale=True, moment_forgetting=0.1),
+    "bins": ScInOLClassifier(additive=True),
+    "pairs": BaselineClassifier("adagrad", additive="pairs"),
+    "class weights": ScInOLClassifier(class_weight={0: 2.0, 1: 0.5}),
+    "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
+    "targets": ScInOLRegressor(standardize_target=True),
+    "Newton": OnlineNewtonRegressor(),
+    "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
+}
+FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0))]
+MIXED = {
+    "log odds": HedgeClassifier(),
+    "scores": HedgeClassifier(loss="hinge"),
+    "AdaHedge": HedgeClassifier(switching=False),
+    "regression": HedgeRegressor(),
+    "squares": HedgeRegressor(loss="squared_error", switching=False),
+    "teams": HedgeClassifier(additive=False, second_order=False),
+    "foreign": HedgeClassifier(FOREIGN),
+    "other losses": HedgeClassifier(
+        [
+            ("hinge", ScInOLClassifier("hinge")),
+            ("averages", AdaImplicitClassifier(average=5)),
+            ("weighs", ScInOLClassifier()),
+        ]
+    ),
+    "class weights": HedgeClassifier(
+        [("one", ScInOLClassifier(class_weight={0: 2.0})), ("two", ScInOLClassifier())]
+    ),
+    "nested": HedgeClassifier(
+        [("one", HedgeClassifier([("all", ScInOLClassifier())]))]
+    ),
+    "foreign regressor": HedgeRegressor(
+        [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
+    ),
+}
+models = pytest.mark.parametrize("estimator", MODELS.values(), ids=[*MODELS])
+mixtures = pytest.mark.parametrize("estimator", MIXED.values(), ids=[*MIXED])
+#: Between the first rows and the hundredth, after which edges of bins are fixed.
+ROWS_AT_ONCE = range(20, 92)
+outputs_and_engines = pytest.mark.parametrize(
+    ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
+)
+
+
+@models
+@outputs_and_engines
+def test_every_kind_of_model(estimator, n_outputs, engine):
+    """Also once the edges of bins are fixed, and moments have changed."""
+    if is_classifier(estimator) and estimator.class_weight:
+        n_outputs = 1
+    X, y = stream(130, 4, n_outputs, is_classifier(estimator))
+    classes = classes_of(estimator, n_outputs)
+    assert_learns_alike(estimator, X, y, chunk=ROWS_AT_ONCE, **classes)
+
+
+@mixtures
+@outputs_and_engines
+def test_every_kind_of_mixture(estimator, n_outputs, engine):
+    X, y = stream(115, 3, n_outputs, is_classifier(estimator))
+    c = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
+    if "SGD" in str(estimator):
+        c += 0.5  # it refuses weights that are all zero,
+        n_outputs = n_outputs if is_classifier(estimator) else 1  # and several targets
+        X, y = stream(115, 3, n_outputs, is_classifier(estimator))
+    classes = classes_of(estimator, n_outputs)
+    assert_learns_alike(estimator, X, y, c, chunk=ROWS_AT_ONCE, **classes)
+
+
+@compiled
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(),
+        MIXED["teams"],
+        *thoroughly(HedgeClassifier(), HedgeRegressor()),
+    ],
+    ids=str,
+)
+def test_compiled_rows(estimator, engine, fast_rows):
+    """In the end all rows take the short way, and no other loop runs in it."""
+    X, y = stream(400, 5, classifies=is_classifier(estimator))
+    model = assert_learns_alike(estimator, X, y, **classes_of(estimator))
+    assert fast_rows() > 250
+    rows, before = model.row_by_row(), copy.deepcopy(model)
+    said = [rows.predict_one(x) for x in X[:20]]
+    np.testing.assert_allclose(said, before.predict(X[:20]), rtol=1e-9)
+    assert_identical(vars(model), vars(before))
+
+
+@models
+def test_predictions(estimator, engine):
+    """They are those of `predict`, and change nothing."""
+    X, y = stream(120, 4, classifies=is_classifier(estimator))
+    model = copy.deepcopy(estimator).partial_fit(X, y, **classes_of(estimator))
+    before = copy.deepcopy(model)
+    rows = model.row_by_row()
+    for x in stream(10, 4, seed=1)[0]:
+        np.testing.assert_allclose(
+            rows.predict_one(x), model.predict(x[np.newaxis])[0], rtol=1e-9
+        )
+        for method in "decision_function", "predict_proba":
+            if hasattr(model, method):
+                said = getattr(rows, f"{method}_one")(x)
+                expected = getattr(model, method)(x[np.newaxis])[0]
+                np.testing.assert_allclose(said, expected, rtol=1e-9)
+    assert_identical(vars(model), vars(before))
+
+
+def refused(model, X, y):
+    with pytest.raises(ValueError, match=r"NaN|unseen labels"):
+        model.partial_fit(X, y)
+
+
+USES = {
+    "chunk": lambda model, X, y: model.partial_fit(X, y),
+    "sparse chunk": lambda model, X, y: model.partial_fit(sparse.csr_array(X), y),
+    "prediction": lambda model, X, y: model.predict(X),
+    "refused chunk": lambda model, X, y: refused(model, X * np.nan, y),
+    "other labels": lambda model, X, y: refused(model, X, y + 7),
+    "huge values": lambda model, X, y: model.partial_fit(X * 2.0**300, y),
+    "epochs": lambda model, X, y: model.set_params(max_iter=2).fit(X, [0, 1, 0, 1, 1]),
+    "other parameters": lambda model, X, y: model.set_params(clip_ratio=3.0),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=[*USES])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(),
+        ScInOLClassifier(center=False, scale=True),
+        BaselineClassifier("adagrad", scale=True, additive=True),
+        HedgeClassifier(shuffle=False),
+    ],
+    ids=["ScInOL", "scaled", "bins", "mixture"],
+)
+def test_other_uses_in_between(estimator, use, engine):
+    X, y = stream(130, 4)
+    by_rows = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
+    by_rows.set_params(random_state=0, tol=None)
+    by_calls = copy.deepcopy(by_rows)
+    rows = by_rows.row_by_row()
+    for start in range(110, 130, 5):
+        for i in range(start, start + 5):
+            rows.learn_one(X[i], y[i])
+            by_calls.partial_fit(X[i : i + 1], y[i : i + 1])
+        for model in by_rows, by_calls:
+            use(model, X[start : start + 5], y[start : start + 5])
+        assert_identical(vars(by_rows), vars(by_calls))
+
+
+def test_engine_that_changes():
+    pytest.importorskip("numba", reason="numba is not installed")
+    X, y = stream(60, 4)
+    model = ScInOLClassifier()
+    rows, engines = model.row_by_row(classes=[0, 1]), ["numpy", "numba"]
+    expected = ScInOLClassifier()
+    for i in range(60):
+        with config_context(engine=engines[i // 10 % 2]):
+            rows.learn_one(X[i], y[i])
+            expected.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
+    assert_identical(vars(model), vars(expected))
+
+
+@pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
+@pytest.mark.parametrize(
+    "estimator", [ScInOLClassifier(), HedgeClassifier()], ids=["ScInOL", "mixture"]
+)
+def test_copies_go_on(estimator, way, engine, tmp_path):
+    X, y = stream(130, 4)
+    model = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
+    rows = model.row_by_row()
+    for i in range(110, 120):
+        rows.learn_one(X[i], y[i])
+    other = way(model, tmp_path / "model.skops")
+    rows_of_other = other.row_by_row()
+    for i in range(120, 130):
+        for each in rows, rows_of_other:
+            each.learn_one(X[i], y[i])
+    assert_identical(other.decision_function(X), model.decision_function(X))
+    assert other.cumulative_loss_ == model.cumulative_loss_
+
+
+def test_pickled_with_its_rows():
+    X, y = stream(20, 4)
+    rows = ScInOLClassifier().row_by_row(classes=[0, 1])
+    for i in range(10):
+        rows.learn_one(X[i], y[i])
+    other = pickle.loads(pickle.dumps(rows))
+    for i in range(10, 20):
+        for each in rows, other:
+            each.learn_one(X[i], y[i])
+    assert_identical(vars(other.estimator), vars(rows.estimator))
+
+
+# Rows as they come.
+
+
+def forms(x):
+    yield x
+    yield x.tolist()
+    yield tuple(x.tolist())
+    yield np.repeat(x, 2)[::2]
+    yield np.asfortranarray(x)
+    indices = np.flatnonzero(x)
+    for kind in np.int32, np.int64:
+        yield indices.astype(kind), x[indices]
+
+
+@pytest.mark.parametrize("center", ["auto", False])
+@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
+def test_forms_of_rows(estimator, center, engine):
+    X, y = stream(120, 3)
+    X[np.abs(X) < X.std(axis=0) / 2] = 0.0
+    model = estimator() if estimator is HedgeClassifier else estimator(center=center)
+    model.partial_fit(X[:105], y[:105], classes=[0, 1])
+    for i in range(105, 120):
+        states = []
+        for x in forms(X[i]):
+            one = copy.deepcopy(model)
+            one.row_by_row().learn_one(x, y[i])
+            is_sparse = type(x) is tuple and isinstance(x[0], np.ndarray)
+            expected = copy.deepcopy(model)
+            X_i = X[i : i + 1]
+            expected.partial_fit(sparse.csr_array(X_i) if is_sparse else X_i, y[i:][:1])
+            assert_identical(vars(one), vars(expected))
+            states.append(one)
+        model = states[0]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, bool])
+def test_types_of_numbers(kind, engine):
+    X, y = stream(20, 3)
+    X = np.abs(X * 1.5).clip(0.0, 200.0).astype(kind)
+    assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
+
+
+def test_sparse_streams(engine):
+    X, y = stream(40, 5)
+    X[np.abs(X) < X.std(axis=0)] = 0.0
+    for estimator in ScInOLClassifier(), AdaImplicitClassifier(scale=True):
+        rows = copy.deepcopy(estimator).row_by_row(classes=[0, 1], n_features=5)
+        expected = copy.deepcopy(estimator)
+        for x, label in zip(X, y, strict=True):
+            rows.learn_one((np.flatnonzero(x), x[x != 0.0]), label)
+            expected.partial_fit(sparse.csr_array([x]), [label], classes=[0, 1])
+        assert_identical(vars(rows.estimator), vars(expected))
+
+
+SPARSE = {
+    "ScInOL": ScInOLClassifier(),
+    "scaled": AdaImplicitClassifier(scale=True),
+    "in a ball": BaselineClassifier("ogd", radius=1e-6, learning_rate=10.0),
+    "averages": AdaImplicitClassifier(average=5),
+    "weights": ScInOLClassifier(average=3),
+    "several": ScInOLClassifier(),
+    "made dense": DFEGClassifier(),
+    "mixture": HedgeClassifier(),
+    "some made dense": HedgeClassifier(
+        [("one", ScInOLClassifier()), ("two", DFEGClassifier())]
+    ),
+    "squares": BaselineRegressor("sgd", loss="squared_error", learning_rate=0.01),
+    "mixture of regressors": HedgeRegressor(),
+}
+
+
+@pytest.mark.parametrize("kind", SPARSE)
+def test_sparse_rows(kind, engine):
+    """Of any size, with features and huge or tiny values that come late; dense ones."""
+    rng, d = np.random.default_rng(0), 300
+    X = rng.normal(size=(60, d)) * (rng.random((60, d)) < 0.02)
+    X[40] = rng.normal(size=d) * (rng.random(d) < 0.5)  # more than there is room for
+    X[45] = 0.0
+    X[50, 7], X[52, 8], X[53, 9] = 1e-70, 1e35, -0.0
+    y = rng.integers(3 if kind == "several" else 2, size=60)
+    c = rng.choice([0.0, 1.0, 3.0], 60)
+    by_rows, by_calls = copy.deepcopy(SPARSE[kind]), copy.deepcopy(SPARSE[kind])
+    classes = {"classes": np.unique(y)} if is_classifier(by_rows) else {}
+    rows = by_rows.row_by_row(**classes, n_features=d)
+    for i in range(60):
+        chunk, row = X[i : i + 1], X[i]
+        if i not in (20, 21, 48):
+            chunk = sparse.csr_array(chunk)
+            row = chunk.indices, chunk.data
+        said = rows.predict_learn_one(row, y[i], c[i])
+        expected = by_calls.partial_fit_predict(
+            chunk, y[i : i + 1], sample_weight=c[i : i + 1], **classes
+        )
+        assert said == expected[0]
+        rows.predict_one(row)
+    assert_identical(vars(by_rows), vars(by_calls))
+    by_rows._check_state()
+
+
+@pytest.mark.parametrize("n_before", [1, 5])
+def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
+    """Also their new features are as they were: see `test_rows_that_diverge`."""
+    model = BaselineRegressor(
+        "sgd",
+        loss="squared_error",
+        learning_rate=1e6,
+        scale=True,
+        fit_intercept=False,
+    )
+    rows = model.row_by_row(n_features=9)
+    for j in range(n_before):
+        rows.learn_one((np.array([j]), np.array([1e-10])), 1.0)
+    x, before = (np.array([2, 7]), np.array([1.0, 1e20])), copy.deepcopy(model)
+    with pytest.raises(ValueError, match=r"under-/overflow|too larg"):
+        for _ in range(99):
+            before = copy.deepcopy(model)
+            rows.learn_one(x, 1.0)
+    assert_identical(vars(model), vars(before))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PreparedModel, "_go", interrupted)
+        patch.setattr(model, "_learn_rows", interrupted)
+        before = vars(copy.deepcopy(model))
+        with pytest.raises(KeyboardInterrupt):
+            rows.learn_one((np.array([8]), np.array([1.0])), 1.0)
+    for attributes in before, vars(model):  # where old versions of pytest leave it
+        attributes.pop("_learn_rows", None)
+    assert_identical(vars(model), before)
+
+
+@pytest.mark.parametrize(
+    "labels", [["no", "yes"], [False, True], [-1.0, 1.0], ["a", "b", "c"]]
+)
+def test_labels(labels, engine):
+    X, codes = stream(30, 3, len(labels) if len(labels) > 2 else 1)
+    y = np.array(labels)[codes]
+    assert_learns_alike(ScInOLClassifier(), X, y, classes=np.array(labels))
+    rows = ScInOLClassifier().row_by_row(classes=labels)
+    for x, label in zip(X, y.tolist(), strict=True):
+        rows.learn_one(x, label)
+    assert rows.predict_one(X[0]) in labels
+
+
+@pytest.mark.parametrize("estimator", [ScInOLRegressor(), HedgeRegressor()])
+def test_columns_of_targets(estimator, engine):
+    """Two dimensions of one output are what they are in `partial_fit`."""
+    X, y = stream(110, 3, classifies=False)
+    assert_learns_alike(estimator, X, y[:, np.newaxis])
+
+
+def test_answers_stay(engine):
+    """They are not overwritten by those of the next rows."""
+    X, y = stream(20, 3, 3)
+    targets = stream(20, 3, 3, classifies=False)[1]
+    for estimator, y_, method in (
+        (ScInOLClassifier(), y, "decision_function"),
+        (ScInOLClassifier(), y, "predict_proba"),
+        (ScInOLRegressor(), targets, "predict"),
+    ):
+        estimator.partial_fit(X, y_, **classes_of(estimator, 3))
+        rows = estimator.row_by_row()
+        said = [rows.predict_learn_one(X[i], y_[i], method=method) for i in range(20)]
+        assert len({answer.tobytes() for answer in said}) == 20
+
+
+def test_centring_refuses_sparse_rows(engine):
+    X, y = stream(20, 3)
+    model = ScInOLClassifier(center=True).partial_fit(X, y, classes=[0, 1])
+    rows = model.row_by_row().learn_one(X[0], y[0])
+    with pytest.raises(ValueError, match="Cannot center sparse matrices"):
+        rows.learn_one((np.array([1]), np.array([1.0])), 1)
+
+
+def test_names_of_features(engine):
+    """Rows have none, without a warning, and the names stay."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    X, y = stream(30, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    for estimator in ScInOLClassifier(), DFEGClassifier(kernel="rbf"):
+        model = estimator.partial_fit(frame[:20], y[:20], classes=[0, 1])
+        rows = model.row_by_row()
+        for x, label in zip(X[20:], y[20:], strict=True):
+            rows.predict_one(x)
+            rows.learn_one(x, label)
+        assert [*model.feature_names_in_] == ["a", "b", "c"]
+        assert model.n_samples_seen_ == 30
+
+
+def test_features_that_come_late(engine):
+    """Their units are fixed by the first value, however far from 1."""
+    X, y = stream(60, 3)
+    X[:30, 0] = 0.0
+    X[:40, 1] = 0.0
+    X[:, 1] *= 2.0**-600
+    assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
+
+
+def test_curve_is_that_of_calls(engine):
+    """A row is a call; the curve has the latest ones, and is nobody else's."""
+    X, y = stream(30, 3)
+    model = ScInOLClassifier(max_iter=1).partial_fit(X, y, classes=[0, 1])
+    curve = model.loss_curve_
+    rows = model.row_by_row()
+    for i in range(1100):
+        rows.learn_one(X[i % 30], y[i % 30])
+    assert len(curve) == 1
+    assert len(model.loss_curve_) == 1000
+    assert model.n_samples_seen_ == 1130
+    rows.learn_one(X[0], y[0], 0.0)
+    assert len(model.loss_curve_) == 1000
+
+
+# What is refused.
+
+BAD_ROWS = {
+    "too short": (np.ones(3), 1, None, "X has 3 features"),
+    "of one": (np.ones(1), 1, None, "X has 1 features"),
+    "a number": (1.0, 1, None, "x must be one row"),
+    "a matrix": (np.ones((1, 4)), 1, None, "x must be one row"),
+    "NaN": (np.array([1.0, np.nan, 0.0, 0.0]), 1, None, "Input X contains NaN"),
+    "infinity": ([1.0, np.inf, 0.0, 0.0], 1, None, "Input X contains infinity"),
+    "words": (["a", "b", "c", "d"], 1, None, "could not convert string to float"),
+    "complex": (np.ones(4) * 1j, 1, None, "Complex data not supported"),
+    "label": (np.ones(4), 7, None, r"y contains previously unseen labels: \[7\]"),
+    "no label": (np.ones(4), None, None, "unseen labels|NoneType|unknown"),
+    "labels": (np.ones(4), [0, 1], None, "1d array"),
+    "negative": (np.ones(4), 1, -1.0, "Negative values in data"),
+    "not a weight": (np.ones(4), 1, np.nan, "Input sample_weight contains NaN"),
+    "tiny weight": (np.ones(4), 1, 1e-300, "Sample weights that are not 0"),
+    "order": ((np.array([1, 0]), np.ones(2)), 1, None, "in ascending order"),
+    "twice": ((np.array([1, 1]), np.ones(2)), 1, None, "in ascending order"),
+    "beyond": ((np.array([1, 4]), np.ones(2)), 1, None, "from 0 to 3"),
+    "below": ((np.array([-1, 2]), np.ones(2)), 1, None, "from 0 to 3"),
+    "no indices": ((np.ones(2), np.ones(2)), 1, None, "in ascending order"),
+    "lengths": ((np.array([0, 1]), np.ones(3)), 1, None, "as many values"),
+}
+bad_rows = pytest.mark.parametrize(
+    ("x", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS]
+)
+
+
+@bad_rows
+@pytest.mark.parametrize("estimator", [ScInOLClassifier(), HedgeClassifier()])
+def test_bad_rows(estimator, x, y, c, words, engine):
+    X, labels = stream(110, 4)
+    model = copy.deepcopy(estimator).partial_fit(X, labels, classes=[0, 1])
+    rows = model.row_by_row().learn_one(X[0], labels[0])
+    before = copy.deepcopy(model)
+    with pytest.raises((ValueError, TypeError), match=words):
+        rows.learn_one(x, y, c)
+    assert_identical(vars(model), vars(before))
+    rows.learn_one(X[1], labels[1])
+    before.partial_fit(X[1:2], labels[1:2])
+    assert_identical(vars(model), vars(before))
+
+
+def test_bad_targets(engine):
+    X, y = stream(20, 4, classifies=False)
+    model = ScInOLRegressor().partial_fit(X, y)
+    rows, before = model.row_by_row(), copy.deepcopy(model)
+    for bad in np.nan, np.inf, 1e300, "x", None, [1.0, 2.0]:
+        with pytest.raises((ValueError, TypeError)):
+            rows.learn_one(X[0], bad)
+        assert_identical(vars(model), vars(before))
+
+
+def test_rows_before_anything_is_known():
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        ScInOLClassifier().row_by_row()
+    with pytest.raises(ValueError, match="'loss' parameter of ScInOLClassifier"):
+        ScInOLClassifier("x").row_by_row(classes=[0, 1])
+    rows = ScInOLClassifier().row_by_row(classes=[0, 1])
+    with pytest.raises(NotFittedError):
+        rows.predict_one([1.0, 2.0])
+    with pytest.raises(ValueError, match="n_features must be passed to row_by_row"):
+        rows.learn_one((np.array([0]), np.array([1.0])), 1)
+    assert not hasattr(rows.estimator, "_model")
+    with pytest.raises(ValueError, match="method must be one of"):
+        rows.predict_learn_one([1.0, 2.0], 1, method="transform")
+    with pytest.raises(ValueError, match="is not the same as on last call"):
+        rows.learn_one([1.0], 1).estimator.row_by_row(classes=[0, 2])
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'"):
+        ScInOLClassifier("hinge").row_by_row(classes=[0, 1]).predict_proba_one([1.0])
+
+
+@pytest.mark.parametrize("in_mixture", [False, True])
+def test_rows_that_diverge(in_mixture, engine):
+    """All is as it was, also of experts that had learned the row."""
+    wild = BaselineRegressor(
+        "sgd",
+        loss="squared_error",
+        learning_rate=1e20,
+        center=False,
+        fit_intercept=False,
+    )
+    model = wild
+    if in_mixture:
+        model = HedgeRegressor([("tame", ScInOLRegressor()), ("wild", wild)])
+    model.partial_fit(np.full((5, 2), 1e-10), np.full(5, 1e98))
+    rows, before = model.row_by_row(), copy.deepcopy(model)
+    for _ in range(2):
+        with pytest.raises(
+            ValueError, match=r"under-/overflow|NaN or infinity|too larg"
+        ):
+            for x in 1e25, 1e25, 1e25, 1e25, 1e25, 1e25:
+                before = copy.deepcopy(model)
+                rows.learn_one(np.full(2, x), 1e90)
+        assert_identical(vars(model), vars(before))
+
+
+@mixtures
+def test_interrupted_rows(estimator, engine, monkeypatch):
+    """Wherever the mixture is interrupted, it and its experts are as they were."""
+    X, y = stream(115, 3, classifies=is_classifier(estimator))
+    model = copy.deepcopy(estimator).partial_fit(X, y, **classes_of(estimator))
+    rows = model.row_by_row().learn_one(X[0], y[0])
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    before = copy.deepcopy(model)
+    for name in "_learn_weights", "record_weights":
+        with monkeypatch.context() as patch:
+            for mixture in MixtureModel, PreparedMixture:
+                patch.setattr(mixture, name, interrupted, raising=False)
+            with pytest.raises(KeyboardInterrupt):
+                rows.learn_one(X[1], y[1])
+        assert_identical(vars(model), vars(before))
+    rows.learn_one(X[1], y[1])
+    before.partial_fit(X[1:2], y[1:2])
+    assert_identical(vars(model), vars(before))
+
+
+def test_every_estimator_has_rows():
+    for mixture in MIXTURES:
+        assert callable(mixture.row_by_row)

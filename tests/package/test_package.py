@@ -1,0 +1,193 @@
+"""What is imported when, what may import what, and the public names."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from support import ROOT
+from support.public_api import LISTED, public_objects
+
+import sklearn_scinol
+
+PACKAGE = Path(sklearn_scinol.__file__).parent
+OPTIONAL = {
+    "dask",
+    "distributed",
+    "matplotlib",
+    "numba",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "skops",
+    "tqdm",
+}
+FIRST_FIT = """
+from sklearn_scinol import ScInOLRegressor, config_context
+with config_context(engine="{engine}"):
+    ScInOLRegressor().partial_fit([[1.0]], [2.0])
+"""
+
+
+@cache
+def loaded(code):
+    """The optional dependencies that a new process has imported after `code`."""
+    code += f"\nimport sys; print(*({OPTIONAL} & sys.modules.keys()))"
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(process.stdout.split())
+
+
+def test_import_leaves_optional_dependencies_alone():
+    # Those that scikit-learn imports by itself do not count.
+    assert loaded(f"import {', '.join(LISTED)}") <= loaded("import sklearn.base")
+
+
+def test_first_compiled_fit_imports_numba():
+    pytest.importorskip("numba")
+    assert "numba" in loaded(FIRST_FIT.format(engine="numba"))
+
+
+def test_engine_numpy_leaves_numba_alone():
+    assert "numba" not in loaded(FIRST_FIT.format(engine="numpy"))
+
+
+def test_engine_auto_is_numba_where_it_is_installed():
+    is_loaded = "numba" in loaded(FIRST_FIT.format(engine="auto"))
+    assert is_loaded == (find_spec("numba") is not None)
+
+
+@pytest.mark.parametrize("module", LISTED)
+def test_public_names(module):
+    """The page of the API lists them all, and nothing else."""
+    assert sorted(LISTED[module]) == sorted(import_module(module).__all__)
+
+
+def test_public_names_have_docstrings():
+    for public in public_objects():
+        documentation = public.__doc__
+        assert documentation
+        assert not re.search(r"\S -{4,}", documentation)  # a heading in a paragraph
+
+
+def imports(path):
+    """The modules that a file imports: absolute names, and relative ones with dots."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def test_only_the_compiled_engine_imports_numba():
+    importing = {
+        path.relative_to(PACKAGE).parent.as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if any(name.split(".")[0] == "numba" for name in imports(path))
+    }
+    assert importing == {"engines/numba_engine"}
+
+
+#: The rooms of the package, folders and modules: each imports rooms before it only.
+ROOMS = [
+    "_version",
+    "_portable",
+    "_invariants",
+    "_locks",
+    "_rollback",
+    "_shards",
+    "_typing",
+    "_plotting",
+    "_curves",
+    "blocks",
+    "losses",
+    "learners",
+    "advice",
+    "transforms",
+    "engines",
+    "config",
+    "models",
+    "tables",
+    "_validation",
+    "inspection",
+    "estimators",
+    "streams",
+    "preprocessing",
+    "mixtures",
+    "experts",
+    "baselines",
+    "pipeline",
+    "merging",
+    "evaluation",
+    "__init__",
+    "_former_names",
+    "persistence",
+    "dask",
+    "cli",
+    "__main__",
+]
+
+
+def imported_modules(path):
+    """What a file imports of the package: dotted names below it."""
+    place = [*path.relative_to(PACKAGE).with_suffix("").parts]
+    if "sklearn_scinol" in imports(path):
+        yield "__init__"
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            start = place[: len(place) - node.level]
+            if node.module is not None:
+                yield ".".join([*start, node.module])
+                continue
+            for alias in node.names:  # of a module, or of what a package has
+                name = ".".join([*start, alias.name])
+                is_module = find_spec(f"sklearn_scinol.{name}") is not None
+                yield name if is_module else ".".join(start) or "__init__"
+
+
+def test_rooms_are_those_of_the_package():
+    assert sorted(ROOMS) == sorted({room_of(path) for path in PACKAGE.rglob("*.py")})
+
+
+def room_of(path):
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_go_one_way(room):
+    allowed = ROOMS[: ROOMS.index(room) + 1]
+    for path in PACKAGE.rglob("*.py"):
+        if room_of(path) == room:
+            for name in imported_modules(path):
+                assert name.partition(".")[0] in allowed, path
+
+
+def test_tests_do_not_import_tests():
+    """What several share is in `tests/support`, or in a script that a person runs."""
+    files = [*(ROOT / "tests").rglob("*.py")]
+    assert files
+    names = [path.stem for path in files]
+    for path in files:  # which pytest imports by their names alone
+        assert path.stem == "__init__" or names.count(path.stem) == 1, path
+        for name in imports(path):
+            assert not any(part.startswith("test_") for part in name.split(".")), path
+
+
+@pytest.mark.parametrize("layer", ["_portable", "losses", "learners", "transforms"])
+def test_formulas_are_those_of_numpy(layer):
+    """They leave scikit-learn and the compiler to the layers above."""
+    for path in [PACKAGE / f"{layer}.py", *(PACKAGE / layer).rglob("*.py")]:
+        if path.exists():
+            others = {name.split(".")[0] for name in imports(path)}
+            assert not others & {"numba", "sklearn"}

@@ -1,0 +1,174 @@
+"""What a release is made of fits together."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+
+import pytest
+import yaml
+from sklearn.utils.fixes import parse_version
+from support import ROOT
+
+from sklearn_scinol import __version__
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def say(*arguments):
+    """Status and stdout of the script of releases."""
+    script = ROOT / ".ci" / "release.py"
+    process = subprocess.run(
+        [sys.executable, script, *arguments], capture_output=True, text=True
+    )
+    return process.returncode, process.stdout, process.stderr
+
+
+#: The last version with a date; the package may be ahead of it.
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+LAST = re.search(r"(?m)^## \[(\d.*?)\]", CHANGELOG)[1]
+
+
+def test_versions_agree():
+    """Of package, changelog, citation, recipe and saved models."""
+    _, out, err = say("check", f"v{LAST}")
+    later = ["[project.urls]"]
+    if __version__ != LAST:
+        later.append(f"__init__.py has {__version__}")
+    said = [
+        line for line in out.splitlines() if not any(word in line for word in later)
+    ]
+    assert (said, err) == ([], "")
+    assert parse_version(__version__) >= parse_version(LAST)
+
+
+def test_versions_that_do_not_agree():
+    status, out, _ = say("check", "v99.0.0")
+    assert status == 1
+    assert f"sklearn_scinol/__init__.py has {__version__}, not 99.0.0." in out
+    assert "CHANGELOG.md has no section `## [99.0.0] - YYYY-MM-DD`." in out
+    assert f"CITATION.cff has {LAST}, not 99.0.0." in out
+    assert f"conda/recipe.yaml has {LAST}, not 99.0.0." in out
+    assert "tests/saved_models has no models of 99.0.0" in out
+    for tag in ("0.2.0", "v0.2", "v0.2.0.dev1"):
+        status, out, err = say("check", tag)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"{tag} is no tag of a release")
+
+
+@pytest.mark.parametrize("candidate", ["", "rc1"])
+def test_notes(candidate):
+    """They are one section of the changelog."""
+    status, notes, _ = say("notes", f"v{LAST}{candidate}")
+    assert status == 0
+    assert notes.strip() in CHANGELOG
+    assert not re.search(r"^## ", notes, re.MULTILINE)
+    assert say("notes", "v99.0.0")[0] == 1
+
+
+def test_sections_of_the_changelog():
+    """Versions from the last to the first, and in each the same order."""
+    unreleased, *versions = re.findall(r"(?m)^## \[(.*?)\]", CHANGELOG)
+    assert unreleased == "Unreleased"
+    numbers = [tuple(map(int, version.split("."))) for version in versions]
+    assert numbers == sorted(numbers, reverse=True)
+    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
+    for section in re.split(r"(?m)^## ", CHANGELOG)[1:]:
+        kinds = re.findall(r"^### (.*)$", section, re.MULTILINE)
+        assert kinds == sorted(kinds, key=order.index)
+        assert len({*kinds}) == len(kinds)
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_workflows_call_what_exists(path):
+    """Actions are pinned by hash; scripts, targets and steps are there."""
+    text = path.read_text(encoding="utf-8")
+    workflow = yaml.safe_load(text)
+    for job in workflow["jobs"].values():
+        needed = job.get("needs", [])
+        assert {*([needed] if isinstance(needed, str) else needed)} <= {
+            *workflow["jobs"]
+        }
+        if "uses" in job:
+            assert (ROOT / job["uses"]).is_file()
+    for action in re.findall(r"uses: +(.+)", text):
+        assert re.fullmatch(
+            r"[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\.github/.*", action
+        )
+    scripts = {*re.findall(r"\.ci/[\w.]+", text)}
+    assert all((ROOT / script).is_file() for script in scripts)
+    targets = re.findall(r"(?m)^([a-z]+):", (ROOT / "Makefile").read_text("utf-8"))
+    assert {*re.findall(r"run: make (\w+)", text)} <= {*targets}
+    steps = re.findall(r"(?m)^(\w+)\(\) {", (ROOT / ".ci" / "run").read_text("utf-8"))
+    assert {*re.findall(r"\.ci/run (\w+)", text)} <= {*steps}
+    for listed in re.findall(r"step: \[(.*)\]", text):
+        assert {*listed.split(", ")} <= {*steps}
+
+
+def test_recipe():
+    """conda-forge's dependencies are those of the package."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text("utf-8"))
+    requirements = recipe["requirements"]
+    conda_names = {"matplotlib": "matplotlib-base", "dask": "dask-core"}
+
+    def as_conda(dependency):
+        name, least = re.sub(r"\[.*\]", "", dependency).split(">=")
+        return f"{conda_names.get(name, name)} >={least}"
+
+    python, *run = requirements["run"]
+    assert python == "python >=${{ python_min }}"
+    assert project["project"]["requires-python"] == ">=3.11"
+    assert run == [as_conda(one) for one in project["project"]["dependencies"]]
+    extras = project["project"]["optional-dependencies"]
+    users = [extra for extra in extras if extra not in ("all", "test", "doc", "dev")]
+    optional = {as_conda(one) for extra in users for one in extras[extra]}
+    assert {*requirements["run_constraints"]} == optional
+    (build,) = project["build-system"]["requires"]
+    assert as_conda(build) in requirements["host"]
+    (script,) = project["project"]["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(script)]
+
+
+def test_paper():
+    """It is short, and all that it cites is there and cited."""
+    _, front, text = (ROOT / "doc" / "paper.md").read_text("utf-8").split("---\n", 2)
+    assert yaml.safe_load(front)["bibliography"] == "paper.bib"
+    assert len(text.split()) <= 1000
+    bibliography = (ROOT / "doc" / "paper.bib").read_text(encoding="utf-8")
+    cited = {*re.findall(r"@([a-z]+\d{4}\w*)", text)}
+    assert cited == {*re.findall(r"^@\w+\{(.*),$", bibliography, re.MULTILINE)}
+
+
+def put(site, version, built):
+    """Status and stderr of the script that publishes documentation."""
+    script = ROOT / ".ci" / "site.py"
+    process = subprocess.run(
+        [sys.executable, script, site, version, built, "/sklearn-scinol"],
+        capture_output=True,
+        text=True,
+    )
+    return process.returncode, process.stderr
+
+
+def test_versions_of_the_documentation(tmp_path):
+    """They lie side by side, and the last release is the stable one."""
+    site, built = tmp_path / "site", tmp_path / "built"
+    (built / ".doctrees").mkdir(parents=True)
+    for version in ("dev", "0.9", "0.10", "0.9", "dev"):
+        (built / "index.html").write_text(version)
+        assert put(site, version, built) == (0, "")
+        if version == "dev" and not (site / "stable").exists():
+            assert "url=./dev/" in (site / "index.html").read_text()
+    found = json.loads((site / "versions.json").read_text())
+    assert [entry["version"] for entry in found] == ["dev", "0.10", "0.9"]
+    assert [entry.get("preferred", False) for entry in found] == [False, True, False]
+    assert found[1]["url"] == "/sklearn-scinol/0.10/"
+    assert (site / "stable" / "index.html").read_text() == "0.10"
+    assert "url=./stable/" in (site / "index.html").read_text()
+    assert (site / ".nojekyll").exists()
+    assert not (site / "dev" / ".doctrees").exists()
+    status, said = put(site, "v0.2.0", built)
+    assert status == 1
+    assert "neither dev nor a version" in said

@@ -1,0 +1,985 @@
+"""Pipelines on streams: what each step sees, and what is left when one fails."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.compose import make_column_transformer
+from sklearn.decomposition import PCA, IncrementalPCA
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    Normalizer,
+    StandardScaler,
+)
+from sklearn.utils import get_tags
+from support.comparisons import assert_identical, learned
+from support.copies import COPIES
+from support.estimator_checks import with_checks
+from support.registry import thoroughly
+
+from sklearn_scinol import (
+    AdaImplicitRegressor,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    pipeline,
+)
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
+
+N_ROWS = 240
+SGD = SGDClassifier(loss="log_loss", random_state=0)
+METHODS = "partial_fit", "partial_fit_predict"
+
+
+def data(n=N_ROWS, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4)) * [1.0, 100.0, 0.01, 3.0] + [0.0, 50.0, 0.0, -7.0]
+    y = (X[:, 0] + X[:, 3] + rng.normal(size=n) > -7.0).astype(int)
+    return X, y
+
+
+def slices(n, size):
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
+def stream(size=20):
+    X, y = data()
+    return [(X[rows], y[rows]) for rows in slices(len(y), size)]
+
+
+def states(model):
+    """What all steps consist of."""
+    return [copy.deepcopy(vars(step)) for _, step in model.steps]
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+# What the steps see.
+
+
+class Spy(TransformerMixin, BaseEstimator):
+    """Notes what it is given."""
+
+    def fit(self, X, y=None):
+        raise AssertionError("fit is for all rows at once")
+
+    def partial_fit(self, *arguments, **keywords):
+        vars(self).setdefault("calls_", []).append((arguments, keywords))
+        return self
+
+    def transform(self, X):
+        return 2.0 * X
+
+
+@pytest.mark.parametrize("size", [1, 7, 100, N_ROWS])
+@pytest.mark.parametrize("steps", [[StandardScaler()], [OnlineBinner(), "passthrough"]])
+def test_steps_by_hand(steps, size, engine):
+    X, y = data()
+    model = make_online_pipeline(*map(clone_step, steps), ScInOLClassifier())
+    transformer, alone = clone(steps[0]), ScInOLClassifier()
+    for rows in slices(len(y), size):
+        said = model.partial_fit_predict(
+            X[rows], y[rows], classes=[0, 1], method="predict_proba"
+        )
+        if hasattr(transformer, "partial_fit_transform"):
+            Z = transformer.partial_fit_transform(X[rows])
+        else:
+            Z = transformer.partial_fit(X[rows]).transform(X[rows])
+        expected = alone.partial_fit_predict(
+            Z, y[rows], classes=[0, 1], method="predict_proba"
+        )
+        assert_identical(said, expected)
+    assert_identical(vars(model[0]), vars(transformer))
+    assert_identical(vars(model[-1]), vars(alone))
+    for method in "predict", "predict_proba", "predict_log_proba", "decision_function":
+        Z = transformer.transform(X)
+        assert_identical(getattr(model, method)(X), getattr(alone, method)(Z))
+    assert model.score(X, y) == alone.score(Z, y)
+
+
+def clone_step(step):
+    return step if isinstance(step, str) else clone(step)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_transformers_see_no_labels(method):
+    spy = Spy()
+    model = make_online_pipeline(spy, ScInOLClassifier())
+    for X, y in stream(50):
+        getattr(model, method)(X, y, classes=[0, 1])
+        arguments, keywords = spy.calls_[-1]
+        assert len(arguments) == 1
+        assert arguments[0] is X
+        assert keywords == {}
+    assert len(spy.calls_) == 5
+    alone = ScInOLClassifier().partial_fit(2.0 * data()[0], data()[1], classes=[0, 1])
+    assert_array_equal(model[-1].coef_, alone.coef_)
+
+
+def test_labels_are_used_after_their_row_is_predicted(engine):
+    X, y = data(60)
+    steps = StandardScaler(), OnlineBinner(n_samples=10), ScInOLClassifier()
+    model = make_online_pipeline(*steps).partial_fit(X[:20], y[:20], classes=[0, 1])
+    ask = {"method": "decision_function"}
+    said = copy.deepcopy(model).partial_fit_predict(X[20:], y[20:], **ask)
+    for row in 0, 17, 39:
+        other = y[20:].copy()
+        other[row:] = 1 - other[row:]
+        again = copy.deepcopy(model).partial_fit_predict(X[20:], other, **ask)
+        assert_array_equal(again[: row + 1], said[: row + 1])
+        assert not np.any(again[row + 1 :] == said[row + 1 :])
+
+
+@pytest.mark.parametrize("size", [1, 7, 60])
+@pytest.mark.parametrize(
+    "transformer", [OnlineBinner(), FunctionTransformer(np.cbrt), "passthrough"]
+)
+def test_chunks_do_not_matter_once_transformers_stay(transformer, size, engine):
+    X, y = data()
+    first = make_online_pipeline(clone_step(transformer), ScInOLClassifier())
+    first.partial_fit(X[:100], y[:100], classes=[0, 1])
+    whole, parts = copy.deepcopy(first), first
+    X, y = X[100:], y[100:]
+    expected = whole.partial_fit_predict(X, y, method="decision_function")
+    said = [
+        parts.partial_fit_predict(X[rows], y[rows], method="decision_function")
+        for rows in slices(len(y), size)
+    ]
+    assert_identical(np.concatenate(said), expected)
+    assert_identical(learned(parts[-1]), learned(whole[-1]))
+    if transformer != "passthrough":
+        assert_identical(vars(parts[0]), vars(whole[0]))
+
+
+def test_regression(engine):
+    X, y = data()
+    Y = np.column_stack([y, -3.0 * y])
+    model = make_online_pipeline(StandardScaler(), AdaImplicitRegressor())
+    transformer, alone = StandardScaler(), AdaImplicitRegressor()
+    for rows in slices(N_ROWS, 30):
+        Z = transformer.partial_fit(X[rows]).transform(X[rows])
+        assert_identical(
+            model.partial_fit_predict(X[rows], Y[rows]),
+            alone.partial_fit_predict(Z, Y[rows]),
+        )
+    assert model.score(X, Y) == alone.score(transformer.transform(X), Y)
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_last_steps_from_elsewhere(size):
+    model, transformer = make_online_pipeline(MinMaxScaler(), SGD), MinMaxScaler()
+    model, alone = clone(model), clone(SGD)
+    for X, y in stream(size):
+        assert model.partial_fit(X, y, [0, 1]) is model
+        Z = transformer.partial_fit(X).transform(X)
+        alone.partial_fit(Z, y, [0, 1])
+    assert_array_equal(model[-1].coef_, alone.coef_)
+    assert_array_equal(model.classes_, [0, 1])
+
+
+def test_transformers_alone():
+    X, _ = data()
+    model = make_online_pipeline(StandardScaler(), IncrementalPCA(2))
+    scaler, components = StandardScaler(), IncrementalPCA(2)
+    for rows in slices(N_ROWS, 60):
+        model.partial_fit(X[rows])
+        components.partial_fit(scaler.partial_fit(X[rows]).transform(X[rows]))
+    expected = components.transform(scaler.transform(X))
+    assert_array_equal(model.transform(X), expected)
+    assert_allclose(
+        model.inverse_transform(expected),
+        scaler.inverse_transform(components.inverse_transform(expected)),
+    )
+
+
+def test_only_the_last_step_of_transformers_gets_targets():
+    spies = Spy(), Spy()
+    make_online_pipeline(*spies).partial_fit(*data())
+    assert [len(spy.calls_[0][0]) for spy in spies] == [1, 2]
+
+
+@pytest.mark.parametrize("last", ["passthrough", None])
+def test_last_step_that_passes_through(last):
+    X, y = data()
+    model = OnlinePipeline([("scale", StandardScaler()), ("last", last)])
+    assert_array_equal(
+        model.partial_fit(X, y).transform(X), StandardScaler().fit_transform(X)
+    )
+
+
+def test_text(engine):
+    texts = ["good news", "bad news", "very good", "very bad", "no news"] * 20
+    y = ["+", "-", "+", "-", "-"] * 20
+    model = make_online_pipeline(HashingVectorizer(), ScInOLClassifier())
+    for rows in slices(100, 10):
+        model.partial_fit(texts[rows], y[rows], classes=["+", "-"])
+    assert model.score(texts, y) == 1.0
+
+
+def test_nested_pipelines(engine):
+    """As transformers and as the last step."""
+    flat = [StandardScaler(), MinMaxScaler(), Normalizer(), ScInOLClassifier()]
+    flat = make_online_pipeline(*flat)
+    steps = clone(flat)
+    nested = make_online_pipeline(steps[:2], make_online_pipeline(*steps[2:]))
+    for X, y in stream():
+        assert_identical(
+            nested.partial_fit_predict(X, y, classes=[0, 1]),
+            flat.partial_fit_predict(X, y, classes=[0, 1]),
+        )
+    for one, other in zip(steps, flat, strict=True):
+        assert_identical(vars(one), vars(other))
+
+
+# Steps that cannot learn from a stream.
+
+
+def unfitted(step):
+    return make_online_pipeline(StandardScaler(), step, ScInOLClassifier())
+
+
+UNFITTED = {
+    "pca": PCA(2),
+    "columntransformer": make_column_transformer((PCA(1), [0, 1])),
+    "pipeline": make_pipeline(StandardScaler(), PCA(1)),
+    "frozenestimator": FrozenEstimator(StandardScaler()),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("name", UNFITTED)
+def test_unfitted_steps(name, method):
+    X, y = data()
+    step = copy.deepcopy(UNFITTED[name])
+    model = unfitted(step)
+    message = (
+        f"The step '{name}' has no partial_fit and is not fitted: "
+        f"{type(step).__name__} must be fitted before the pipeline learns"
+    )
+    with pytest.raises(NotFittedError, match=message):
+        getattr(model, method)(X, y, classes=[0, 1])
+    assert not hasattr(model[0], "mean_")
+    assert not hasattr(model[-1], "classes_")
+    if name != "frozenestimator":
+        step.fit(StandardScaler().fit_transform(X))
+        getattr(model, method)(X, y, classes=[0, 1])
+        assert model.n_samples_seen_ == N_ROWS
+
+
+def test_unfitted_last_transformer():
+    model = make_online_pipeline(StandardScaler(), PCA(2))
+    with pytest.raises(NotFittedError, match="The step 'pca' has no partial_fit"):
+        model.partial_fit(data()[0])
+    model.fit(data()[0])
+    before = pickle.dumps(model[-1])
+    model.partial_fit(10.0 * data()[0])
+    assert pickle.dumps(model[-1]) == before
+    assert model[0].n_samples_seen_ == 2 * N_ROWS
+
+
+def test_stateless_steps():
+    X, y = data()
+    steps = FunctionTransformer(np.cbrt), Normalizer()
+    model = make_online_pipeline(*steps, ScInOLClassifier())
+    model.partial_fit(X, y, classes=[0, 1])
+    alone = ScInOLClassifier()
+    alone.partial_fit(Normalizer().transform(np.cbrt(X)), y, classes=[0, 1])
+    assert_array_equal(model[-1].coef_, alone.coef_)
+
+
+def test_frozen_steps_never_learn():
+    """Though scikit-learn's pass `partial_fit` on to what they wrap."""
+    X, y = data()
+    scaler = StandardScaler().fit(X[:100])
+    before = pickle.dumps(scaler)
+    model = make_online_pipeline(FrozenEstimator(scaler), ScInOLClassifier())
+    model = clone(model).partial_fit(X, y, classes=[0, 1])
+    assert pickle.dumps(scaler) == before
+    alone = ScInOLClassifier().partial_fit(scaler.transform(X), y, classes=[0, 1])
+    assert_array_equal(model[-1].coef_, alone.coef_)
+    frozen = make_online_pipeline(StandardScaler(), FrozenEstimator(alone))
+    assert not hasattr(frozen, "partial_fit")
+    assert not hasattr(frozen, "partial_fit_predict")
+
+
+@pytest.mark.parametrize(
+    ("last", "available"),
+    [
+        (ScInOLClassifier(), METHODS),
+        (make_online_pipeline(ScInOLClassifier()), METHODS),
+        (SGD, ["partial_fit"]),
+        (StandardScaler(), ["partial_fit"]),
+        (PCA(), ["partial_fit"]),
+        ("passthrough", ["partial_fit"]),
+        (None, ["partial_fit"]),
+        (LogisticRegression(), []),
+    ],
+)
+def test_methods_that_are_available(last, available):
+    model = OnlinePipeline([("scale", StandardScaler()), ("last", last)])
+    assert [name for name in METHODS if hasattr(model, name)] == [*available]
+    for name in {*METHODS} - {*available}:
+        message = f"'OnlinePipeline' has no attribute '{name}'"
+        with pytest.raises(AttributeError, match=message):
+            getattr(model, name)
+
+
+def test_bad_steps():
+    X, y = data()
+    model = make_online_pipeline(LogisticRegression(), ScInOLClassifier())
+    with pytest.raises(TypeError, match="All intermediate steps should be"):
+        model.partial_fit(X, y, classes=[0, 1])
+    model = OnlinePipeline([("a", StandardScaler()), ("a", ScInOLClassifier())])
+    with pytest.raises(ValueError, match="Names provided are not unique"):
+        model.partial_fit(X, y, classes=[0, 1])
+    model = make_online_pipeline(ScInOLClassifier(), verbose="loud")
+    with pytest.raises(ValueError, match="The 'verbose' parameter of OnlinePipeline"):
+        model.partial_fit(X, y, classes=[0, 1])
+
+
+# Failures.
+
+
+class Failing(TransformerMixin, ClassifierMixin, BaseEstimator):
+    """Changes what it has, in place and deep inside, and fails when it is told to."""
+
+    def __init__(self, at="never", error=RuntimeError):
+        self.at = at
+        self.error = error
+
+    def _reach(self, place):
+        if self.at == place:
+            raise self.error(f"no {place}")
+
+    def fit(self, X, y=None):
+        return self
+
+    def partial_fit(self, X, y=None, classes=None):
+        if not hasattr(self, "seen_"):
+            self.seen_ = {"sums": [np.zeros(X.shape[1])]}
+        self.seen_["sums"][0] += X.sum(axis=0)
+        self._reach("partial_fit")
+        return self
+
+    def partial_fit_predict(self, X, y, *, classes=None, method="predict"):
+        self.partial_fit(X)
+        self._reach("partial_fit_predict")
+        return y
+
+    def transform(self, X):
+        self._reach("transform")
+        return X
+
+
+class FailingSGD(SGDClassifier):
+    """Learns, then says that it could not."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        super().partial_fit(X, y, classes, sample_weight)
+        if np.any(X == 1234.0):
+            raise RuntimeError("no partial_fit")
+
+
+class Interrupted(ScInOLClassifier):
+    """Is interrupted when it has learned 10 rows of a chunk of 20."""
+
+    def _learn_rows(self, chunk, *arguments):
+        if len(chunk) < 20:
+            return super()._learn_rows(chunk, *arguments)
+        return self._learn_half(chunk)
+
+    def _learn_half(self, chunk):
+        yield from super()._learn_rows(chunk.part(slice(0, 10)))
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
+def test_no_step_keeps_rows_that_an_interrupted_learner_has_learned(method, engine):
+    X, y = data()
+    names = (np.abs(X[:, :1]) * 40).astype(int).astype(str).astype(object)
+    model = make_online_pipeline(TableEncoder(n_named=9, n_hashed=4), Interrupted())
+    model.partial_fit(names[:15], y[:15], classes=[0, 1])
+    before = copy.deepcopy(model)
+    with pytest.raises(KeyboardInterrupt):
+        getattr(model, method)(names[15:35], y[15:35])
+    assert_identical(vars(model), vars(before))
+
+
+FAILING = {
+    "middle learns": (
+        lambda: [StandardScaler(), Failing(), OnlineBinner(10), ScInOLClassifier()],
+        {"failing__at": "partial_fit"},
+    ),
+    "middle transforms": (
+        lambda: [StandardScaler(), OnlineBinner(10), Failing(), ScInOLClassifier()],
+        {"failing__at": "transform"},
+    ),
+    "interrupted": (
+        lambda: [StandardScaler(), Failing(), ScInOLClassifier()],
+        {"failing__at": "transform", "failing__error": KeyboardInterrupt},
+    ),
+    "last": (
+        lambda: [StandardScaler(), OnlineBinner(10), Failing()],
+        {"failing__at": "partial_fit"},
+    ),
+    "nested": (
+        lambda: [
+            make_online_pipeline(StandardScaler(), Failing()),
+            make_online_pipeline(MinMaxScaler(), ScInOLClassifier()),
+        ],
+        {"onlinepipeline-1__failing__at": "transform"},
+    ),
+    "last nested": (
+        lambda: [
+            make_online_pipeline(StandardScaler(), MinMaxScaler()),
+            make_online_pipeline(MinMaxScaler(), Failing()),
+        ],
+        {"onlinepipeline-2__failing__at": "partial_fit"},
+    ),
+}
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("kind", FAILING)
+def test_steps_that_fail_change_nothing(kind, is_first, method, engine):
+    steps, fails = FAILING[kind]
+    model = make_online_pipeline(*steps())
+    chunks = stream()
+    if not is_first:
+        for X, y in chunks[:3]:
+            model.partial_fit(X, y, classes=[0, 1])
+    works = {name: model.get_params()[name] for name in fails}
+    parts, before = [*model], pickle.dumps(model)
+    undisturbed = pickle.loads(before)
+    model.set_params(**fails)
+    place, error = (*fails.values(), RuntimeError)[:2]
+    for X, y in chunks[3:5]:
+        with pytest.raises(error, match=f"no {place}"):
+            getattr(model, method)(X, y, classes=[0, 1])
+    model.set_params(**works)
+    assert all(one is other for one, other in zip(model, parts, strict=True))
+    assert_identical(vars(model), vars(undisturbed))
+    for X, y in chunks[3:]:
+        for one in model, undisturbed:
+            getattr(one, method)(X, y, classes=[0, 1])
+    assert_identical(vars(model), vars(undisturbed))
+
+
+def test_last_step_from_elsewhere_that_fails_half_way():
+    model = make_online_pipeline(FunctionTransformer(), FailingSGD(loss="log_loss"))
+    X, y = data()
+    bad = np.where(np.arange(N_ROWS)[:, np.newaxis] == 200, 1234.0, X)
+    with pytest.raises(RuntimeError, match="no partial_fit"):
+        model.partial_fit(bad, y, classes=[0, 1])
+    assert not hasattr(model[-1], "coef_")
+    model.partial_fit(X, y, classes=[0, 1])
+    before = states(model)
+    with pytest.raises(RuntimeError, match="no partial_fit"):
+        model.partial_fit(bad, y)
+    assert_identical(states(model), before)
+
+
+def bad_chunks():
+    X, y = data(20)
+    infinite = X.copy()
+    infinite[-1, 2] = np.inf
+    yield X, y + 5, {}, "y contains previously unseen labels: "
+    yield X, y[:-1], {}, "inconsistent numbers of samples"
+    yield X, y, {"sample_weight": -np.ones(20)}, "Negative values in data"
+    yield X, y, {"classes": [0, 1, 2]}, "is not the same as on last call"
+    yield X[:, :3], y, {}, "X has 3 features, but StandardScaler is expecting 4"
+    yield infinite, y, {}, "Input X contains infinity"
+    yield X[:0], y[:0], {}, "Found array with 0 sample"
+    yield X, None, {}, "requires y to be passed, but the target y is None"
+    yield X, y, {"method": "predict_all"}, "method must be one of"
+
+
+@pytest.mark.parametrize(("X", "y", "keywords", "words"), [*bad_chunks()])
+def test_bad_chunks_change_nothing(X, y, keywords, words, engine):
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    model.partial_fit(*data(), classes=[0, 1])
+    before = states(model)
+    for method in METHODS[1:] if "method" in keywords else METHODS:
+        with pytest.raises(ValueError, match=words):
+            getattr(model, method)(X, y, **keywords)
+        assert_identical(states(model), before)
+
+
+def test_first_chunk_without_classes():
+    X, y = data()
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.partial_fit(X, y)
+    assert not hasattr(model, "n_features_in_")
+    model = make_online_pipeline(StandardScaler(), ScInOLRegressor())
+    with pytest.raises(TypeError, match="unexpected keyword argument 'classes'"):
+        model.partial_fit(X, y, classes=[0, 1])
+    assert not hasattr(model, "n_features_in_")
+
+
+class Cheap(TransformerMixin, BaseEstimator):
+    """Knows a way back that needs no copy of itself."""
+
+    def partial_fit(self, X, y=None):
+        self.n_rows_ = len(X) + getattr(self, "n_rows_", 0)
+        return self
+
+    def transform(self, X):
+        return X
+
+    fit = partial_fit
+
+    def _checkpoint(self):
+        before = getattr(self, "n_rows_", 0)
+        return lambda: setattr(self, "n_rows_", before)
+
+
+def test_no_copies_where_there_is_another_way_back(monkeypatch):
+    def refuse(_):
+        raise AssertionError("a copy is made")
+
+    X, y = data()
+    nested = make_online_pipeline(Cheap(), FunctionTransformer())
+    last = make_online_pipeline(Cheap(), ScInOLClassifier())
+    model = make_online_pipeline(Cheap(), nested, last)
+    with monkeypatch.context() as patch:
+        patch.setattr(pipeline, "deepcopy", refuse)
+        model.partial_fit(X, y, classes=[0, 1])
+        with pytest.raises(ValueError, match="unseen labels"):
+            model.partial_fit(X, y + 1)
+    assert [step.n_rows_ for step in (model[0], nested[0], last[0])] == [N_ROWS] * 3
+
+
+# Metadata.
+
+
+def weight(n=N_ROWS):
+    return np.random.default_rng(1).choice([0.0, 0.5, 3.0], size=n)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_weights_go_to_the_last_step(method):
+    (X, y), c = data(), weight()
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    getattr(model, method)(X, y, classes=[0, 1], sample_weight=c)
+    Z, alone = StandardScaler().fit_transform(X), ScInOLClassifier()
+    alone.partial_fit(Z, y, classes=[0, 1], sample_weight=c)
+    assert_array_equal(model[-1].coef_, alone.coef_)
+    other = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    other.partial_fit(X, y, scinolclassifier__classes=[0, 1])
+    assert not np.array_equal(model[-1].coef_, other[-1].coef_)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_parameters_of_steps(method):
+    (X, y), c = data(), weight()
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    getattr(model, method)(
+        X, y, classes=[0, 1], sample_weight=c, standardscaler__sample_weight=1.0 + c
+    )
+    scaler = StandardScaler().partial_fit(X, sample_weight=1.0 + c)
+    assert_array_equal(model[0].mean_, scaler.mean_)
+    alone = ScInOLClassifier()
+    alone.partial_fit(scaler.transform(X), y, classes=[0, 1], sample_weight=c)
+    assert_array_equal(model[-1].coef_, alone.coef_)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("weights", "OnlinePipeline.partial_fit does not accept the weights parameter"),
+        ("nobody__sample_weight", "is for a step 'nobody' with partial_fit"),
+        ("functiontransformer__y", "a step 'functiontransformer' with partial_fit"),
+    ],
+)
+def test_parameters_of_no_step(name, words):
+    X, y = data()
+    steps = StandardScaler(), FunctionTransformer(), ScInOLClassifier()
+    model = make_online_pipeline(*steps)
+    with pytest.raises(ValueError, match=words):
+        model.partial_fit(X, y, classes=[0, 1], **{name: weight()})
+    assert not hasattr(model, "n_features_in_")
+
+
+def asking(step, **requests):
+    return step.set_partial_fit_request(**requests)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("of_scaler", [True, False, "its_weight"])
+def test_requested_weights(of_scaler, method, routing):
+    (X, y), c = data(), weight()
+    model = make_online_pipeline(
+        asking(StandardScaler(), sample_weight=of_scaler),
+        "passthrough",
+        asking(ScInOLClassifier(), sample_weight=True),
+    )
+    given = {"its_weight": c + 1.0} if of_scaler == "its_weight" else {}
+    getattr(model, method)(X, y, classes=[0, 1], sample_weight=c, **given)
+    of_scaler = {True: c, False: None, "its_weight": c + 1.0}[of_scaler]
+    scaler = StandardScaler().partial_fit(X, sample_weight=of_scaler)
+    assert_array_equal(model[0].mean_, scaler.mean_)
+    alone = ScInOLClassifier()
+    alone.partial_fit(scaler.transform(X), y, classes=[0, 1], sample_weight=c)
+    assert_array_equal(model[-1].coef_, alone.coef_)
+
+
+def test_weights_that_nobody_has_requested(routing):
+    (X, y), c = data(), weight()
+    last = ScInOLClassifier()
+    model = make_online_pipeline(Normalizer(), last)
+    with pytest.raises(ValueError, match=r"sample_weight.* not explicitly set as requ"):
+        model.partial_fit(X, y, classes=[0, 1], sample_weight=c)
+    with pytest.raises(TypeError, match=r"got unexpected argument\(s\) {'colour'}"):
+        model.partial_fit(X, y, classes=[0, 1], colour=c)
+    assert not hasattr(model, "n_features_in_")
+    asking(last, sample_weight=False)
+    with pytest.raises(TypeError, match=r"unexpected argument\(s\) {'sample_weight'}"):
+        model.partial_fit(X, y, classes=[0, 1], sample_weight=c)
+    model.partial_fit(X, y, classes=[0, 1])
+    assert model.n_samples_seen_ == N_ROWS
+
+
+class Shifting(TransformerMixin, BaseEstimator):
+    """Takes metadata when it transforms, and as `partial_fit` a target of its own."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def partial_fit(self, X, y=None, X_before=None):
+        self.before_ = X_before
+        return self
+
+    def transform(self, X, shift=0.0):
+        return X + shift
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", ["learns", "frozen"])
+def test_metadata_of_transform(kind, routing):
+    X, y = data()
+    step = Shifting().set_transform_request(shift=True)
+    if kind == "frozen":
+        step = FrozenEstimator(step)
+    model = make_online_pipeline(step, ScInOLClassifier())
+    model.partial_fit(X, y, classes=[0, 1], shift=3.0)
+    alone = ScInOLClassifier().partial_fit(X + 3.0, y, classes=[0, 1])
+    assert_array_equal(model[-1].coef_, alone.coef_)
+    assert_array_equal(model.predict(X, shift=3.0), alone.predict(X + 3.0))
+    with pytest.raises(TypeError, match=r"got unexpected argument\(s\) {'shift'}"):
+        model[:-1].partial_fit(X, shift=3.0)  # which does not transform by the last
+
+
+def test_transformed_metadata(routing):
+    X, _ = data()
+    last = asking(Shifting(), X_before=True)
+    model = make_online_pipeline(StandardScaler(), last, transform_input=["X_before"])
+    model.partial_fit(X[100:], X_before=X[:100])
+    scaler = StandardScaler().fit(X[100:])
+    assert_array_equal(last.before_, scaler.transform(X[:100]))
+
+
+def test_requests_reach_nested_pipelines(routing):
+    (X, y), c = data(), weight()
+    inner = make_online_pipeline(asking(StandardScaler(), sample_weight=True))
+    last = make_online_pipeline(asking(ScInOLClassifier(), sample_weight=True))
+    model = make_online_pipeline(inner, last)
+    model.partial_fit_predict(X, y, classes=[0, 1], sample_weight=c)
+    flat = make_online_pipeline(inner[0], last[0])
+    flat = clone(flat).partial_fit(X, y, classes=[0, 1], sample_weight=c)
+    assert_array_equal(inner[0].mean_, flat[0].mean_)
+    assert_array_equal(last[0].coef_, flat[1].coef_)
+
+
+def test_weights_through_estimators_of_pipelines(routing):
+    (X, y), c = data(), weight()
+    y = y + (X[:, 0] > 1.0)
+    steps = asking(StandardScaler(), sample_weight=False), "passthrough"
+    model = make_online_pipeline(*steps, asking(ScInOLClassifier(), sample_weight=True))
+    several = OneVsRestClassifier(clone(model))
+    several.partial_fit(X, y, [0, 1, 2], sample_weight=c)
+    for k, one in enumerate(several.estimators_):
+        alone = clone(model).partial_fit(X, y == k, [0, 1], sample_weight=c)
+        assert_array_equal(one[-1].coef_, alone[-1].coef_)
+
+
+def test_fit_has_its_own_requests(routing):
+    (X, y), c = data(), weight()
+    scaler = StandardScaler().set_fit_request(sample_weight=True)
+    last = ScInOLClassifier(random_state=0, max_iter=2, tol=None)
+    last.set_fit_request(sample_weight=False)
+    model = make_online_pipeline(scaler, last).fit(X, y, sample_weight=c)
+    assert_array_equal(model[0].mean_, StandardScaler().fit(X, None, c).mean_)
+    assert not hasattr(model, "set_partial_fit_request")
+
+
+# As any pipeline.
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_fit_shows_all_rows_first(memory, tmp_path):
+    X, y = data()
+    steps = StandardScaler(), ScInOLClassifier(random_state=0, max_iter=3, tol=None)
+    model = make_online_pipeline(*map(clone, steps), memory=str(tmp_path) * memory)
+    model.set_params(memory=model.memory or None)
+    theirs = make_pipeline(*map(clone, steps))
+    for one in model, theirs:
+        one.fit(X, y)
+    assert_array_equal(model[-1].coef_, theirs[-1].coef_)
+    model.partial_fit(X + 1.0, y)
+    assert model.n_samples_seen_ == 4 * N_ROWS
+    assert model[0].n_samples_seen_ == 2 * N_ROWS
+    assert theirs[0].n_samples_seen_ == N_ROWS
+
+
+def test_attributes_of_the_last_step():
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    names = "n_samples_seen_", "cumulative_loss_", "loss_curve_", "classes_"
+    for name in names:
+        assert not hasattr(model, name)
+    for X, y in stream(60):
+        model.partial_fit(X, y, classes=[0, 1])
+    for name in names:
+        assert_array_equal(getattr(model, name), getattr(model[-1], name))
+    assert model.n_samples_seen_ == N_ROWS
+    assert len(model.loss_curve_) == 4
+    assert model.n_features_in_ == 4
+    sgd = make_online_pipeline(clone(SGD)).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(AttributeError, match="cumulative_loss_"):
+        sgd.cumulative_loss_  # noqa: B018
+
+
+def test_parts():
+    model = make_online_pipeline(StandardScaler(), OnlineBinner(), ScInOLClassifier())
+    model.partial_fit(*data(), classes=[0, 1])
+    assert [*model.named_steps] == [
+        "standardscaler",
+        "onlinebinner",
+        "scinolclassifier",
+    ]
+    assert model["onlinebinner"] is model[1] is model.named_steps.onlinebinner
+    transformers = model[:-1]
+    assert type(transformers) is OnlinePipeline
+    assert len(transformers) == 2
+    assert transformers.partial_fit(data()[0]) is transformers
+    assert model[0].n_samples_seen_ == 2 * N_ROWS
+    codes = transformers.transform(data()[0])
+    assert sparse.issparse(codes)
+    assert len(transformers.get_feature_names_out()) == codes.shape[1]
+    assert "x0_bin0" in transformers.get_feature_names_out()
+
+
+def test_names():
+    twice = make_online_pipeline(StandardScaler(), StandardScaler(), "passthrough")
+    names = ["standardscaler-1", "standardscaler-2", "passthrough"]
+    assert [name for name, _ in twice.steps] == names
+    made = make_online_pipeline(Spy(), memory="a", verbose=True, transform_input=["b"])
+    assert type(made) is OnlinePipeline
+    parameters = made.get_params(deep=False)
+    assert parameters.pop("steps")[0][0] == "spy"
+    assert parameters == {"memory": "a", "verbose": True, "transform_input": ["b"]}
+
+
+def test_clone_and_parameters():
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    model.partial_fit(*data(), classes=[0, 1])
+    model.set_params(scinolclassifier__initial_wealth=2.0, standardscaler="passthrough")
+    copied = clone(model)
+    assert type(copied) is OnlinePipeline
+    assert copied[-1].initial_wealth == 2.0
+    assert copied[0] == "passthrough"
+    assert not hasattr(copied, "classes_")
+    assert repr(make_online_pipeline(StandardScaler())) == (
+        "OnlinePipeline(steps=[('standardscaler', StandardScaler())])"
+    )
+    with pytest.raises(ValueError, match="Invalid parameter 'nobody'"):
+        model.set_params(nobody__center=False)
+
+
+@pytest.mark.parametrize("of_class", [ScInOLClassifier, ScInOLRegressor, None])
+def test_tags(of_class):
+    last = [of_class()] if of_class else []
+    for first in StandardScaler(), StandardScaler(with_mean=False):
+        ours, theirs = (
+            get_tags(make(first, *last))
+            for make in (make_online_pipeline, make_pipeline)
+        )
+        assert ours == theirs
+
+
+def test_html():
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    assert "Not fitted" in model._repr_html_()
+    html = model.partial_fit(*data(), classes=[0, 1])._repr_html_()
+    for words in ("OnlinePipeline", "StandardScaler", "ScInOLClassifier", "Fitted"):
+        assert words in html
+    # No link to a page that scikit-learn does not have.
+    assert "OnlinePipeline.html" not in html
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    X, y = data()
+    frame = frames.DataFrame({name: X[:, j] for j, name in enumerate("abcd")})
+    model = make_online_pipeline(StandardScaler(), MinMaxScaler(), ScInOLClassifier())
+    model.set_output(transform=library)
+    for rows in slices(N_ROWS, 60):
+        model.partial_fit_predict(frame[rows], y[rows], classes=[0, 1])
+    assert_array_equal(model.feature_names_in_, [*"abcd"])
+    assert_array_equal(model[-1].feature_names_in_, [*"abcd"])
+    assert isinstance(model[:-1].transform(frame), frames.DataFrame)
+    plain = make_online_pipeline(StandardScaler(), MinMaxScaler(), ScInOLClassifier())
+    for rows in slices(N_ROWS, 60):
+        plain.partial_fit(X[rows], y[rows], classes=[0, 1])
+    assert_allclose(model[-1].coef_, plain[-1].coef_, rtol=1e-9)
+
+
+def test_frames_of_sparse_rows_are_refused():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    model = make_online_pipeline(StandardScaler(), OnlineBinner(), ScInOLClassifier())
+    before = states(model.set_output(transform="pandas"))
+    with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+        model.partial_fit(*data(), classes=[0, 1])
+    assert_identical(states(model), before)
+
+
+@pytest.mark.parametrize("n_jobs", [None, *thoroughly(2)])
+def test_search(n_jobs):
+    X, y = data()
+    last = ScInOLClassifier(random_state=0, max_iter=2, tol=None)
+    model = make_online_pipeline(OnlineBinner(), last)
+    grid = {
+        "onlinebinner__n_quantiles": [2, 8],
+        "scinolclassifier__initial_wealth": [0.1, 1.0],
+    }
+    search = GridSearchCV(model, grid, cv=3, n_jobs=n_jobs, error_score="raise")
+    search.fit(X, y)
+    assert search.best_params_.keys() == grid.keys()
+    assert type(search.best_estimator_) is OnlinePipeline
+    best = clone(model).set_params(**search.best_params_)
+    assert cross_val_score(best, X, y, cv=3).mean() == search.best_score_
+    search.best_estimator_.partial_fit(X, y)
+
+
+@with_checks(
+    make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0)),
+    make_online_pipeline(StandardScaler(), ScInOLRegressor(random_state=0, tol=0.05)),
+    make_online_pipeline(StandardScaler(), clone(SGD)),
+    make_online_pipeline(StandardScaler(), IncrementalPCA()),
+    expected_failed=dict.fromkeys(
+        ["check_estimators_overwrite_params", "check_dont_overwrite_parameters"],
+        "Pipelines learn in their steps, which are parameters.",
+    ),
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_go_on(copied, tmp_path, engine):
+    X, y = data()
+    original = make_online_pipeline(
+        StandardScaler(), OnlineBinner(), ScInOLClassifier()
+    )
+    assert type(copied(original, tmp_path / "unfitted")) is OnlinePipeline
+    original.partial_fit(X[:150], y[:150], classes=[0, 1])
+    revived = copied(original, tmp_path / "model")
+    for model in original, revived:
+        model.partial_fit(X[150:], y[150:])
+    assert_array_equal(revived[0].var_, original[0].var_)
+    assert_identical(revived[-1].coef_, original[-1].coef_)
+    assert_identical(revived.decision_function(X), original.decision_function(X))
+
+
+# Progressive validation, and mixtures.
+
+
+@pytest.mark.parametrize("last", [ScInOLClassifier(), SGD], ids=["ours", "theirs"])
+def test_progressive_validation(last, engine):
+    scores = []
+    for make in make_online_pipeline, make_pipeline:
+        model = make(StandardScaler(), clone(last))
+        result = progressive_validation(
+            model, stream(), metrics="neg_log_loss", classes=[0, 1]
+        )
+        assert result.estimator is model
+        scores.append(result.scores["neg_log_loss"])
+    assert isinstance(model, Pipeline)
+    assert scores[0] == scores[1]
+
+
+def test_progressive_validation_is_what_the_model_was_charged(engine):
+    model = make_online_pipeline(OnlineBinner(), ScInOLClassifier())
+    chunks = [(X, y, weight(20)) for X, y in stream()]
+    result = progressive_validation(
+        model, chunks, metrics="neg_log_loss", classes=[0, 1]
+    )
+    mean = model.cumulative_loss_ / (12 * weight(20).sum())
+    assert_allclose(-result.scores["neg_log_loss"], mean)
+
+
+@pytest.mark.parametrize("size", [1, 60, N_ROWS])
+def test_expert_that_predicts_row_by_row(size, engine):
+    """A mixture of one says what it says, from the first chunk on."""
+    X, y = data()
+    model = make_online_pipeline(Normalizer(), ScInOLClassifier())
+    mixture, alone = HedgeClassifier([("only", model)]), clone(model)
+    for rows in slices(N_ROWS, size):
+        said, expected = (
+            one.partial_fit_predict(
+                X[rows],
+                y[rows],
+                classes=[0, 1],
+                sample_weight=1.0 + weight()[rows],
+                method="predict_proba",
+            )
+            for one in (mixture, alone)
+        )
+        assert_allclose(said, expected, rtol=1e-9)
+    assert_allclose(mixture.expert_losses_, alone.cumulative_loss_, rtol=1e-9)
+    assert_allclose(mixture.predict_proba(X), alone.predict_proba(X), rtol=1e-9)
+    expert = mixture.named_estimators_["only"]
+    assert_array_equal(expert[-1].coef_, alone[-1].coef_)
+
+
+def test_experts(engine):
+    X, y = data()
+    experts = [
+        ("ours", make_online_pipeline(StandardScaler(), ScInOLRegressor())),
+        ("theirs", make_online_pipeline(StandardScaler(), SGDRegressor())),
+        ("plain", ScInOLRegressor()),
+    ]
+    mixture = HedgeRegressor(experts)
+    for rows in slices(N_ROWS, 60):
+        mixture.partial_fit(X[rows], y[rows])
+    assert mixture.expert_losses_.max() < np.abs(y - 0.5).sum() * 2
+    best = mixture.expert_losses_.min()
+    assert mixture.cumulative_loss_ <= best + mixture.regret_bound_
+    before = copy.deepcopy(mixture)
+    with pytest.raises(ValueError, match="contains infinity"):
+        mixture.partial_fit(np.full((3, 4), np.inf), y[:3])
+    assert_identical(vars(mixture), vars(before))

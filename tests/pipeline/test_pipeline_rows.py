@@ -1,0 +1,476 @@
+"""Pipelines that learn one row at a time do bitwise what `partial_fit` does."""
+
+import datetime as dt
+import pickle
+from copy import copy, deepcopy
+from decimal import Decimal
+from itertools import count
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from support.comparisons import assert_identical
+from support.copies import COPIES
+from support.registry import ENGINES, compiled, paired, thoroughly
+from support.steps import assert_same_steps
+from support.tables import KINDS, NAMES, SCALARS, SETTINGS, late_table, table
+
+from sklearn_scinol import (
+    AdaImplicitClassifier,
+    DFEGClassifier,
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.models.row import PreparedModel
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+
+ENCODER = TableEncoder(**SETTINGS, n_hashed=200)
+
+
+def numbers(n, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)) * [1.0, 100.0, 0.01] + [0.0, 50.0, 0.0]
+
+
+def labels(n, n_classes=2, seed=1):
+    return np.random.default_rng(seed).integers(n_classes, size=n)
+
+
+def assert_learns_alike(
+    model, rows, y, c=None, method="predict", chunk=None, **classes
+):
+    """By rows and by `partial_fit`; return the first of the two.
+
+    Both learn the rows of `chunk`, if there is one, at once.
+    """
+    by_rows, by_calls = deepcopy(model), deepcopy(model)
+    one = by_rows.row_by_row(**classes)
+    for i, row in enumerate(rows):
+        if chunk is not None and i in chunk:
+            if i == chunk.start:
+                part = slice(chunk.start, chunk.stop)
+                weights = {} if c is None else {"sample_weight": c[part]}
+                for each in by_rows, by_calls:
+                    each.partial_fit(rows[part], y[part], **weights, **classes)
+            continue
+        weight = None if c is None else c[i]
+        said = one.predict_learn_one(row, y[i], weight, method=method)
+        weights = {} if c is None else {"sample_weight": c[i : i + 1]}
+        expected = by_calls.partial_fit_predict(
+            rows[i : i + 1], y[i : i + 1], method=method, **weights, **classes
+        )
+        assert_identical(np.asarray(said), np.asarray(expected[0]))
+    assert_same_steps(by_rows, by_calls)
+    return by_rows
+
+
+LEARNERS = {
+    "ScInOL": ScInOLClassifier(),
+    "adds classes": ScInOLClassifier(new_classes="add"),
+    "scales": AdaImplicitClassifier(scale=True),
+    "averages": AdaImplicitClassifier(average=5),
+    "touches all": DFEGClassifier(),
+    "class weights": ScInOLClassifier(class_weight="balanced"),
+    "clips": ScInOLClassifier(clip_ratio=2.0),
+    "mixture": HedgeClassifier(),
+    "regressor": ScInOLRegressor(standardize_target=True),
+    "squares": BaselineRegressor("sgd", loss="squared_error", learning_rate=0.01),
+    "mixture of regressors": HedgeRegressor(),
+}
+learners = pytest.mark.parametrize("learner", LEARNERS.values(), ids=[*LEARNERS])
+
+
+def is_regressor(learner):
+    return not hasattr(learner, "decision_function")
+
+
+@learners
+@pytest.mark.parametrize(
+    ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
+)
+def test_tables(learner, n_outputs, engine):
+    """With new keys, missing ones, and rows of weight 0."""
+    rows, c = table(130), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 130)
+    chunk = range(25, 90)  # the hundredth row is where edges of bins are fixed
+    for row in rows[1::7]:
+        del row["city"]
+    model = make_online_pipeline(clone(ENCODER), clone(learner))
+    if is_regressor(learner):
+        y = np.random.default_rng(2).normal(size=(130, n_outputs))
+        y = y[:, 0] if n_outputs == 1 else y
+        assert_learns_alike(model, rows, y, c, chunk=chunk)
+    else:
+        y = np.array(["no", "yes", "perhaps"])[labels(130, max(n_outputs, 2))]
+        given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
+        method = "predict" if given == {} else "decision_function"
+        assert_learns_alike(model, rows, y, c, method, chunk, **given)
+
+
+@pytest.mark.parametrize("chunk", [None, range(2, 90)])
+def test_tables_whose_first_values_are_missing(chunk, engine):
+    """Kinds are found by single rows, and by chunks, as `partial_fit` finds them."""
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    y, method = labels(130), "decision_function"
+    found = assert_learns_alike(
+        model, late_table(160)[:130], y, None, method, chunk, classes=[0, 1]
+    )
+    assert found[0].kinds_ == KINDS | {"gain": None}
+
+
+@compiled
+@pytest.mark.parametrize(
+    "learner", ["ScInOL", "mixture", *thoroughly("scales", "squares")]
+)
+def test_compiled_rows(learner, engine, monkeypatch):
+    """In the end all rows take the short way, and no other loop runs in it."""
+    counts = {kind: count() for kind in (TableEncoder, PreparedModel)}
+
+    def counted(kind, name, is_done):
+        method = getattr(kind, name)
+
+        def call(*arguments):
+            result = method(*arguments)
+            if is_done(result):
+                next(counts[kind])
+            return result
+
+        monkeypatch.setattr(kind, name, call)
+
+    counted(TableEncoder, "_read_plain", lambda read: read is not None)
+    counted(PreparedModel, "learn", bool)
+    rows, y = table(230), labels(230)
+    model = make_online_pipeline(clone(ENCODER), LEARNERS[learner])
+    given = {} if is_regressor(LEARNERS[learner]) else {"classes": [0, 1]}
+    model = assert_learns_alike(model, rows, y, **given)
+    n_plain, n_fast = (next(copy(each)) for each in counts.values())
+    assert n_plain == 229
+    assert n_fast > 220
+    one, before = model.row_by_row(), deepcopy(model)
+    said = [one.predict_one(row) for row in rows[:20]]
+    np.testing.assert_allclose(said, before.predict(rows[:20]), rtol=1e-9)
+    assert_same_steps(model, before)
+
+
+def text(n):
+    return [row["message"] or "" for row in table(n)]
+
+
+PIPELINES = {
+    "scaler": ([StandardScaler()], numbers),
+    "our scaler": ([OnlineScaler()], numbers),
+    "bins": ([OnlineBinner(n_samples=20)], numbers),
+    "two": ([OnlineScaler(), OnlineBinner(n_samples=20)], numbers),
+    "stateless": ([FunctionTransformer(np.cbrt)], numbers),
+    "nothing": (["passthrough"], numbers),
+    "lists": ([StandardScaler()], lambda n: numbers(n).tolist()),
+    "texts": ([HashingVectorizer(n_features=50)], text),
+    "nested": ([make_online_pipeline(StandardScaler(), OnlineScaler())], numbers),
+    "cells": ([clone(ENCODER).set_params(interactions=None)], lambda n: cells(n)),
+}
+
+
+def cells(n):
+    return np.array([[*row.values()] for row in table(n)], dtype=object)
+
+
+@pytest.mark.parametrize("kind", PIPELINES)
+@pytest.mark.parametrize(
+    ("nests", "engine"), paired([False, True], ENGINES), indirect=["engine"]
+)
+def test_other_steps(kind, nests, engine):
+    steps, rows = PIPELINES[kind]
+    last = ScInOLClassifier()
+    if nests:
+        last = make_online_pipeline(
+            "passthrough", StandardScaler(with_mean=False), last
+        )
+    model = make_online_pipeline(*deepcopy(steps), last)
+    y = labels(60)
+    by_rows = assert_learns_alike(model, rows(60), y, classes=[0, 1])
+    one, before = by_rows.row_by_row(), deepcopy(by_rows)
+    for row in rows(70)[60:]:
+        asked = [row] if isinstance(rows(1), list) else row[np.newaxis]
+        assert one.predict_one(row) == before.predict(asked)[0]
+        for method in "decision_function", "predict_proba":
+            said = getattr(one, f"{method}_one")(row)
+            expected = getattr(before, method)(asked)[0]
+            np.testing.assert_allclose(said, expected, rtol=1e-9)
+    assert_same_steps(by_rows, before)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_between_steps(library, engine):
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    X, y = numbers(40), labels(40)
+    for scaler in StandardScaler(), OnlineScaler():
+        model = make_online_pipeline(scaler, ScInOLClassifier())
+        model.set_output(transform=library)
+        model = assert_learns_alike(model, X, y, classes=[0, 1])
+        assert hasattr(model[-1], "feature_names_in_")
+
+
+def test_frames_of_sparse_rows_are_refused():
+    pytest.importorskip("pandas", reason="pandas is not installed")
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    rows = model.set_output(transform="pandas").row_by_row(classes=[0, 1])
+    with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
+        rows.learn_one(table(1)[0], 1)
+    assert not hasattr(model, "n_features_in_")
+
+
+def test_metadata_routing():
+    """Weights go where they are requested, and nowhere else."""
+    X, y, c = numbers(20), labels(20), np.random.default_rng(0).choice([1.0, 3.0], 20)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for of_scaler, of_last in (True, True), (True, False), (False, True):
+            scaler = StandardScaler().set_partial_fit_request(sample_weight=of_scaler)
+            last = ScInOLClassifier().set_partial_fit_request(sample_weight=of_last)
+            model = make_online_pipeline(scaler, last)
+            model = assert_learns_alike(model, X, y, c, classes=[0, 1])
+            has_weights = model[0].n_samples_seen_.item() == c.sum()
+            assert has_weights == of_scaler
+        model = make_online_pipeline(OnlineScaler(), ScInOLClassifier())
+        rows = model.row_by_row(classes=[0, 1]).learn_one(X[0], y[0])
+        with pytest.raises(ValueError, match="not explicitly set as requested"):
+            rows.learn_one(X[1], y[1], 2.0)
+        assert model.n_samples_seen_ == model[0].n_samples_seen_ == 1
+
+
+@pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
+def test_copies_go_on(way, engine, tmp_path):
+    rows, y = table(60), labels(60)
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    one = model.row_by_row(classes=[0, 1])
+    for row, label in zip(rows[:30], y, strict=False):
+        one.learn_one(row, label)
+    other = way(model, tmp_path / "model.skops")
+    one_of_other = other.row_by_row()
+    for row, label in zip(rows[30:], y[30:], strict=True):
+        one.learn_one(row, label)
+        one_of_other.learn_one(row, label)
+    assert_identical(other.decision_function(rows), model.decision_function(rows))
+
+
+def test_pickled_with_its_rows(engine):
+    rows, y = table(40), labels(40)
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    one = model.row_by_row(classes=[0, 1])
+    for row, label in zip(rows[:20], y, strict=False):
+        one.learn_one(row, label)
+    other = pickle.loads(pickle.dumps(one))
+    for row, label in zip(rows[20:], y[20:], strict=True):
+        for each in one, other:
+            each.learn_one(row, label)
+    model, other = one.estimator, other.estimator
+    assert_identical(other.decision_function(rows), model.decision_function(rows))
+    assert_identical(vars(other[-1]), vars(model[-1]))
+
+
+def test_other_uses_in_between(engine):
+    rows, y = table(80), labels(80)
+    by_rows = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    by_calls = clone(by_rows)
+    one = by_rows.row_by_row(classes=[0, 1])
+    for start in range(0, 80, 20):
+        for i in range(start, start + 10):
+            one.learn_one(rows[i], y[i])
+            by_calls.partial_fit(rows[i : i + 1], y[i : i + 1], classes=[0, 1])
+        for model in by_rows, by_calls:
+            model.partial_fit(rows[start + 10 : start + 20], y[start + 10 : start + 20])
+            model.predict(rows)
+        assert_same_steps(by_rows, by_calls)
+
+
+def test_other_steps_in_between(engine):
+    """`set_params` changes what learns."""
+    rows, y = table(30), labels(30)
+    by_rows = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    by_calls = clone(by_rows)
+    one = by_rows.row_by_row(classes=[0, 1])
+    for i in range(30):
+        if i == 10:
+            for model in by_rows, by_calls:
+                model.set_params(scinolclassifier=AdaImplicitClassifier())
+        if i == 20:
+            for model in by_rows, by_calls:
+                model.set_params(
+                    tableencoder=clone(ENCODER), scinolclassifier=HedgeClassifier()
+                )
+        one.learn_one(rows[i], y[i])
+        by_calls.partial_fit(rows[i : i + 1], y[i : i + 1], classes=[0, 1])
+    assert_same_steps(by_rows, by_calls)
+
+
+# What is refused.
+
+
+def test_where_it_is_available():
+    assert not hasattr(make_online_pipeline(OnlineScaler()), "row_by_row")
+    assert not hasattr(make_online_pipeline("passthrough"), "row_by_row")
+    foreign = make_online_pipeline(OnlineScaler(), SGDClassifier())
+    assert not hasattr(foreign, "row_by_row")
+    frozen = FrozenEstimator(ScInOLClassifier())
+    assert not hasattr(make_online_pipeline(OnlineScaler(), frozen), "row_by_row")
+    nested = make_online_pipeline(OnlineScaler(), foreign)
+    assert not hasattr(nested, "row_by_row")
+
+
+def test_rows_before_anything_is_known():
+    model = make_online_pipeline(OnlineScaler(), ScInOLClassifier())
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        model.row_by_row()
+    rows = model.row_by_row(classes=[0, 1])
+    with pytest.raises(NotFittedError):
+        rows.predict_one([1.0, 2.0])
+    with pytest.raises(ValueError, match="method must be one of"):
+        rows.predict_learn_one([1.0, 2.0], 1, method="transform")
+    unfitted = make_online_pipeline(sklearn.decomposition.PCA(), ScInOLClassifier())
+    with pytest.raises(NotFittedError, match="has no partial_fit and is not fitted"):
+        unfitted.row_by_row(classes=[0, 1]).learn_one([1.0, 2.0], 1)
+    bad = make_online_pipeline(TableEncoder(n_named=0), ScInOLClassifier())
+    with pytest.raises(ValueError, match="'n_named' parameter of TableEncoder"):
+        bad.row_by_row(classes=[0, 1]).learn_one(GOOD, 1)
+
+
+GOOD = table(1)[0]
+BAD_ROWS = {
+    "new key": (GOOD | {"other": 1}, 1, None, "names unseen at fit time: .'other'"),
+    "word": (GOOD | {"age": "old"}, 1, None, "Column 'age' is of kind 'number'"),
+    "infinity": (GOOD | {"gain": np.inf}, 1, None, "Column 'gain' contains infinity"),
+    "huge": (GOOD | {"gain": 10**400}, 1, None, "Column 'gain' cannot be read"),
+    "object": (GOOD | {"city": object()}, 1, None, "Column 'city' cannot be read"),
+    "list": (GOOD | {"noise": [1]}, 1, None, "Column 'noise' cannot be read"),
+    "flag": (GOOD | {"flag": 2}, 1, None, "2.0 is neither 0 nor 1"),
+    "date": (GOOD | {"when": 3.0}, 1, None, "3.0 is no date"),
+    "no name": (GOOD | {1: 2}, 1, None, "Feature names are only supported"),
+    "array": (np.ones(3), 1, None, "The feature names should match|3 features"),
+    "frame": (
+        [GOOD],
+        1,
+        None,
+        "The feature names should match|no dict|Expected 2D|dict",
+    ),
+    "number": (7.0, 1, None, "Expected 2D array, got 1D array"),
+    "label": (GOOD, "perhaps", None, "y contains previously unseen labels"),
+    "labels": (GOOD, [0, 1], None, "1d array"),
+    "weight": (GOOD, 1, -1.0, "Negative values in data"),
+    "no weight": (GOOD, 1, np.nan, "Input sample_weight contains NaN"),
+}
+
+
+@pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
+@pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
+@pytest.mark.parametrize(
+    ("n_before", "engine"), paired([0, 25], ENGINES), indirect=["engine"]
+)
+def test_bad_rows(learner, row, y, c, words, n_before, engine):
+    n = n_before + 8
+    rows, codes = table(n), labels(n)
+    encoder = clone(ENCODER).set_params(kinds=KINDS)
+    model = make_online_pipeline(encoder, clone(learner))
+    one = model.row_by_row(classes=[0, 1])
+    for i in range(n_before):
+        one.learn_one(rows[i], codes[i])
+    if n_before == 0 and words.startswith(("names unseen", "The feature names")):
+        return
+    before = deepcopy(model)
+    with pytest.raises((ValueError, TypeError), match=words):
+        one.learn_one(row, y, c)
+    assert_same_steps(model, before)
+    for i in range(n_before, n):
+        one.learn_one(rows[i], codes[i])
+        before.partial_fit(rows[i : i + 1], codes[i : i + 1], classes=[0, 1])
+    assert_same_steps(model, before)
+
+
+class Interrupted(ScInOLClassifier):
+    def _record_call(self, *arguments):
+        raise KeyboardInterrupt
+
+    _record_row = _record_call
+
+
+def test_interruptions(engine):
+    """All steps are as they were, with a row that comes alone and with a chunk."""
+    rows, y = table(20), labels(20)
+    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
+    model.partial_fit(rows[:10], y[:10], classes=[0, 1])
+    model[-1].__class__ = Interrupted
+    before = deepcopy(model)
+    with pytest.raises(KeyboardInterrupt):
+        model.row_by_row().learn_one(rows[10], y[10])
+    assert_identical(vars(model), vars(before))
+    with pytest.raises(KeyboardInterrupt):
+        model.partial_fit(rows[10:11], y[10:11])
+    assert_identical(vars(model), vars(before))
+
+
+# Whatever comes.
+
+ODD = st.one_of(
+    SCALARS,
+    st.sampled_from(
+        [np.inf, -np.inf, 10**400, 2**60 + 1, -0.0, b"a", "", "inf", "nan"]
+    ),
+    st.sampled_from([np.float64(0.1), np.float32(0.1), np.int8(1), np.bool_(True)]),
+    st.sampled_from(
+        [Decimal("0.1"), dt.timedelta(1), dt.date(2020, 2, 29), [1], "\ud800"]
+    ),
+    st.sampled_from([np.datetime64("NaT"), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)]),
+    st.sampled_from([" 12 ", "1e5", "TRUE", "0", "2020-01-01T10:00Z", "NaT", 1.0, 1]),
+)
+ODD_ROWS = st.lists(
+    st.dictionaries(st.one_of(NAMES, st.just("e")), ODD, max_size=5), max_size=6
+)
+
+
+@pytest.mark.parametrize("engine_name", ["numpy", "numba"])
+@given(
+    first=st.dictionaries(NAMES, SCALARS, min_size=1, max_size=4),
+    rows=ODD_ROWS,
+    kinds=st.dictionaries(NAMES, st.sampled_from([*KINDS.values(), "drop"])),
+    ignores=st.booleans(),
+)
+def test_any_rows(engine_name, first, rows, kinds, ignores):
+    """They become what they become in a chunk, or raise the same errors."""
+    if engine_name == "numba":
+        pytest.importorskip("numba", reason="numba is not installed")
+    encoder = TableEncoder(
+        kinds={name: kind for name, kind in kinds.items() if name in first},
+        n_hashed=5,
+        n_named=2,
+        n_quantiles=1,
+        new_columns="ignore" if ignores else "error",
+    )
+    by_rows = make_online_pipeline(encoder, ScInOLClassifier())
+    by_calls = clone(by_rows)
+    one = by_rows.row_by_row(classes=[0, 1])
+    with config_context(engine=engine_name):
+        for i, row in enumerate([first, first, *rows]):
+            y = i % 2
+            said = outcome(one.predict_learn_one, row, y)
+            expected = outcome(by_calls.partial_fit_predict, [row], [y], classes=[0, 1])
+            if isinstance(expected, np.ndarray):
+                expected = expected[0]
+            assert said == expected
+            assert_same_steps(by_rows, by_calls)
+
+
+def outcome(call, *arguments, **keywords):
+    try:
+        return call(*arguments, **keywords)
+    except (TypeError, ValueError) as error:
+        return type(error), str(error)

@@ -1,0 +1,1118 @@
+"""Streams from files: every row, in order, or a sentence that says which is bad."""
+
+import bz2
+import csv
+import errno
+import gc
+import gzip
+import io
+import json
+import lzma
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from corrupt_files import ENCODINGS, WHOLE, check_sentence, mutilated, outcome
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import dump_svmlight_file
+from support.registry import paired
+
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.streams import ReadError, ahead, columnar, read_table, text
+from sklearn_scinol.streams.columns import Roles, check_names
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+N_ROWS = 100
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    yield
+    if n_threads():  # of a stream that is garbage, perhaps
+        gc.collect()
+    assert n_threads() == 0
+
+
+def n_threads():
+    return sum(thread.name.startswith(ahead.NAME) for thread in threading.enumerate())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    set_block_bytes(monkeypatch, 64)
+    monkeypatch.setattr(columnar, "BATCH_ROWS", 7)
+
+
+def set_block_bytes(patch, block_bytes):
+    patch.setattr(text, "BLOCK_BYTES", block_bytes)
+    patch.setattr(text, "MIN_BLOCK_ROWS", 1)
+
+
+def table(start=0, stop=N_ROWS):
+    rows = range(start, stop)
+    return pa.table(
+        {
+            "x": [i + 0.25 for i in rows],
+            "n": [float(i) for i in rows],
+            "city": [None if i % 9 == 5 else f"city {i % 4}" for i in rows],
+            "y": [i % 3 for i in rows],
+            "w": [1.0 + i % 2 for i in rows],
+        }
+    )
+
+
+def write_csv(file, table, delimiter=","):
+    lines = [delimiter.join(table.column_names)]
+    for row in table.to_pylist():
+        lines.append(
+            delimiter.join(
+                "" if value is None else str(value) for value in row.values()
+            )
+        )
+    return write_text(file, "\n".join(lines) + "\n")
+
+
+def write_json(file, table):
+    return write_text(file, "".join(json.dumps(r) + "\n" for r in table.to_pylist()))
+
+
+COMPRESS = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+    ".zst": lambda data: arrow_compressed(data, "zstd"),
+    ".lz4": lambda data: arrow_compressed(data, "lz4"),
+}
+
+
+def arrow_compressed(data, codec):
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, codec) as stream:
+        stream.write(data)
+    return sink.getvalue().to_pybytes()
+
+
+def write_text(file, content):
+    data = content.encode() if isinstance(content, str) else content
+    file.write_bytes(COMPRESS.get(file.suffix, bytes)(data))
+    return file
+
+
+def write_parquet(file, table):
+    import pyarrow.parquet as pq
+
+    pq.write_table(table, file, row_group_size=30)
+    return file
+
+
+def write_feather(file, table):
+    import pyarrow.feather as pf
+
+    pf.write_feather(table, file, chunksize=30)
+    return file
+
+
+def write_arrow_stream(file, table):
+    with pa.ipc.new_stream(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=30)
+    return file
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".tsv": lambda file, table: write_csv(file, table, "\t"),
+    **{f".csv{ending}": write_csv for ending in COMPRESS},
+    ".jsonl": write_json,
+    ".jsonl.gz": write_json,
+    ".parquet": write_parquet,
+    ".feather": write_feather,
+    ".arrows": write_arrow_stream,
+}
+
+
+def lines(file, *rows):
+    return write_text(file, "".join(f"{row}\n" for row in rows))
+
+
+def whole(stream):
+    """All chunks of a stream as one table, with the target last."""
+    chunks = list(stream)
+    if not isinstance(chunks[0], tuple):
+        return pa.concat_tables(chunks)
+    tables = [X.append_column("y", pa.array(y)) for X, y, *_ in chunks]
+    return pa.concat_tables(tables)
+
+
+# Every row, in order.
+
+
+@pytest.mark.parametrize(("ending", "read_ahead"), paired([*WRITERS], [0, 1, 3]))
+def test_rows_of_each_format(ending, read_ahead, tmp_path, small_blocks):
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
+    stream = read_table(
+        file, target="y", sample_weight="w", chunk_rows=32, read_ahead=read_ahead
+    )
+    for _ in range(2):  # it can be read again
+        chunks = list(stream)
+        assert [len(y) for _, y, _ in chunks] == [32, 32, 32, 4]
+        X = pa.concat_tables([X for X, _, _ in chunks])
+        assert X.equals(table().select(["x", "n", "city"]))
+        for place, name in (1, "y"), (2, "w"):
+            values = np.concatenate([chunk[place] for chunk in chunks])
+            np.testing.assert_array_equal(values, table()[name].to_numpy())
+        assert chunks[0][1].dtype == np.int64
+        assert chunks[0][2].dtype == np.float64
+    assert stream.schema.names == ["x", "n", "city"]
+    assert stream.files == [str(file)]
+    assert stream.n_bad_rows == 0 and stream.bad_rows == []
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".arrows"])
+@pytest.mark.parametrize("kind", ["folder", "pattern", "list", "text"])
+def test_rows_of_several_files(ending, kind, tmp_path):
+    for i in (2, 0, 1):
+        WRITERS[ending](tmp_path / f"part-{i}{ending}", table(30 * i, 30 * i + 30))
+    (tmp_path / "_SUCCESS").touch()
+    (tmp_path / ".hidden").touch()
+    (tmp_path / "folder").mkdir()
+    path = {
+        "folder": tmp_path,
+        "text": str(tmp_path),
+        "pattern": str(tmp_path / "part-*"),
+        "list": [tmp_path / f"part-{i}{ending}" for i in range(3)],
+    }[kind]
+    chunks = list(read_table(path, chunk_rows=40))
+    assert [chunk.num_rows for chunk in chunks] == [40, 40, 10]
+    assert pa.concat_tables(chunks)["n"].to_pylist() == list(range(90))
+
+
+def test_order_of_columns_is_that_of_the_first_file(tmp_path):
+    write_csv(tmp_path / "a.csv", table(0, 3))
+    write_csv(tmp_path / "b.csv", table(3, 6).select(["y", "city", "w", "n", "x"]))
+    read = whole(read_table(tmp_path))
+    assert read.column_names == table().column_names
+    assert read["n"].to_pylist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    "ending", [".csv", ".jsonl", ".parquet", ".feather", ".arrows"]
+)
+def test_columns(ending, tmp_path):
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
+    read = whole(read_table(file, columns=["n", "x"]))
+    assert read.equals(table().select(["n", "x"]))
+    (X, y), *_ = read_table(file, columns=["city"], target="x")
+    assert X.column_names == ["city"]
+    np.testing.assert_array_equal(y, table()["x"].to_numpy())
+
+
+@pytest.mark.parametrize("zero_based", [False, True])
+@pytest.mark.parametrize("ending", [".svm", ".libsvm.gz"])
+def test_libsvm(ending, zero_based, tmp_path, small_blocks):
+    random = np.random.default_rng(0)
+    X = random.integers(-9, 9, (50, 6)) * (random.random((50, 6)) < 0.5) / 4
+    X[-1, -1] = 1.0
+    y = random.integers(-9, 9, 50) / 4
+    dump_svmlight_file(X, y, content := io.BytesIO(), zero_based=zero_based)
+    comment = b"# features of nothing\n\n"
+    file = write_text(tmp_path / f"rows{ending}", comment + content.getvalue())
+    for options in {}, {"n_features": 6}:
+        stream = read_table(file, chunk_rows=20, zero_based=zero_based, **options)
+        chunks = list(stream)
+        assert [part.shape for part, _ in chunks] == [(20, 6), (20, 6), (10, 6)]
+        read = np.vstack([part.toarray() for part, _ in chunks])
+        np.testing.assert_array_equal(read, X)
+        np.testing.assert_array_equal(np.concatenate([t for _, t in chunks]), y)
+        assert stream.schema is None
+
+
+def test_chunks_of_a_table_are_not_copied(tmp_path):
+    file = write_feather(tmp_path / "rows.feather", table())
+    first, second, *_ = read_table(file, columns=["x"], chunk_rows=12)
+    one, other = (part["x"].chunk(0).buffers()[1].address for part in (first, second))
+    assert one == other
+
+
+# Wide files.
+
+
+class Name(str):
+    """Counts how often names are compared."""
+
+    n_compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        Name.n_compared += 1
+        return str(self) == str(other)
+
+
+def test_names_of_columns_are_compared_once(monkeypatch):
+    monkeypatch.setattr(Name, "n_compared", 0)
+    n_columns = 300
+
+    def names():
+        return [Name(f"c{j}") for j in range(n_columns)]
+
+    check_names(names(), names(), "a.csv", "b.csv")
+    roles = Roles.choose(names(), names()[1:], None, None, "a.csv")
+    assert len(roles.features) == n_columns - 1
+    assert Name.n_compared <= 10 * n_columns
+
+
+def test_message_about_many_columns_is_short(tmp_path):
+    first = lines(tmp_path / "a.csv", ",".join(f"c{j}" for j in range(500)))
+    second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
+    for words, options in (
+        (f"{second} has other columns than {first}: it does not have 'c0' and", {}),
+        (f"target='y' is none of the columns of {first}: ['c0', ", {"target": "y"}),
+        (f"'y' is none of the columns of {first}: ['c0', ", {"columns": ["y"]}),
+        ("'y' is none of the columns of ", {"column_types": {"y": "string"}}),
+    ):
+        assert words in refusal([first, second], ValueError, **options)
+
+
+@pytest.mark.parametrize(("max_bytes", "n_rows"), [(2**20, 10), (5000, 5)])
+def test_blocks_of_wide_rows_are_larger(max_bytes, n_rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(text, "MIN_BLOCK_ROWS", 10)
+    monkeypatch.setattr(text, "MAX_BLOCK_BYTES", max_bytes)
+    file = tmp_path / "rows.csv"
+    file.write_text("x,y\n" + f"1,{'a' * 1000}\n" * 40)
+    reader = text.CSV([file])
+    with reader.opened(file) as (_, blocks):
+        counts = [bytes(block).count(b"\n") for block in blocks]
+    assert sum(counts) == 40
+    assert min(counts[:-1]) >= n_rows - 1  # the header is one of the first ones
+
+
+def test_rows_of_a_pipe_do_not_wait_for_others():
+    reads = iter([b"1,2\n", b"3,4\n5", b",6\n", b""])
+    blocks = text.CSV(["rows.csv"]).blocks(SimpleNamespace(read=lambda _: next(reads)))
+    assert [bytes(block) for block in blocks] == [b"1,2\n", b"3,4\n", b"5,6\n"]
+
+
+# Types.
+
+
+def test_types_of_text(tmp_path, small_blocks):
+    rows = [
+        f"{i},{i % 2},{'' if i < 50 else i + 0.5},2024-01-0{i % 9 + 1} 10:00:00,a"
+        for i in range(99)
+    ]
+    file = lines(
+        tmp_path / "rows.csv",
+        "i,y,late,time,name",
+        *rows,
+        "0.5,1,,2024-01-01 10:00:00.25,NA",
+    )
+    X = whole(stream := read_table(file, target="y"))
+    assert [str(kind) for kind in stream.schema.types] == [
+        "double",
+        "double",
+        "timestamp[us]",
+        "string",
+    ]
+    assert X["i"].to_pylist()[-2:] == [98.0, 0.5]
+    assert X["late"].to_pylist()[49:51] == [None, 50.5]
+    assert X["name"].null_count == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["1", "2"], np.array([1, 2])),
+        (["1.5", "2"], np.array([1.5, 2.0])),
+        (["b", "é"], np.array(["b", "é"])),
+        (["true", "false"], np.array([True, False])),
+    ],
+)
+def test_targets_of_text(values, expected, tmp_path):
+    file = lines(tmp_path / "rows.csv", "x,y", *(f"0,{value}" for value in values))
+    ((_, y),) = read_table(file, target="y")
+    assert y.dtype == expected.dtype
+    np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (pa.array(["b", "a"]).dictionary_encode(), "<U1"),
+        (pa.array(["b", "a"], pa.large_string()), "<U1"),
+        (pa.array([1, 2], pa.uint8()), "u1"),
+        (pa.array([1, 2], pa.float32()), "f4"),
+        (pa.array([True, False]), "?"),
+        (pa.array([1, 2]).cast(pa.decimal128(30, 2)), "f8"),
+    ],
+)
+def test_targets_of_tables(values, dtype, tmp_path):
+    columns = {"x": [1.0, 2.0] * 2, "y": pa.chunked_array([values, values])}
+    file = write_arrow_stream(tmp_path / "rows.arrows", pa.table(columns))
+    ((_, y),) = read_table(file, target="y")
+    assert y.dtype == dtype
+    assert y.tolist() == [
+        float(v) if dtype == "f8" else v for v in values.to_pylist() * 2
+    ]
+
+
+def test_column_types(tmp_path):
+    file = lines(tmp_path / "rows.csv", "zip,x,y", "01234,1,0", "00001,2,1")
+    stream = read_table(
+        file, target="y", column_types={"zip": "string", "x": pa.int8(), "y": "float64"}
+    )
+    ((X, y),) = stream
+    assert X["zip"].to_pylist() == ["01234", "00001"]
+    assert X["x"].type == pa.int8()
+    assert y.dtype == np.float64
+    file = write_parquet(tmp_path / "rows.parquet", table())
+    (X,) = read_table(file, column_types={"y": "float32"}, columns=["y"])
+    assert X["y"].type == pa.float32()
+
+
+def test_options_of_csv(tmp_path):
+    content = "1;caf\xe9;-\n2;-;3\n".encode("latin-1")
+    file = write_text(tmp_path / "rows.data", content)
+    stream = read_table(
+        file,
+        file_format="csv",
+        delimiter=";",
+        column_names=["a", "b", "c"],
+        null_values=["-"],
+        encoding="latin-1",
+    )
+    (X,) = stream
+    assert X.to_pydict() == {"a": [1, 2], "b": ["café", None], "c": [None, 3]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "shift_jis"])
+def test_encodings(encoding, tmp_path, small_blocks):
+    rows = [f"{i},日本{i}" for i in range(50)]
+    content = "\n".join(["i,s", *rows]).encode(encoding)
+    file = write_text(tmp_path / "rows.csv", content)
+    encoding = "utf-8" if encoding == "utf-8-sig" else encoding
+    read = whole(read_table(file, encoding=encoding))
+    assert read["s"].to_pylist() == [f"日本{i}" for i in range(50)]
+
+
+# Values in quotes.
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_values_in_quotes(end, tmp_path, small_blocks):
+    values = ['say "so"', "two\nlines", "a, b", "", "x" * 90, '5" pipe', "\n" * 70]
+    names = csv.writer(buffer := io.StringIO(newline=""), lineterminator=end)
+    names.writerow(["s", "x"])
+    for i in range(60):
+        names.writerow([values[i % 7], i])
+    buffer.write(f'6" pipe,60{end}7" pipe,61{end}')
+    file = write_text(tmp_path / "rows.csv", buffer.getvalue())
+    read = whole(read_table(file))
+    assert read["x"].to_pylist() == list(range(62))
+    expected = [values[i % 7] or None for i in range(60)] + ['6" pipe', '7" pipe']
+    assert read["s"].to_pylist() == expected
+
+
+def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
+    monkeypatch.setattr(text, "MAX_QUOTED", 100)
+    rows = [f"{i},s" for i in range(90)]
+    rows[40] = '40,"s'
+    rows[88] = '88,"s'
+    file = lines(tmp_path / "rows.csv", "x,s", *rows)
+    stream = read_table(file, on_bad_row="skip")
+    expected = [i for i in range(90) if i not in (40, 88)]
+    assert whole(stream)["x"].to_pylist() == expected
+    assert [(bad.row, bad.text) for bad in stream.bad_rows] == [
+        (41, '40,"s'),
+        (89, '88,"s'),
+    ]
+
+
+TYPES = {"x": "float64", "s": "string", "y": "float64"}
+
+FIELDS = st.sampled_from(
+    [
+        "1",
+        "2.5",
+        "",
+        "-3e5",
+        "NA",
+        '"4"',
+        "word",
+        '"a\nb"',
+        '"a,b"',
+        '"say ""so"""',
+        "é",
+    ]
+)
+
+
+@given(
+    rows=st.lists(st.lists(FIELDS, min_size=1, max_size=4), max_size=30),
+    block_bytes=st.sampled_from([1, 5, 16, 50, 10**6]),
+    chunk_rows=st.integers(1, 40),
+    end=st.sampled_from(["\n", "\r\n", "\n\n"]),
+    last_end=st.booleans(),
+)
+def test_any_rows_of_csv(
+    rows, block_bytes, chunk_rows, end, last_end, tmp_path_factory
+):
+    """Which are bad, and the others, against the module of the standard library."""
+    content = end.join(["x,s,y", *map(",".join, rows)]) + end * last_end
+    good, bad = [], []
+    parsed = csv.reader(io.StringIO(content, newline=""))
+    for number, row in enumerate(list(filter(None, parsed))[1:], start=1):
+        (good if is_good(row) else bad).append((number, row))
+    file = write_text(tmp_path_factory.mktemp("csv") / "rows.csv", content)
+    with pytest.MonkeyPatch.context() as patch:
+        set_block_bytes(patch, block_bytes)
+        stream = read_table(
+            file,
+            target="y",
+            on_bad_row="skip",
+            chunk_rows=chunk_rows,
+            column_types=TYPES,
+            read_ahead=0,
+        )
+        chunks = list(stream)
+        assert [row.row for row in stream.bad_rows] == [number for number, _ in bad]
+        assert [name for X, _ in chunks for name in X["s"].to_pylist()] == [
+            None if row[1] in ("", "NA") else row[1] for _, row in good
+        ]
+        assert [value for _, y in chunks for value in y] == [
+            float(row[2]) for _, row in good
+        ]
+        assert [len(y) for _, y in chunks[:-1]] == [chunk_rows] * (len(chunks) - 1)
+        if bad:
+            with pytest.raises(ReadError) as error:
+                list(read_table(file, target="y", column_types=TYPES))
+            assert error.value.row == bad[0][0]
+
+
+def is_good(row):
+    """Whether a row has two numbers, of which the first may be missing."""
+    if len(row) != 3:
+        return False
+    try:
+        return np.isfinite(float(row[2])) and (
+            row[0] in ("", "NA") or bool(float(row[0]))
+        )
+    except ValueError:
+        return False
+
+
+# Bad rows.
+
+
+BAD_CSV = (
+    "x,s,y",
+    "1,a,0",
+    "2,b",
+    "three,c,1",
+    "",
+    "4,d,",
+    "5,e,1.5",
+    "6,f,1,9",
+    "7,g,1",
+)
+BAD = [
+    (2, "has 2 values, not 3", "2,b"),
+    (3, "has 'three' in column 'x', which is no number", "three,c,1"),
+    (4, "has no target in column 'y'", "4,d,"),
+    (5, "has '1.5' in column 'y', which is no whole number", "5,e,1.5"),
+    (6, "has 4 values, not 3", "6,f,1,9"),
+]
+BAD_TYPES = {"x": "float64", "s": "string", "y": "int64"}
+
+
+@pytest.mark.parametrize("block_bytes", [2, 20, 10**6])
+def test_bad_rows_of_csv(block_bytes, tmp_path, monkeypatch):
+    set_block_bytes(monkeypatch, block_bytes)
+    file = lines(tmp_path / "rows.csv", *BAD_CSV)
+    stream = read_table(file, target="y", on_bad_row="skip", column_types=BAD_TYPES)
+    for _ in range(2):  # counts begin anew
+        assert whole(stream)["x"].to_pylist() == [1.0, 7.0]
+        assert stream.n_bad_rows == 5
+        assert [(bad.row, bad.reason, bad.text) for bad in stream.bad_rows] == BAD
+        assert str(stream.bad_rows[0]) == f"Row 2 of {file} has 2 values, not 3."
+
+
+def test_bad_row_is_an_error(tmp_path):
+    for skipped in range(5):  # each of them in turn is the first
+        rows = [row for row in BAD_CSV if row not in [bad[2] for bad in BAD[:skipped]]]
+        file = lines(tmp_path / "rows.csv", *rows)
+        stream = read_table(file, target="y", column_types=BAD_TYPES)
+        number, reason, _ = BAD[skipped]
+        with pytest.raises(ReadError) as error:
+            list(stream)
+        check_sentence(error.value)
+        assert f"Row {number - skipped} of {file} {reason}: pass " in str(error.value)
+        assert (error.value.path, error.value.row) == (str(file), number - skipped)
+
+
+def test_remedies(tmp_path):
+    file = lines(tmp_path / "rows.csv", "x,y", "1,1", "q,1")
+    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\}, or"):
+        list(read_table(file, column_types={"x": "float64"}))
+    file = lines(tmp_path / "rows.csv", "x,y", "1,1", "2,1.5")
+    with pytest.raises(ReadError, match=r"pass column_types=\{'y': 'float64'\}, or"):
+        list(read_table(file, target="y", column_types={"y": "int64"}))
+    file = write_text(tmp_path / "rows.csv", "x\ncafé\n".encode("latin-1"))
+    with pytest.raises(
+        ReadError, match=r"column 'x' that is not UTF-8: pass encoding="
+    ):
+        list(read_table(file))
+    file = lines(tmp_path / "rows.svm", "1 0:1")
+    with pytest.raises(ReadError, match="pass zero_based=True, or on_bad_row"):
+        list(read_table(file))
+
+
+def test_warning_of_bad_rows(tmp_path):
+    file = lines(tmp_path / "rows.csv", *BAD_CSV)
+    stream = read_table(file, target="y", on_bad_row="warn", column_types=BAD_TYPES)
+    with pytest.warns(UserWarning, match="So are 4 rows after it") as warned:
+        chunks = list(stream)
+    assert str(warned[0].message).startswith(f"Row 2 of {file} has 2 values, not 3.")
+    assert warned[0].filename == __file__
+    assert len(chunks) == 1
+
+
+def test_no_more_than_a_thousand_are_kept(tmp_path, small_blocks):
+    file = lines(tmp_path / "rows.csv", "x,y", *["1"] * 1200, "1,2")
+    stream = read_table(file, on_bad_row="skip")
+    assert whole(stream).num_rows == 1
+    assert stream.n_bad_rows == 1200
+    assert [bad.row for bad in stream.bad_rows] == [*range(1, 1001)]
+
+
+def test_numbers_of_bad_rows_begin_anew_in_each_file(tmp_path):
+    lines(tmp_path / "a.csv", "x,y", "1,1", "1")
+    lines(tmp_path / "b.csv", "x,y", "1", "1,1")
+    stream = read_table(tmp_path, on_bad_row="skip")
+    assert whole(stream).num_rows == 2
+    assert [(Path(bad.path).name, bad.row) for bad in stream.bad_rows] == [
+        ("a.csv", 2),
+        ("b.csv", 1),
+    ]
+
+
+@pytest.mark.parametrize("block_bytes", [2, 30, 10**6])
+def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
+    set_block_bytes(monkeypatch, block_bytes)
+    rows = [
+        ('{"x": 1, "s": "a", "n": 2}', None),
+        ('{"x": "1", "s": "a"}', "has a string in column 'x', which is no number"),
+        ("", None),
+        ('{"s": 2}', "has a number in column 's', which is no string"),
+        ("nothing", "is no JSON object: Invalid value"),
+        ('{"x": 2', "is no JSON object: Missing a comma or '}' after an object member"),
+        ("[1]", "is no JSON object"),
+        ("null", "is no JSON object: it is null"),
+        ('null {"x": 1}', "is no JSON object: it is null"),
+        ('{"x": 1} null', "is no JSON object: it is null"),
+        ('{"x": 1, "x": 2}', "has the key 'x' twice"),
+        ('{"x": 1e999}', "has a number that is too large for float64"),
+        ('{"n": 12345678901234567890}', "has 12345678901234567890, which is no int64"),
+        ('{"x": []}', "has an array in column 'x', which is no number"),
+        ('{"x": ' + 300 * '[{"x": ', "is nested more than 100 deep"),
+        ('{"s": "\\ud800"}', "is no JSON object"),
+        ('{"new": 1}', None),
+    ]
+    file = lines(tmp_path / "rows.jsonl", *(row for row, _ in rows))
+    types = {"x": "float64", "s": "string", "n": "int64"}
+    stream = read_table(file, on_bad_row="skip", columns=[*types], column_types=types)
+    read = whole(stream).to_pydict()
+    assert read == {"x": [1.0, None], "s": ["a", None], "n": [2, None]}
+    rows = [row for row in rows if row[0]]
+    assert [bad.row for bad in stream.bad_rows] == [
+        i for i, (_, reason) in enumerate(rows, start=1) if reason
+    ]
+    for bad in stream.bad_rows:
+        row, reason = rows[bad.row - 1]
+        assert bad.text == row
+        assert bad.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("{}", "is empty"),
+        ("null", "is no JSON object: it is null"),
+        ('{"x": 1e999}', "has a number that is too large for float64"),
+        ('{"x": 1, "x": 2}', "has the key 'x' twice"),
+        ('{"x": ' + 300 * "[", "is nested more than 100 deep"),
+    ],
+)
+def test_all_rows_of_json_are_bad(row, reason, tmp_path):
+    file = lines(tmp_path / "rows.jsonl", row, row)
+    expected = f"{file} has no row that can be read: the first one {reason}."
+    assert refusal(file) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "has_null"),
+    [
+        (b"null", True),
+        (b" null {}", True),
+        (b"{}null", True),
+        (b'{"x": ": null"}\n null\n', True),
+        (b'{"x": null, "y": [null, null]}\n', False),
+        (b'{"x": "} null"}\n', False),
+        (b'{"x": "\\"} null"}\n', False),
+    ],
+)
+def test_null_rows(rows, has_null):
+    assert text._has_null_row(rows) == has_null
+
+
+def test_null_ends_no_process(tmp_path):
+    file = lines(tmp_path / "rows.jsonl", "null", '{"x": [null,', "null]}", '{"s": 1}')
+    assert whole(read_table(file, on_bad_row="skip"))["s"].to_pylist() == [1.0]
+
+
+DEEP = {
+    "arrays": ('{"x": ' + "[" * 20_000, "]" * 20_000 + "}"),
+    "objects": ('{"x": ' * 20_000 + "1", "}" * 20_000),
+    "both": ('{"x": [' * 20_000, "]}" * 20_000),
+    "beside_a_string": ('{"s": "]]}\\"", "x": ' + '["}", ' * 20_000, ""),
+    "over_many_lines": ('{"x": ' + "[\n" * 200, "]\n" * 200 + "}"),
+}
+
+
+@pytest.mark.parametrize("kind", DEEP)
+def test_json_that_is_nested_deep(kind, tmp_path):
+    """It would end the process."""
+    beginning, end = DEEP[kind]
+    rows = ['{"x": 1}', *(beginning + end).split("\n"), '{"x": 3}']
+    file = lines(tmp_path / "rows.jsonl", *rows)
+    stream = read_table(file, on_bad_row="skip")
+    assert whole(stream)["x"].to_pylist() == [1.0, 3.0]
+    assert stream.bad_rows[0].row == 2
+    if kind != "over_many_lines":
+        assert stream.bad_rows[0].reason == "is nested more than 100 deep"
+        with pytest.raises(ReadError, match=r"Row 2 of .* is nested more than 100"):
+            list(read_table(file))
+
+
+def test_brackets_and_nulls_in_strings_are_text(tmp_path):
+    words = [
+        "} null",
+        '"} null',
+        "[" * 200,
+        '{"' * 200,
+        "\\" * 3 + "[" * 200,
+        '\\"' + "{[" * 200,
+        "]}" * 99,
+    ]
+    file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
+    assert whole(read_table(file))["s"].to_pylist() == words
+
+
+@given(st.lists(st.sampled_from(["[", "]", "{", "}", '"', "\\", "\n", "a", '\\"'])))
+def test_depth_of_any_json(pieces):
+    """What a parser gets to see, up to the first error, is no deeper than allowed."""
+    deepest, open_ones, is_string, letters = 0, [], False, iter("".join(pieces))
+    for letter in letters:
+        if is_string:
+            if letter == "\n":
+                break
+            is_string = letter != '"'
+            if letter == "\\" and next(letters, "\n") == "\n":
+                break
+        elif letter in "[{":
+            open_ones.append({"[": "]", "{": "}"}[letter])
+            deepest = max(deepest, len(open_ones))
+        elif letter in "]}":
+            if not open_ones or open_ones.pop() != letter:
+                break
+        elif letter == "\\":
+            break
+        else:
+            is_string = letter == '"'
+    else:
+        is_whole = not (is_string or open_ones)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "MAX_JSON_DEPTH", deepest)
+            assert not (is_whole and text._is_deep("".join(pieces).encode()))
+    if deepest > 1:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(text, "MAX_JSON_DEPTH", deepest - 1)
+            assert text._is_deep("".join(pieces).encode())
+
+
+def test_text_of_json_that_is_not_utf8(tmp_path):
+    content = b'{"s": "a"}\n{"s": "\xe9"}\n'
+    file = write_text(tmp_path / "rows.jsonl", content)
+    with pytest.raises(ReadError, match=r"Row 2 of .* has text that is not UTF-8"):
+        list(read_table(file))
+
+
+def test_bad_rows_of_libsvm(tmp_path):
+    file = lines(
+        tmp_path / "rows.svm",
+        "1 1:1",
+        "q 1:1",
+        "# nothing",
+        "nan 2:1",
+        "1 3:1 2:1",
+        "0 2:1",
+    )
+    stream = read_table(file, on_bad_row="skip")
+    ((X, y),) = stream
+    np.testing.assert_array_equal(X.toarray(), [[1, 0], [0, 1]])
+    np.testing.assert_array_equal(y, [1, 0])
+    assert [bad.row for bad in stream.bad_rows] == [2, 3, 4]
+    assert stream.bad_rows[1].reason == "has the target nan"
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".arrows"])
+def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
+    y = [float(i) for i in range(50)]
+    w = [1.0] * 50
+    y[3], y[20], y[21], w[22], w[30], w[31] = None, np.nan, np.inf, None, -1.0, np.nan
+    names = pa.array(["" if i == 40 else "s" for i in range(50)])
+    if ending != ".parquet":
+        names = names.dictionary_encode()
+    columns = {"x": [*range(50)], "name": names, "y": y, "w": w}
+    file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))
+    stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
+    X, *_ = zip(*stream, strict=True)
+    bad = [3, 20, 21, 22, 30, 31]
+    assert pa.concat_tables(X)["x"].to_pylist() == [
+        i for i in range(50) if i not in bad
+    ]
+    assert [(bad.row - 1, bad.reason) for bad in stream.bad_rows] == [
+        (3, "has no target in column 'y'"),
+        (20, "has the target nan in column 'y'"),
+        (21, "has the target inf in column 'y'"),
+        (22, "has no weight in column 'w'"),
+        (30, "has the weight -1.0 in column 'w'"),
+        (31, "has the weight nan in column 'w'"),
+    ]
+    stream = read_table(file, target="name", on_bad_row="skip", columns=["x"])
+    assert sum(len(y) for _, y in stream) == 49
+    assert stream.bad_rows[0].row == 41
+    stream = read_table(file, column_types={"name": "float64"}, on_bad_row="skip")
+    assert list(stream) == []
+    assert stream.n_bad_rows == 50
+
+
+# What is wrong with files, or with what is asked of them.
+
+
+def refusal(path, error=ReadError, **options):
+    """The sentence with which a file is refused, at once or when it is read."""
+    with pytest.raises(error) as refused:
+        list(read_table(path, **options))
+    check_sentence(refused.value)
+    return str(refused.value)
+
+
+def test_no_such_file(tmp_path):
+    file = tmp_path / "rows.csv"
+    assert refusal(file, FileNotFoundError) == f"There is no file {file}."
+    pattern = str(tmp_path / "*.csv")
+    said = refusal(pattern, FileNotFoundError)
+    assert said == f"There is no file that matches {pattern}."
+    said = refusal(tmp_path, FileNotFoundError)
+    assert said == f"There are no files in the folder {tmp_path}."
+    refusal([], ValueError)
+    other = lines(tmp_path / "other.csv", "x,y", "1,2")
+    with pytest.raises(FileNotFoundError, match=r"There is no file .*rows\.csv\."):
+        read_table([other, file])
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_no_permission(ending, tmp_path, monkeypatch):
+    """Told by the operating system, whose word root does not hear."""
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
+
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(PermissionError) as error:
+        read_table(file)
+    assert str(error.value) == f"{file} cannot be read: permission denied."
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_empty_file(ending, tmp_path):
+    file = write_text(tmp_path / f"rows{ending}", b"")
+    said = refusal(file)
+    if "csv" in ending or "json" in ending:
+        assert said == f"{file} is empty."
+    assert str(file) in said
+    if "csv" in ending or "json" in ending:
+        assert refusal(write_text(file, b"\n\n")) == f"{file} is empty."
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".arrows"])
+@pytest.mark.parametrize("read_ahead", [0, 2])
+def test_file_without_rows(ending, read_ahead, tmp_path):
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table().slice(0, 0))
+    stream = read_table(file, columns=["x"], target="n", read_ahead=read_ahead)
+    assert list(stream) == []
+    with pytest.raises(ValueError, match=r"The stream is empty\."):
+        progressive_validation(ScInOLRegressor(), stream)
+
+
+@pytest.mark.parametrize("ending", sorted({*WRITERS} - {".csv", ".tsv"}))
+def test_truncated_file(ending, tmp_path, small_blocks):
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
+    content = file.read_bytes()
+    for n_bytes in (len(content) // 4, len(content) // 2, len(content) - 12):
+        file.write_bytes(content[:n_bytes])
+        assert str(file) in refusal(file)
+
+
+def test_columns_of_files(tmp_path):
+    file = lines(tmp_path / "rows.csv", "x,y,x", "1,2,3")
+    assert refusal(file) == f"{file} has the column 'x' twice."
+    file = write_arrow_stream(
+        tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"])
+    )
+    assert refusal(file) == f"{file} has the column 'x' twice."
+    file = lines(tmp_path / "rows.csv", "x,y", "1,2")
+    assert refusal(file, ValueError, target="z") == (
+        f"target='z' is none of the columns of {file}: ['x', 'y']."
+    )
+    assert "sample_weight='z' is" in refusal(file, ValueError, sample_weight="z")
+    assert "'z' is none" in refusal(file, ValueError, columns=["z"])
+    for options in {"columns": ["q", "x", "z"]}, {"column_types": {"q": "", "z": ""}}:
+        assert "'q', 'z' are none of the columns" in refusal(
+            file, ValueError, **options
+        )
+    assert "'z' is none" in refusal(file, ValueError, column_types={"z": "int8"})
+    assert "'q' is no type" in refusal(file, ValueError, column_types={"x": "q"})
+    assert "another role" in refusal(file, ValueError, columns=["y"], target="y")
+    assert "twice" in refusal(file, ValueError, columns=["y", "y"])
+    assert "both" in refusal(file, ValueError, target="y", sample_weight="y")
+    assert refusal(file, columns=[]) == f"{file} has no column of features."
+    assert "list of names" in refusal(file, TypeError, columns="x")
+    file = lines(tmp_path / "rows.csv", "x,y", "1,2024-01-01")
+    assert "must be numbers, booleans or strings" in refusal(file, target="y")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_columns_that_differ(ending, tmp_path):
+    first = WRITERS[ending](tmp_path / f"a{ending}", table())
+    other = table().rename_columns(["x", "n", "town", "y", "w"])
+    second = WRITERS[ending](tmp_path / f"b{ending}", other)
+    assert refusal(tmp_path) == (
+        f"{second} has other columns than {first}: it does not have 'city' and also "
+        "has 'town'."
+    )
+
+
+def test_formats_that_differ(tmp_path):
+    write_csv(tmp_path / "a.csv", table())
+    write_json(tmp_path / "b.jsonl", table())
+    assert "All files must have one format" in refusal(tmp_path)
+    file = write_csv(tmp_path / "rows.data", table())
+    assert "does not tell its format: pass file_format=" in refusal(file)
+    assert "got 'xls'" in refusal(file, ValueError, file_format="xls")
+    assert str(file) in refusal(file, file_format="parquet")
+    assert str(file) in refusal(file, file_format="arrow")
+    assert str(file) in refusal(file, file_format="json")
+    assert "libsvm files" in refusal(file, ValueError, file_format="libsvm", target="y")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_header_that_is_not_utf8(encoding, tmp_path):
+    file = write_text(tmp_path / "rows.csv", "é,y\n1,2\n".encode(encoding))
+    said = refusal(file)
+    assert said == (f"{file} is not text in utf-8: pass encoding=, such as 'latin-1'.")
+    assert whole(read_table(file, encoding=encoding)).column_names == ["é", "y"]
+
+
+def test_header_with_an_open_quote(tmp_path):
+    file = lines(tmp_path / "rows.csv", '"x,y', "1,2")
+    assert refusal(file) == f"The header of {file} has a quote left open."
+
+
+def test_row_that_never_ends(tmp_path, monkeypatch):
+    set_block_bytes(monkeypatch, 100)
+    monkeypatch.setattr(text, "MAX_BLOCK_BYTES", 100)
+    monkeypatch.setattr(text, "MAX_ROW_LENGTH", 1000)
+    file = lines(tmp_path / "rows.csv", "x,y", "1,2", "1" * 2000)
+    assert "has a row of more than 1000 bytes" in refusal(file)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"chunk_rows": 0}, ValueError, "chunk_rows == 0"),
+        ({"read_ahead": -1}, ValueError, "read_ahead == -1"),
+        ({"on_bad_row": "ignore"}, ValueError, "on_bad_row must be one of"),
+        ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
+        ({"chunk_rows": 10**19}, ValueError, "chunk_rows == 10000000000000000000"),
+        ({"read_ahead": 10**19}, ValueError, "read_ahead == 10000000000000000000"),
+        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is no encoding"),
+        ({"encoding": "rot13"}, ValueError, "encoding='rot13' is no encoding of text"),
+        ({"encoding": "zlib"}, ValueError, "encoding='zlib' is no encoding of text"),
+        ({"encoding": "undefined"}, ValueError, "encoding='undefined' is no encoding"),
+        ({"encoding": "a\0b"}, ValueError, "is no encoding of text"),
+        ({"null_values": "?"}, TypeError, "null_values must be a list"),
+        ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
+    ],
+)
+def test_bad_options(options, error, words, tmp_path):
+    file = lines(tmp_path / "rows.csv", "x,y", "1,2")
+    assert words in refused_words(file, error, options)
+
+
+def refused_words(file, error, options):
+    with pytest.raises(error) as refused:
+        read_table(file, **options)
+    return str(refused.value)
+
+
+def test_pyarrow_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match=r"pip install sklearn-scinol\[stream\]"):
+        read_table(tmp_path / "rows.csv")
+
+
+@pytest.mark.parametrize("ending", WHOLE)
+def test_damaged_files(ending, tmp_path):
+    """Give rows or a sentence; `corrupt_files.py` tries more of them."""
+    content = WHOLE[ending]()
+    file = tmp_path / f"case.{ending}"
+    file.write_bytes(content)
+    assert outcome(file, "error", 0) == "read"
+    outcomes = set()
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        file.write_bytes(mutilated(content, random))
+        options = ["error", "skip"][seed % 2], seed % 3, random.choice(ENCODINGS)
+        outcomes.add(outcome(file, *options))
+    assert {"read", "refused"} <= outcomes
+
+
+# Threads.
+
+
+@pytest.mark.parametrize("read_ahead", [1, 2, 5])
+def test_how_far_is_read_ahead(read_ahead, tmp_path, monkeypatch):
+    """No more is read than was asked for, whatever threads have time for."""
+    set_block_bytes(monkeypatch, 50)
+    monkeypatch.setattr("pyarrow.cpu_count", lambda: 3)
+    blocks = []
+    part = text.CSV._part
+    monkeypatch.setattr(
+        text.CSV, "_part", lambda *given: blocks.append(given[-1]) or part(*given)
+    )
+    file = write_csv(tmp_path / "rows.csv", table(0, 1000))
+    chunks = iter(read_table(file, chunk_rows=10, read_ahead=read_ahead))
+    for n_chunks in range(1, 50):
+        next(chunks)
+        n_rows = sum(bytes(block).count(b"\n") for block in blocks)
+        assert n_rows <= 10 * (n_chunks + read_ahead) + 5 * (3 + 2)
+    chunks.close()
+    assert len(blocks) < 300
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_iteration_that_is_abandoned(ending, tmp_path, small_blocks):
+    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
+    assert next(iter(read_table(file, chunk_rows=3))).num_rows == 3
+    chunks = iter(read_table(file, chunk_rows=3))
+    next(chunks)
+    assert n_threads() > 0
+    chunks.close()
+    assert n_threads() == 0
+    with pytest.raises(KeyboardInterrupt):
+        for _ in read_table(file, chunk_rows=3):
+            raise KeyboardInterrupt
+
+
+def test_several_iterations_at_once(tmp_path, small_blocks):
+    stream = read_table(write_csv(tmp_path / "rows.csv", table()), chunk_rows=9)
+    for one, other in zip(stream, stream, strict=True):
+        assert one.equals(other)
+
+
+def test_interpreter_that_ends(tmp_path):
+    """It does so at once while there is more to read."""
+    file = write_csv(tmp_path / "rows.csv", table(0, 5000))
+    code = f"""
+        from sklearn_scinol.streams import read_table, text
+        text.BLOCK_BYTES, text.MIN_BLOCK_ROWS = 1000, 1
+        chunks = iter(read_table({str(file)!r}, chunk_rows=10))
+        print(next(chunks).num_rows)
+    """
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "10\n", "")
+
+
+@pytest.mark.parametrize("n_threads", [0, 1, 4])
+def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
+    def reciprocal(number):
+        return 1 / number
+
+    numbers = [*range(1, 30), 0, 5]
+    answers = ahead.map_ahead(reciprocal, iter(numbers), n_threads)
+    for number in numbers[:29]:
+        assert next(answers) == 1 / number
+    with pytest.raises(ZeroDivisionError):
+        next(answers)
+
+
+# The whole program.
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(90, 3))
+    y = np.where(X @ [1, 2, 3] > 0, "yes", "no")
+    names = ["a", "b", "c"]
+    columns = dict(zip(names, X.T, strict=True)) | {"y": y}
+    file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))
+    for chunk_rows in (1000, 40):
+        result = progressive_validation(
+            ScInOLClassifier(), read_table(file, target="y", chunk_rows=chunk_rows)
+        )
+        expected = progressive_validation(ScInOLClassifier(), [(X, y)])
+        assert result.scores == expected.scores
+        assert list(result.estimator.feature_names_in_) == names
+    np.testing.assert_array_equal(result.estimator.coef_, expected.estimator.coef_)
+
+
+def test_from_libsvm_to_scores(tmp_path):
+    rows = [f"{i % 2} 1:{i} 3:{(i % 2) - 0.5}" for i in range(50)]
+    file = lines(tmp_path / "rows.svm", *rows)
+    result = progressive_validation(ScInOLClassifier(), read_table(file))
+    assert result.scores["accuracy"] > 0.9
+
+
+def test_stream_that_fails_has_the_scores_so_far(tmp_path):
+    good = [f"{i},{i % 2}" for i in range(50)]
+    file = lines(tmp_path / "rows.csv", "x,y", *good, "q,1")
+    stream = read_table(file, target="y", chunk_rows=20, column_types={"x": "float64"})
+    model = ScInOLClassifier()
+    with pytest.raises(ReadError, match="Row 51 of") as error:
+        progressive_validation(model, stream)
+    assert error.value.result.n_samples[-1] == model.n_samples_seen_ == 40
+
+
+def test_stream_with_weights_and_skipped_rows(tmp_path):
+    rows = [f"{i},{i / 3},{i % 3}" for i in range(30)] + ["1,2", "1,2,-1"]
+    file = lines(tmp_path / "rows.csv", "x,y,w", *rows)
+    stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
+    result = progressive_validation(ScInOLRegressor(), stream)
+    assert result.n_samples[-1] == 20
+    assert stream.n_bad_rows == 2

@@ -1,0 +1,78 @@
+"""What tests of several scripts in `examples/` have in common."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+
+from support import ROOT
+
+EXAMPLES = ROOT / "examples"
+
+
+def runner(example, tmp_path, capsys):
+    """A function that calls a script with options; its status, stdout and stderr."""
+
+    def run(*options):
+        figures = tmp_path / "figures"
+        status = example.main(
+            ["--n-jobs", "1", "--output-dir", str(figures), *map(str, options)]
+        )
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def write_data_sets(folder, n_amounts, n_three):
+    """Amounts in LIBSVM text, three classes as arrays, two in wide sparse rows."""
+    random = np.random.default_rng(0)
+    folder.mkdir()
+    X = random.normal(size=(n_amounts, 5)) * (random.random((n_amounts, 5)) < 0.5)
+    y = 10 * X[:, 0] + random.normal(20, 1, n_amounts)
+    dump_svmlight_file(X, y, str(folder / "amounts.svm"))
+    X = 100 + random.normal(size=(n_three, 2))
+    y = np.argmax(np.c_[X, np.full(n_three, 100)], axis=1)
+    np.savez(folder / "three.npz", X=X, y=y)
+    X = np.zeros((60, 1200))
+    X[np.arange(60), random.integers(20, size=60)] = 1.0
+    X[:, -1] = random.normal(size=60)
+    dump_svmlight_file(X, np.sign(X[:, -1]), str(folder / "wide.svm"))
+    return folder
+
+
+def read_data_sets(example, folder):
+    """The data sets of a folder, as a script with the options of `quality.py` does."""
+    readers = example.chosen_readers(example.parse(["--data-dir", str(folder)]))
+    return {data.name: data for data in example.read_data_sets(readers, None)}
+
+
+def row_losses(estimator, data_set, clipped=False):
+    """Losses of predictions made before each row was learned.
+
+    In regression these may be clipped to the range of the targets before.
+    """
+    X, y = data_set.X, data_set.y
+    if data_set.n_classes is None:
+        said = estimator.partial_fit_predict(X, y)
+        for r in range(1, len(y) if clipped else 0):
+            said[r] = np.clip(said[r], y[:r].min(), y[:r].max())
+        return np.abs(said - y)
+    classes = np.arange(data_set.n_classes)
+    log_probabilities = estimator.partial_fit_predict(
+        X, y, classes=classes, method="predict_log_proba"
+    )
+    return -log_probabilities[np.arange(len(y)), y]
+
+
+def assert_says_that_nothing_is_there(run, folder, missing):
+    """Of a folder that is missing, and of a name that no data set has."""
+    assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
+    status, *said = run("--data-dir", folder, "--only", "four")
+    assert (status, said) == (2, ["", "No data set has 'four' in its name.\n"])
+
+
+def assert_refuses(run, options, capsys):
+    """Options with a wrong value."""
+    with pytest.raises(SystemExit) as exit:
+        run(*options)
+    assert exit.value.code == 2
+    assert "error:" in capsys.readouterr().err

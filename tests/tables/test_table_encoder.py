@@ -1,0 +1,899 @@
+"""Tables of all kinds of columns, made into rows of numbers."""
+
+import datetime as dt
+import math
+import pickle
+import re
+from decimal import Decimal
+from importlib.util import find_spec
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import SGDClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import murmurhash3_32
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support import naive
+from support.copies import COPIES
+from support.registry import thoroughly
+from support.scripts import EXAMPLES
+from support.tables import (
+    KINDS,
+    N_MISSING,
+    NAMES,
+    SCALARS,
+    SETTINGS,
+    late_table,
+    state_of,
+    table,
+)
+
+from sklearn_scinol import HedgeClassifier, ScInOLClassifier, config_context
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
+from sklearn_scinol.tables import frames
+from sklearn_scinol.tables.strings import Strings
+
+
+@parametrize_with_checks(
+    [OnlineScaler(), TableEncoder(), TableEncoder(n_hashed=7, n_named=2, n_quantiles=1)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+class NaiveEncoder:
+    """From the documentation: names and values of the entries of each row."""
+
+    n_first = 100
+
+    def __init__(self, interactions, n_named, n_quantiles):
+        self.interactions, self.n_named = interactions, n_named
+        self.n_quantiles = n_quantiles
+        self.values = {name: [] for name in KINDS}
+        self.known = {name: [] for name in KINDS}
+        self.is_of_use = dict.fromkeys(KINDS, True)
+        self.n_rows = 0
+
+    def encode(self, row):
+        entries, self.parts = {}, {}
+        for name, kind in KINDS.items():
+            value = row.get(name)
+            if value is None:
+                entries[f"{name}_missing"] = 1.0
+                self.parts[name] = f"{name}_missing"
+            else:
+                getattr(self, kind)(entries, name, value)
+            if kind in ("number", "date"):
+                self.values[name].append(value)
+        self.n_rows += 1
+        for names in self.interactions:
+            entries[" & ".join(self.parts[name] for name in names)] = 1.0
+        return {name: value for name, value in entries.items() if value != 0.0}
+
+    def standardised(self, name, value):
+        values = [v for v in [*self.values[name], value] if v is not None]
+        mean = math.fsum(values) / len(values)
+        variance = math.fsum((v - mean) ** 2 for v in values) / len(values)
+        return (value - mean) / math.sqrt(variance) if variance else 0.0
+
+    def has_slot(self, name, value, retires):
+        known = self.known[name]
+        if not self.is_of_use[name]:
+            return False
+        if value not in known and len(known) < self.n_named:
+            known.append(value)
+            if len(known) == self.n_named and retires:
+                n_seen = sum(v is not None for v in self.values[name]) + 1
+                self.is_of_use[name] = n_seen >= 2 * self.n_named
+        return value in known
+
+    def number(self, entries, name, value):
+        entries[name] = self.standardised(name, value)
+        first = [
+            math.nan if v is None else v for v in self.values[name][: self.n_first]
+        ]
+        edges = naive.edges_of(first, self.n_quantiles)
+        self.parts[name] = f"{name}_other"
+        if len(first) == self.n_first and edges:
+            self.parts[name] = self.bin(name, value, [f"{e:.6g}" for e in edges], edges)
+            entries[self.parts[name]] = 1.0
+        if self.has_slot(name, value, retires=True):
+            entries[f"{name}={value:.12g}"] = 1.0
+            if self.parts[name] == f"{name}_other":
+                self.parts[name] = f"{name}={value:.12g}"
+
+    def bin(self, name, value, texts, edges):
+        if value <= edges[0]:
+            return f"{name}<={texts[0]}"
+        for (low, high), edge in zip(pairwise(texts), edges[1:], strict=True):
+            if value <= edge:
+                return f"{low}<{name}<={high}"
+        return f"{name}>{texts[-1]}"
+
+    def category(self, entries, name, value):
+        self.has_slot(name, value, retires=False)
+        entries[f"{name}={value}"] = 1.0
+        self.parts[name] = f"{name}={value}"
+
+    def boolean(self, entries, name, value):
+        entries[name] = float(value)
+        self.parts[name] = name if value else f"{name}=False"
+
+    def date(self, entries, name, value):
+        seconds = (value - dt.datetime(1970, 1, 1)).total_seconds()
+        values = self.values[name]
+        self.values[name] = [
+            v and (v - dt.datetime(1970, 1, 1)).total_seconds() for v in values
+        ]
+        entries[name] = self.standardised(name, seconds)
+        self.values[name] = values
+        angle = 2 * math.pi * (value.timetuple().tm_yday - 1) / 365.25
+        entries[f"{name}_year_sin"] = math.sin(angle)
+        entries[f"{name}_year_cos"] = math.cos(angle)
+        for part in ("%b", "%a", "%Hh"):
+            entries[f"{name}_{value.strftime(part)}"] = 1.0
+
+    def text(self, entries, name, value):
+        words = re.findall(r"\w+|[^\w\s]", value.lower())
+        for word in words + [" ".join(pair) for pair in pairwise(words)]:
+            entries[f"{name}={word}"] = 1.0
+
+
+def by_name(encoder, X):
+    names = encoder.get_feature_names_out()
+    for r in range(X.shape[0]):
+        start, end = X.indptr[r : r + 2]
+        yield dict(zip(names[X.indices[start:end]], X.data[start:end], strict=True))
+
+
+def chunks(rows, size):
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def assert_same_entries(Z, X):
+    """Of sparse rows, which are too wide to be made dense."""
+    assert Z.shape == X.shape
+    for name in ("data", "indices", "indptr"):
+        assert_array_equal(getattr(Z, name), getattr(X, name))
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_entries_of_each_row(engine, size):
+    rows = table()
+    encoder = TableEncoder(kinds={"message": "text"}, **SETTINGS)
+    X = [encoder.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
+    assert encoder.kinds_ == KINDS
+    X = sparse.vstack(X).tocsr()
+    plain = NaiveEncoder(**SETTINGS)
+    for r, (found, row) in enumerate(zip(by_name(encoder, X), rows, strict=True)):
+        expected = plain.encode(row)
+        # Values at the mean may be what rounding leaves.
+        assert {name for name in found.keys() ^ expected.keys()} <= {"age"}, r
+        for name in found.keys() | expected.keys():
+            values = found.get(name, 0.0), expected.get(name, 0.0)
+            assert_allclose(*values, rtol=1e-9, atol=1e-9)
+    assert encoder.n_samples_seen_ == len(rows)
+    assert encoder.categories_["city"] == plain.known["city"]
+    assert not plain.is_of_use["noise"]
+    assert plain.is_of_use["city"]
+
+
+@pytest.mark.parametrize("size", [1, 13, 100, 259])
+def test_chunks_do_not_matter(engine, size):
+    rows = table()
+    whole = TableEncoder(**SETTINGS, kinds=KINDS)
+    X = whole.partial_fit_transform(rows)
+    parts = TableEncoder(**SETTINGS, kinds=KINDS)
+    Z = [parts.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
+    assert_array_equal(parts.get_feature_names_out(), whole.get_feature_names_out())
+    assert_array_equal(parts.transform(rows[:9]).data, whole.transform(rows[:9]).data)
+
+
+def test_rows_are_transformed_as_they_would_be_learned(engine):
+    rows = table(150)
+    encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:1])
+    never_active = set()
+    for row in rows[1:]:
+        before = pickle.dumps(encoder)
+        asked = encoder.transform([row])
+        assert pickle.dumps(encoder) == before
+        learned = encoder.partial_fit_transform([row])
+        assert_array_equal(asked.indices, learned.indices)
+        assert_allclose(asked.data, learned.data, rtol=1e-12, atol=1e-12)
+        never_active |= {*learned.indices}
+    assert never_active
+
+
+def test_engines_learn_the_same():
+    pytest.importorskip("numba", reason="Numba is not installed")
+    rows = table()
+    learned = {}
+    for engine in ("numpy", "numba"):
+        encoder = TableEncoder(**SETTINGS, kinds=KINDS)
+        with config_context(engine=engine):
+            X = [encoder.partial_fit_transform(chunk) for chunk in chunks(rows, 50)]
+        learned[engine] = encoder, sparse.vstack(X).tocsr()
+    (plain, X), (compiled, Z) = learned.values()
+    assert_array_equal(X.indices, Z.indices)
+    assert_array_equal(X.indptr, Z.indptr)
+    assert_allclose(X.data, Z.data, rtol=1e-12, atol=1e-12)
+    assert_array_equal(plain.get_feature_names_out(), compiled.get_feature_names_out())
+    assert plain.hashed_names_ == compiled.hashed_names_
+    plain._encoding.groups[0].standard = compiled._encoding.groups[0].standard
+    plain._encoding.groups[1].standard = compiled._encoding.groups[1].standard
+    assert pickle.dumps(plain._encoding.hashed) == pickle.dumps(
+        compiled._encoding.hashed
+    )
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8")) | st.text("ab", max_size=9), max_size=20
+    )
+)
+def test_keys_are_hashes_that_scikit_learn_knows(texts):
+    strings = Strings.of(texts)
+    assert [strings[i] for i in range(len(strings))] == texts
+    low, high = (
+        [murmurhash3_32(text.encode(), seed, positive=True) for text in texts]
+        for seed in (0, 1)
+    )
+    for name in ["numpy", "numba"] if find_spec("numba") else ["numpy"]:
+        keys = get_engine(name).hash_strings(strings.data, strings.offsets)
+        assert keys.tolist() == [h << 32 | k for h, k in zip(high, low, strict=True)]
+
+
+# Frames of all libraries.
+
+
+def as_pandas(rows):
+    return pytest.importorskip("pandas").DataFrame(rows)
+
+
+def as_pandas_of_objects(rows):
+    return as_pandas(rows).astype(object)
+
+
+def as_pandas_with_categories(rows):
+    return as_pandas(rows).astype({"city": "category"})
+
+
+def as_pandas_with_extension_types(rows):
+    types = {"age": "Int64", "gain": "Float64", "flag": "boolean", "city": "string"}
+    return as_pandas(rows).astype(types)
+
+
+def as_polars(rows):
+    return pytest.importorskip("polars").DataFrame(rows, infer_schema_length=None)
+
+
+def as_arrow(rows):
+    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
+
+
+def as_batch(rows):
+    return pytest.importorskip("pyarrow").RecordBatch.from_pylist(rows)
+
+
+def as_slice(rows):
+    return as_arrow([*rows[:3], *rows]).slice(3)
+
+
+def as_arrow_with_dictionary(rows):
+    pa, frame = pytest.importorskip("pyarrow"), as_arrow(rows)
+    halves = [frame.slice(0, 5), frame.slice(5)]
+    cities = [half["city"].combine_chunks().dictionary_encode() for half in halves]
+    place = frame.schema.get_field_index("city")
+    return frame.set_column(place, "city", pa.chunked_array(cities))
+
+
+def as_arrow_with_large_strings(rows):
+    pa, frame = pytest.importorskip("pyarrow"), as_arrow(rows)
+    place = frame.schema.get_field_index("message")
+    return frame.set_column(place, "message", frame["message"].cast(pa.large_string()))
+
+
+FRAMES = [
+    as_pandas,
+    as_pandas_of_objects,
+    as_pandas_with_categories,
+    as_pandas_with_extension_types,
+    as_polars,
+    as_arrow,
+    as_batch,
+    as_slice,
+    as_arrow_with_dictionary,
+    as_arrow_with_large_strings,
+]
+
+
+@pytest.mark.parametrize("without", [(), ("pyarrow",)], ids=["pyarrow", "without"])
+@pytest.mark.parametrize("as_frame", FRAMES)
+def test_frames_of_all_libraries(as_frame, without, monkeypatch):
+    rows = table(120)
+    frame = as_frame(rows)
+    if without:
+        if "arrow" in as_frame.__name__ or "batch" in as_frame.__name__:
+            pytest.skip("that is a frame of pyarrow")
+        monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    expected = TableEncoder(**SETTINGS)
+    X = expected.partial_fit_transform(rows)
+    encoder = TableEncoder(**SETTINGS)
+    Z = encoder.partial_fit_transform(frame)
+    assert encoder.kinds_ == expected.kinds_ == KINDS
+    assert_same_entries(Z, X)
+    assert_array_equal(encoder.feature_names_in_, [*KINDS])
+    names = [*KINDS][::-1]
+    turned = frame.select(names) if hasattr(frame, "select") else frame[names]
+    assert_same_entries(encoder.transform(turned), expected.transform(rows))
+
+
+def test_arrays():
+    X = np.array([[1.0, "a"], [2.0, "b"], [None, "a"]], dtype=object)
+    encoder = TableEncoder(n_hashed=1)
+    Z = encoder.partial_fit_transform(X)
+    assert encoder.kinds_ == {"x0": "number", "x1": "category"}
+    assert not hasattr(encoder, "feature_names_in_")
+    assert_array_equal(
+        encoder.transform(X.tolist()).indices, encoder.transform(X).indices
+    )
+    assert [*by_name(encoder, Z)] == [
+        {"x0=1": 1.0, "x1=a": 1.0},
+        {"x0": 1.0, "x0=2": 1.0, "x1=b": 1.0},
+        {"x0_missing": 1.0, "x1=a": 1.0},
+    ]
+    with pytest.raises(ValueError, match="X has 3 features, but TableEncoder is expec"):
+        encoder.transform(np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "names"),
+    [
+        ([1, 2.5, Decimal("3.5"), np.float32(4)], "number", ["x=1", "x=2.5", "x=3.5"]),
+        ([True, None, np.True_], "boolean", ["x", "x_missing", "x"]),
+        ([dt.timedelta(minutes=2), None], "number", ["x=120", "x_missing"]),
+        ([dt.date(2020, 5, 1), np.datetime64("2021-06-01T23")], "date", ["x_May"]),
+        (
+            [dt.datetime(2020, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))],
+            "date",
+            ["x_23h"],
+        ),
+        (["a", 3, 3.0, True], "category", ["x=a", "x=3", "x=3", "x=True"]),
+        ([2**70, "a"], "category", [f"x={2**70}", "x=a"]),
+        (["", "\0", "\ud800", "é" * 999], "category", ["x=", "x=\0"]),
+        ([None, None], None, ["x_missing", "x_missing"]),
+        ([float("nan"), None], None, ["x_missing", "x_missing"]),
+    ],
+)
+def test_objects_of_python(values, kind, names):
+    encoder = TableEncoder(n_hashed=1)
+    X = encoder.partial_fit_transform([{"x": value} for value in values])
+    assert encoder.kinds_ == {"x": kind}
+    for name, found in zip(names, by_name(encoder, X), strict=False):
+        assert name in found
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["red", "blue", "red"], "category"),
+        (["New York", "Los Angeles"], "category"),
+        (["a long way home"] * 5, "category"),
+        (["call me now", "where are you?", "free entry to win"], "text"),
+        ([None, None], None),
+        (["12", "13"], "category"),
+    ],
+)
+def test_which_strings_are_text(texts, kind):
+    encoder = TableEncoder().fit([{"x": text} for text in texts])
+    assert encoder.kinds_ == {"x": kind}
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("number", ["1.5", None, " 2 "], ["x=1.5", "x_missing", "x=2"]),
+        ("number", [True, False], ["x=1", "x=0"]),
+        ("category", [1, None, 2.0], ["x=1", "x_missing", "x=2"]),
+        ("category", [True, False], ["x=True", "x=False"]),
+        ("category", [dt.date(2020, 1, 1)], ["x=2020-01-01T00:00:00.000000"]),
+        ("boolean", ["true", "False", None, "1"], ["x", None, "x_missing", "x"]),
+        ("boolean", [0, 1.0], [None, "x"]),
+        ("date", ["2020-03-01", "2020-03-01T13:30Z"], ["x_00h", "x_13h"]),
+        ("text", ["One, two", None, 3], ["x=one ,", "x_missing", "x=3"]),
+    ],
+)
+def test_declared_kinds(kind, values, expected):
+    encoder = TableEncoder(kinds={"x": kind})
+    X = encoder.partial_fit_transform([{"x": value} for value in values])
+    for name, found in zip(expected, by_name(encoder, X), strict=True):
+        assert not found if name is None else name in found
+
+
+def test_names_of_many_declared_columns_are_listed_once(monkeypatch):
+    listed = []
+    names = frames.Frame.names.fget
+    monkeypatch.setattr(
+        frames.Frame, "names", property(lambda frame: listed.append(1) or names(frame))
+    )
+    row = {f"c{j}": j for j in range(50)}
+    TableEncoder(kinds=dict.fromkeys(row, "number")).fit([row])
+    assert len(listed) <= 10
+
+
+def test_words_are_those_of_scikit_learn():
+    texts = ["Free entry, to WIN!", "to win a é 2nd", "", "to to to"]
+    encoder = TableEncoder(kinds={"x": "text"})
+    X = encoder.partial_fit_transform([{"x": text} for text in texts])
+    counter = CountVectorizer(
+        ngram_range=(1, 2), token_pattern=r"\w+|[^\w\s]", binary=True
+    ).fit(texts)
+    words = counter.get_feature_names_out()
+    for row, found in zip(counter.transform(texts), by_name(encoder, X), strict=True):
+        assert {*found} == {f"x={word}" for word in words[row.indices]}
+        assert {*found.values()} <= {1.0}
+
+
+# Columns that begin with missing values.
+
+
+def as_missing(value):
+    """A row's values where None is missing in other words."""
+    return lambda rows: [
+        {name: value if each is None else each for name, each in row.items()}
+        for row in rows
+    ]
+
+
+def as_objects(rows):
+    return np.array([[*row.values()] for row in rows], dtype=object)
+
+
+LATE = {
+    "None": list,
+    "NaN": as_missing(math.nan),
+    "NaT": as_missing(np.datetime64("NaT")),
+    "pandas": as_pandas,
+    "pandas-NA": lambda rows: as_pandas(rows).convert_dtypes(),
+    "pandas-objects": as_pandas_of_objects,
+    "polars": as_polars,
+    "pyarrow": as_arrow,
+}
+
+
+@pytest.mark.parametrize("size", [1, 7, 260])
+@pytest.mark.parametrize("as_frame", LATE.values(), ids=LATE)
+def test_the_first_values_decide(as_frame, size):
+    rows, settings = late_table(), {**SETTINGS, "n_hashed": 50}
+    whole, parts = TableEncoder(**settings), TableEncoder(**settings)
+    with config_context(engine="numpy"):
+        X = whole.partial_fit_transform(rows)
+        Z = [parts.partial_fit_transform(as_frame(c)) for c in chunks(rows, size)]
+    assert parts.kinds_ == whole.kinds_ == KINDS
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
+    assert_array_equal(parts.get_feature_names_out(), whole.get_feature_names_out())
+    assert parts.hashed_names_ == whole.hashed_names_
+    assert parts.categories_ == whole.categories_
+    if as_frame is list:
+        assert state_of(parts) == state_of(whole)
+
+
+@pytest.mark.parametrize("size", [1, 7, 260])
+def test_arrays_of_objects_whose_first_values_are_missing(size):
+    rows = as_objects(late_table())
+    whole, parts = TableEncoder(), TableEncoder()
+    with config_context(engine="numpy"):
+        X = whole.partial_fit_transform(rows)
+        Z = [parts.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
+    assert [*parts.kinds_.values()] == [*KINDS.values()]
+    assert_same_entries(sparse.vstack(Z).tocsr(), X)
+
+
+def test_entries_of_columns_that_are_missing_at_first(engine):
+    """What declared kinds give, in other columns."""
+    rows, settings = late_table(), {**SETTINGS, "n_hashed": 2**17}
+    told, finds = TableEncoder(**settings, kinds=KINDS), TableEncoder(**settings)
+    expected = [*by_name(told, told.partial_fit_transform(rows))]
+    found = [*by_name(finds, finds.partial_fit_transform(rows))]
+    for of_row, other in zip(found, expected, strict=True):
+        assert of_row == pytest.approx(other, rel=1e-12)
+    names = finds.get_feature_names_out()
+    assert len({*names}) == len(names)
+    assert finds.categories_ == told.categories_
+
+
+def test_undecided_rows_are_transformed_as_they_would_be_learned(engine):
+    rows = late_table(30)
+    encoder = TableEncoder(**SETTINGS).partial_fit(rows[:1])
+    assert encoder.kinds_ == {
+        name: None if name in N_MISSING else kind for name, kind in KINDS.items()
+    }
+    for row in rows[1:]:
+        before = pickle.dumps(encoder)
+        asked = encoder.transform([row])
+        assert pickle.dumps(encoder) == before
+        learned = encoder.partial_fit_transform([row])
+        assert_array_equal(asked.indices, learned.indices)
+        assert_allclose(asked.data, learned.data, rtol=1e-12, atol=1e-12)
+
+
+def test_a_number_that_is_missing_first_is_none_of_categories(engine):
+    """As a category it would have an accuracy of a half: no value comes again."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(18, 90, 2000)
+    y = (age > 30) & (age < 60)
+    rows = [{"age": None}, *({"age": each} for each in age[1:].tolist())]
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    model.partial_fit(rows[:1], y[:1], classes=[False, True])
+    said = model.partial_fit_predict(rows[1:], y[1:])
+    assert np.mean(said == y[1:]) > 0.85
+
+
+def test_interactions_with_a_column_that_turns_out_to_be_text():
+    encoder = TableEncoder(interactions=[("a", "b")])
+    encoder.partial_fit([{"a": None, "b": 1.0}])
+    before = state_of(encoder)
+    for method in encoder.partial_fit, encoder.transform:
+        with pytest.raises(ValueError, match="interactions has 'a', which is no col"):
+            method([{"a": "so many words", "b": 1.0}])
+        assert state_of(encoder) == before
+    assert encoder.partial_fit([{"a": 3.0, "b": 1.0}]).kinds_["a"] == "number"
+
+
+# What may be hashed to, and what is known of it.
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_names_do_not_depend_on_chunks(engine, size):
+    """Where keys of several columns come to one, the first rows come first."""
+    rows, settings = table(150), {**SETTINGS, "n_hashed": 40, "n_named": 1}
+    whole, parts = (TableEncoder(**settings, kinds=KINDS) for _ in range(2))
+    whole.partial_fit(rows)
+    for chunk in chunks(rows, size):
+        parts.partial_fit(chunk)
+    assert state_of(parts) == state_of(whole)
+    assert [*parts.hashed_names_.items()] == [*whole.hashed_names_.items()]
+
+
+def test_categories_beyond_the_named_ones_are_hashed(engine):
+    rows = [{"city": f"c{k}"} for k in range(500)]
+    encoder = TableEncoder(n_named=20, n_hashed=2**12)
+    X = encoder.partial_fit_transform(rows)
+    assert encoder.categories_ == {"city": [f"c{k}" for k in range(20)]}
+    names = encoder.hashed_names_
+    assert min(names) >= X.shape[1] - 2**12
+    assert {len(found) for found in names.values()} == {1, 2}
+    assert {name for found in names.values() for name in found} <= {
+        f"city=c{k}" for k in range(20, 500)
+    }
+    for k in range(20, 500):
+        (column,) = X.indices[X.indptr[k] : X.indptr[k + 1]]
+        found = names[column]
+        assert f"city=c{k}" in found or len(found) == 2
+        assert encoder.get_feature_names_out()[column] == " | ".join(found)
+    # New ones need no memory.
+    size = X.shape[1]
+    assert encoder.transform([{"city": "elsewhere"}]).shape == (1, size)
+    assert_array_equal(encoder.transform(rows).indices, X.indices)
+
+
+def test_names_are_remembered_once(engine):
+    encoder = TableEncoder(kinds={"x": "text"}, n_hashed=3)
+    texts = ["a b c d e f", "x", "a b c d e f g h"]
+    for text in texts * 40:
+        encoder.partial_fit([{"x": text}])
+    assert sum(map(len, encoder.hashed_names_.values())) == 6
+    assert len(encoder._encoding.hashed.remembered) <= 3
+
+
+def test_a_column_and_a_value_of_the_same_name(engine):
+    encoder = TableEncoder(kinds={"text": "text"})
+    encoder.fit([{"text": "text text"}, {"text": "other text"}])
+    names = sorted(name for found in encoder.hashed_names_.values() for name in found)
+    assert names == ["text=other", "text=other text", "text=text", "text=text text"]
+
+
+def test_the_same_values_in_other_columns(engine):
+    row = {"a": "x", "b": "y", "c": "x", "d": "y", "s": "one two", "t": "one two"}
+    kinds = {"s": "text", "t": "text"}
+    pairs = [("a", "b"), ("c", "d"), ("b", "a")]
+    encoder = TableEncoder(kinds=kinds, interactions=pairs).fit([row])
+    names = sorted(name for found in encoder.hashed_names_.values() for name in found)
+    assert names == [
+        "a=x & b=y",
+        "b=y & a=x",
+        "c=x & d=y",
+        *(
+            f"{column}={words}"
+            for column in "st"
+            for words in ("one", "one two", "two")
+        ),
+    ]
+    assert len(encoder.hashed_names_) == len(names)
+
+
+def test_numbers_that_never_come_again_have_no_columns(engine):
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [rng.normal(size=1000), rng.integers(0, 40, 1000), rng.normal(size=1000)]
+    )
+    X[rng.random(1000) < 0.8, 2] = 0.0
+    encoder = TableEncoder(n_named=50, n_hashed=1)
+    codes = encoder.partial_fit_transform(X)
+    assert encoder._encoding.groups[0].vocabulary.slots.is_open.tolist() == [
+        False,
+        True,
+        True,
+    ]
+    exact = [bool(re.match(r"x0=", name)) for name in encoder.get_feature_names_out()]
+    n_exact = codes[:, np.flatnonzero(exact)].sum(axis=1)
+    assert_array_equal(n_exact, np.arange(1000) < 50)
+    assert_array_equal(encoder._encoding.retired_columns(), np.flatnonzero(exact))
+    assert len(encoder.categories_["x1"]) == 40
+
+
+@pytest.mark.parametrize("factor", [2.0**-300, 2.0**300, 2.0**-40, 1e9, 1e-7])
+def test_units_do_not_matter(engine, factor):
+    rows = table(200)
+    encoders = [TableEncoder(**SETTINGS, kinds=KINDS) for _ in range(2)]
+    other = [
+        row | {name: row[name] and row[name] * factor for name in ("age", "gain")}
+        for row in rows
+    ]
+    X, Z = (
+        encoder.partial_fit_transform(each)
+        for encoder, each in zip(encoders, (rows, other), strict=True)
+    )
+    if math.frexp(factor)[0] == 0.5:
+        assert_same_entries(Z, X)
+    else:
+        assert (abs(Z - X) - 1e-7 * abs(X)).max() <= 1e-9
+
+
+def test_the_scaler_is_that_of_scikit_learn(engine):
+    rng = np.random.default_rng(0)
+    X = rng.normal(1e6, [1e-3, 1, 1e3], size=(300, 3))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    X[0] = 1e6  # nowhere is NaN all there is
+    scaler, parts = OnlineScaler(), OnlineScaler()
+    Z = scaler.partial_fit_transform(X)
+    expected = [
+        StandardScaler().fit(X[: r + 1]).transform(X[[r]])[0] for r in range(300)
+    ]
+    # The first column cancels in scikit-learn.
+    assert_allclose(Z, expected, atol=1e-4)
+    assert_allclose(Z[:, 1:], np.array(expected)[:, 1:], atol=1e-8)
+    assert_allclose(scaler.mean_, np.nanmean(X, axis=0), rtol=1e-12)
+    assert_allclose(scaler.var_, np.nanvar(X, axis=0), rtol=1e-5)
+    assert_array_equal(parts.partial_fit_transform(X[:7]), Z[:7])
+    for r in range(7, 300):
+        asked = parts.transform(X[[r]])
+        assert_array_equal(parts.partial_fit_transform(X[[r]])[0], Z[r])
+        assert_allclose(asked[0], Z[r], rtol=1e-12, atol=1e-12)
+    assert np.nanmax(np.abs(Z)) < math.sqrt(300)
+
+
+def test_the_scaler_gives_frames():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 3.0]}, index=[5, 6])
+    scaler = OnlineScaler().set_output(transform="pandas")
+    pandas.testing.assert_frame_equal(
+        scaler.partial_fit_transform(X),
+        pandas.DataFrame({"a": [0.0, 1.0], "b": [0.0, 0.0]}, index=[5, 6]),
+    )
+    assert_array_equal(scaler.get_feature_names_out(), ["a", "b"])
+
+
+# What is refused, and what stays.
+
+GOOD = [{"a": 1.0, "b": "x", "c": True}, {"a": 2.0, "b": "y", "c": False}]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"a": "abc", "b": "x", "c": True}], r"'a' is of kind 'number'.*float: 'abc'"),
+        ([{"a": math.inf, "b": "x"}], "'a' contains infinity or a value too large"),
+        ([{"a": 10**400}], "'a'.*too large"),
+        ([{"a": dt.date(2020, 1, 1)}], "'a' is of kind 'number': could not convert"),
+        ([{"b": ["x"]}], "'b' cannot be read: a value of type list"),
+        ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is none of"),
+        ([{"c": 0.5}], "'c' is of kind 'boolean': 0.5 is neither 0 nor 1"),
+        ([{"a": 1.0, "d": 1}], r"names unseen at fit time: \['d'\]"),
+        ([{"a": 1.0, 7: 1}], "string names"),
+        ([{"a": 1.0}, [1.0]], "Row 1 is no dict"),
+        ({"a": 1.0}, r"pass \[row\]"),
+        ([], "Expected 2D array"),
+        (np.empty((0, 3)), "0 sample"),
+        (sparse.csr_array((2, 3)), "[Ss]parse data was passed"),
+        ("a table", "Expected 2D array|could not convert"),
+        (None, "None|Expected"),
+    ],
+)
+@pytest.mark.parametrize(
+    "method", ["partial_fit", "partial_fit_transform", "transform"]
+)
+def test_bad_tables_change_nothing(rows, message, method, engine):
+    encoder = TableEncoder(n_hashed=5).partial_fit(GOOD)
+    before = pickle.dumps(encoder)
+    with pytest.raises((ValueError, TypeError), match=message):
+        getattr(encoder, method)(rows)
+    assert pickle.dumps(encoder) == before
+
+
+def test_columns_that_are_missing_or_new(engine):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame(GOOD)
+    encoder = TableEncoder().fit(frame)
+    with pytest.raises(ValueError, match=r"yet now missing: \['b'\]"):
+        encoder.transform(frame[["a", "c"]])
+    with pytest.raises(ValueError, match=r"unseen at fit time: \['new'\]"):
+        encoder.transform(frame.assign(new=1))
+    options = {"missing_columns": "ignore", "new_columns": "ignore"}
+    encoder = TableEncoder(**options).fit(frame)
+    X = encoder.transform(frame.assign(new=1)[["new", "c"]])
+    names = [{*found} for found in by_name(encoder, X)]
+    assert names == [{"a_missing", "b_missing", "c"}, {"a_missing", "b_missing"}]
+    # In dicts gaps are missing values.
+    names = [{*found} for found in by_name(encoder, encoder.transform([{"c": True}]))]
+    assert names == [{"a_missing", "b_missing", "c"}]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kinds": {"z": "number"}}, r"no column has: \['z'\]"),
+        ({"kinds": {"a": "numeric"}}, "kind of 'a' must be one of"),
+        ({"kinds": dict.fromkeys("abc", "drop")}, "no columns, or all are dropped"),
+        ({"interactions": [("a",)]}, "two or more"),
+        ({"interactions": ["ab"]}, "two or more"),
+        ({"interactions": [("a", "z")]}, "'z', which is no column of kind"),
+        ({"interactions": [("a", "b")], "kinds": {"b": "text"}}, "'b', which is no"),
+        ({"n_hashed": 0}, "'n_hashed' parameter"),
+        ({"new_columns": "add"}, "'new_columns' parameter"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    encoder = TableEncoder(**parameters)
+    with pytest.raises(ValueError, match=message):
+        encoder.partial_fit(GOOD)
+    assert not encoder.__sklearn_is_fitted__()
+    with pytest.raises(NotFittedError):
+        encoder.transform(GOOD)
+
+
+def test_columns_that_are_dropped():
+    encoder = TableEncoder(kinds={"b": "drop"}).fit(GOOD)
+    assert encoder.kinds_ == {"a": "number", "c": "boolean"}
+    assert encoder.n_features_in_ == 3
+    assert encoder.transform([{"b": ["anything"]}]).nnz == 2
+
+
+class Fails(SGDClassifier):
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        if len(y) == 3:
+            raise RuntimeError("three are too many")
+        return super().partial_fit(X, y, classes, sample_weight)
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 30])
+@pytest.mark.parametrize("kinds", [KINDS, None], ids=["", "undecided"])
+def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before, kinds):
+    rows, y = table(150) if kinds else late_table(150), np.arange(150) % 2
+    encoder = TableEncoder(**SETTINGS, kinds=kinds, n_hashed=200)
+    model = make_online_pipeline(encoder, Fails(shuffle=False))
+    other = clone(model)
+    for start in range(0, n_before, 10):
+        for each in model, other:
+            each.partial_fit(rows[start : start + 10], y[start : start + 10], [0, 1])
+    before = state_of(model[0])
+    with pytest.raises(RuntimeError):
+        model.partial_fit(rows[100:103], y[:3], classes=[0, 1])
+    assert state_of(model[0]) == before == state_of(other[0])
+    for each in model, other:
+        each.partial_fit(rows[100:], y[100:], [0, 1])
+    assert_array_equal(model[-1].coef_, other[-1].coef_)
+    assert state_of(model[0]) == state_of(other[0])
+
+
+@pytest.mark.parametrize("n_before", [2, 90])
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+def test_copies_go_on(engine, copy, n_before, tmp_path):
+    rows = late_table(200)
+    encoder = TableEncoder(**SETTINGS).partial_fit(rows[:n_before])
+    assert None in encoder.kinds_.values()
+    again = copy(encoder, tmp_path / "encoder")
+    X, Z = (each.partial_fit_transform(rows[n_before:]) for each in (encoder, again))
+    assert_array_equal(X.indices, Z.indices)
+    assert_array_equal(X.data, Z.data)
+    assert_array_equal(encoder.get_feature_names_out(), again.get_feature_names_out())
+    assert encoder.hashed_names_ == again.hashed_names_
+
+
+def test_a_pipeline_goes_row_by_row(engine):
+    rows, y = table(200), np.arange(200) % 3 % 2
+    whole = make_online_pipeline(TableEncoder(n_hashed=99), ScInOLClassifier())
+    parts = clone(whole)
+    said = whole.partial_fit_predict(
+        rows, y, classes=[0, 1], method="decision_function"
+    )
+    for r, row in enumerate(rows):
+        if r:
+            assert_allclose(parts.decision_function([row]), said[r], atol=1e-9)
+        answer = parts.partial_fit_predict(
+            [row], y[[r]], classes=[0, 1], method="decision_function"
+        )
+        assert answer == said[r]
+
+
+# Whatever comes.
+
+ANY_ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=4), max_size=5)
+
+
+@given(
+    chunks=st.lists(ANY_ROWS, min_size=1, max_size=5),
+    kinds=st.dictionaries(
+        NAMES, st.sampled_from([*KINDS.values(), "drop"]), max_size=2
+    ),
+    ignores=st.booleans(),
+)
+def test_any_rows(chunks, kinds, ignores):
+    given = {*kinds} & {name for row in chunks[0] for name in row}
+    encoder = TableEncoder(
+        kinds={name: kinds[name] for name in given},
+        n_hashed=5,
+        n_named=2,
+        n_quantiles=1,
+        new_columns="ignore" if ignores else "error",
+    )
+    for rows in chunks:
+        before = state_of(encoder)
+        try:
+            X = encoder.partial_fit_transform(rows)
+        except (TypeError, ValueError):
+            assert state_of(encoder) == before
+            continue
+        X.check_format(full_check=True)
+        assert X.shape == (len(rows), len(encoder.get_feature_names_out()))
+        assert X.has_canonical_format
+        again = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
+        assert again.has_canonical_format
+        assert np.isfinite(X.data).all()
+        again = encoder.transform(rows)
+        assert again.shape == X.shape
+        assert np.isfinite(again.data).all()
+
+
+# Real tables.
+
+FOLDER = EXAMPLES.parents[1] / "shared" / "data"
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "largest"),
+    [("sms_spam", "spam", 0.062), *thoroughly(("adult_raw", ">50K", 0.291))],
+)
+def test_losses_on_real_tables(name, positive, largest):
+    pytest.importorskip("numba", reason="without Numba this takes minutes")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    file = FOLDER / f"{name}.csv.gz"
+    if not file.exists():
+        pytest.skip(f"there is no ../shared/data/{file.name} next to the project")
+    frame = pandas.read_csv(file, keep_default_na=False, na_values=[""])
+    y = frame.pop("target") == positive
+    model = make_online_pipeline(TableEncoder(), HedgeClassifier())
+    with config_context(engine="numba"):
+        model.partial_fit(frame, y, classes=[False, True])
+    assert model.cumulative_loss_ / len(y) < largest
