@@ -35,7 +35,7 @@ def check(tag):
     heading = rf"^## \[{re.escape(release)}\] - (\d{{4}}-\d\d-\d\d)$"
     date = field(heading, "CHANGELOG.md")
     expected = [
-        (version, r'^__version__ = "(.*)"$', "sklearn_scinol", "__init__.py"),
+        (version, r'^__version__ = "(.*)"$', "sklearn_scinol", "_version.py"),
         (release, r"^version: (.*)$", "CITATION.cff"),
         (date, r"^date-released: (.*)$", "CITATION.cff"),
         (release, r"^  version: (.*)$", "conda", "recipe.yaml"),

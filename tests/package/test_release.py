@@ -35,7 +35,7 @@ def test_versions_agree():
     _, out, err = say("check", f"v{LAST}")
     later = ["[project.urls]"]
     if __version__ != LAST:
-        later.append(f"__init__.py has {__version__}")
+        later.append(f"_version.py has {__version__}")
     said = [
         line for line in out.splitlines() if not any(word in line for word in later)
     ]
@@ -46,7 +46,7 @@ def test_versions_agree():
 def test_versions_that_do_not_agree():
     status, out, _ = say("check", "v99.0.0")
     assert status == 1
-    assert f"sklearn_scinol/__init__.py has {__version__}, not 99.0.0." in out
+    assert f"sklearn_scinol/_version.py has {__version__}, not 99.0.0." in out
     assert "CHANGELOG.md has no section `## [99.0.0] - YYYY-MM-DD`." in out
     assert f"CITATION.cff has {LAST}, not 99.0.0." in out
     assert f"conda/recipe.yaml has {LAST}, not 99.0.0." in out
