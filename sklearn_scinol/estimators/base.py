@@ -347,7 +347,7 @@ class OnlineEstimator(
 
     def _predict_validated(self, X, method):
         """Return what `method` answers to rows that were checked."""
-        return self._respond(self._model.decision(X), method)
+        return self._respond(self._configured_model().decision(X), method)
 
     def _learn_in_order(self, chunk, method):
         """Learn; return what `method` says before each row, if given."""
@@ -388,9 +388,13 @@ class OnlineEstimator(
         rows = slice(None) if order is None else order
         self._record_call(loss_before, chunk.total_weight(rows))
 
+    def _configured_model(self):
+        """Return the model, told the parameters that change none of its numbers."""
+        return self._model
+
     def _learn_rows(self, chunk, order=None, again=False, are_new=True):
         """Learn once from each row; nothing goes to the curve."""
-        model, locks = self._model, locks_of(self)
+        model, locks = self._configured_model(), locks_of(self)
         learned = model.learn(chunk, order, again, are_new)
         n_left = len(chunk) if order is None else len(order)
         try:
@@ -561,7 +565,7 @@ class OnlineEstimator(
         return self._decision_of_validated(self._validate_rows(X))
 
     def _decision_of_validated(self, X):
-        decision = self._model.decision(X)
+        decision = self._configured_model().decision(X)
         if not np.isfinite(decision).all():
             raise ValueError(
                 "Input X contains values so far beyond those learned that predictions "

@@ -350,11 +350,15 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Have these classes, among them all those that there were."""
         if classes.size == self.classes_.size:
             return
+        self._check_new_classes(classes)
         # The model that there was stays as it is, for a call that fails. More outputs
         # have arrays of their own, so that the old ones need no copy.
         shared = self._model.arrays_of_outputs() if classes.size > 2 else []
         self._model = deepcopy(self._model, {id(array): array for array in shared})
         self._add_classes(classes, ~np.isin(classes, self.classes_))
+
+    def _check_new_classes(self, classes):
+        """Raise ValueError if the estimator cannot go on with these classes."""
 
     def _target_of_row(self):
         if self._weighs_classes or self.classes_.size == 1:
@@ -495,6 +499,8 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return self._model.checkpoint(chunk.X)  # counts are of all rows or of none
 
     def _parts(self, chunk):
+        *_, (_, classes) = chunk.stages
+        self._check_new_classes(classes)  # before any row is learned
         for rows, classes in chunk.stages:
             self._extend_classes(classes)
             part = chunk if len(chunk.stages) == 1 else chunk.part(rows)

@@ -1,8 +1,6 @@
 """AdaHedge: weights for experts, learned from their losses."""
 
 import math
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -116,7 +114,7 @@ class AdaHedge(ExpertWeights):
             norm_of_ranges=0.0,
         )
 
-    def _state_of(self, shards):
+    def _merged_state(self, shards):
         totals, gap = shards.totals.sum(), float(shards.gap.sum())
         lead = shards.lead.sum()
         lead = lead - lead.min()
@@ -155,18 +153,8 @@ class AdaHedge(ExpertWeights):
         state = self._state
         return math.sqrt(state.log_K) * state.norm_of_ranges + 2 * state.largest_range
 
-    def invariants(self) -> Iterator[tuple[str, Any]]:
-        """State what holds between two calls.
-
-        Yields
-        ------
-        statement : str
-            What is stated.
-
-        holds : bool or ndarray of bool
-            Whether it does.
-        """
-        yield from super().invariants()
+    def _invariants(self):
+        yield from super()._invariants()
         state = self._state
         log_K = math.log(self.n_experts)
         yield "log_K is what it was", math.isclose(state.log_K, log_K)

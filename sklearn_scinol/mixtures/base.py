@@ -100,13 +100,9 @@ class MixtureEstimator(Additive, _BaseComposition):
                 )
         return experts
 
-    def _learn_rows(self, chunk, *arguments):
+    def _configured_model(self):
         self._model.n_jobs = self.n_jobs
-        return super()._learn_rows(chunk, *arguments)
-
-    def _decision(self, X):
-        self._fitted_model().n_jobs = self.n_jobs
-        return super()._decision(X)
+        return self._model
 
     def _invariants(self):
         yield from super()._invariants()

@@ -350,16 +350,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
             for expert in self._model.experts:
                 expert.check_takes_classes()
 
-    def _extend_classes(self, classes):
-        self._check_few_classes(classes)
-        super()._extend_classes(classes)
-
-    def _parts(self, chunk):
-        *_, (_, classes) = chunk.stages
-        self._check_few_classes(classes)  # before any row is learned
-        yield from super()._parts(chunk)
-
-    def _check_few_classes(self, classes):
+    def _check_new_classes(self, classes):
         """Refuse new classes for which "auto" would not have had all of the experts."""
         if classes.size <= max(MAX_CLASSES, self.classes_.size):
             return

@@ -1,11 +1,9 @@
-"""Weights for experts, learned from their losses: what all algorithms for it share."""
+"""Base of the weights of experts, which are learned from their losses."""
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from copy import deepcopy
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +11,6 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
 from .._invariants import is_count, same_structure
-from ..blocks import as_writable
 from ..config import current_engine
 from ..engines import get_engine
 
@@ -32,8 +29,7 @@ class ExpertWeights(ABC):
     n_experts : int
     """
 
-    #: Fields of the state that are sums of losses. What has overflowed once is never
-    #: finite again.
+    #: Fields of the state that are sums of losses, of which none may overflow.
     _sums: tuple[str, ...] = ("totals", "loss", "gap")
 
     def __init__(self, n_experts: int) -> None:
@@ -44,11 +40,11 @@ class ExpertWeights(ABC):
 
     @abstractmethod
     def _initial_state(self, K):
-        """A NamedTuple that engines know, for `K` experts."""
+        """Return a NamedTuple that engines know, for `K` experts."""
 
     @abstractmethod
     def _bound(self, n_switches):
-        """Bound on the regret against sequences with so many switches."""
+        """Return the bound on the regret against sequences with `n_switches`."""
 
     @property
     def weights_(self) -> NDArray[np.float64]:
@@ -82,8 +78,8 @@ class ExpertWeights(ABC):
         Returns
         -------
         bound : float
-            `cumulative_loss_` is at most so much more than the losses of any such
-            sequence, in units of the losses; see the notes.
+            `cumulative_loss_` exceeds the losses of any of these sequences by no more,
+            in units of the losses; see the notes.
         """
         check_scalar(n_switches, "n_switches", Integral, min_val=0)
         return self._bound(n_switches)
@@ -131,34 +127,16 @@ class ExpertWeights(ABC):
         c = _check_sample_weight(
             sample_weight, rounds, dtype=np.float64, ensure_non_negative=True
         )
-        return self.learn_rounds(rounds, c).reshape(shape)
+        return self._learn_rounds(rounds, c).reshape(shape)
 
-    def learn_rounds(
-        self, losses: NDArray[np.float64], c: NDArray[np.float64], engine: Any = None
-    ) -> NDArray[np.float64]:
-        """Learn rounds as :meth:`update` does, without checking them.
+    def _learn_rounds(self, losses, c, engine=None):
+        """Learn rounds that were checked; return the weights before each.
 
-        Rounds of weight 0 are not learned: they count for nothing.
-
-        Parameters
-        ----------
-        losses : ndarray of shape (n_rounds, n_experts)
-            Losses of the experts, finite.
-
-        c : ndarray of shape (n_rounds,)
-            What the losses of each round are multiplied by.
-
-        engine : Engine, default=None
-            None stands for the configured one.
-
-        Returns
-        -------
-        weights : ndarray of shape (n_rounds, n_experts)
-            The weights that each round was charged with.
+        Rounds of weight 0 count for nothing. None stands for the configured engine.
         """
         if np.count_nonzero(c) < c.size:
             learned = c > 0.0
-            charged = self.learn_rounds(losses[learned], c[learned], engine)
+            charged = self._learn_rounds(losses[learned], c[learned], engine)
             return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
         with np.errstate(all="ignore"):
             rounds = np.multiply(losses, c[:, np.newaxis], order="C")
@@ -175,39 +153,22 @@ class ExpertWeights(ABC):
         return charged
 
     @classmethod
-    def _of_shards(cls, shards):
-        """Weights from the rounds of several.
+    def _merged(cls, shards):
+        """Merge weights that learned disjoint rounds.
 
-        Each has learned how well experts do that it knows, and not the merged ones: the
-        evidence counts as that of one of them.
+        Each has learned how well its own experts do, and not the merged ones: together
+        they count as the evidence of one of them.
         """
         merged = deepcopy(shards.start)
         merged.n_rounds_ = int(shards.of(lambda hedge: hedge.n_rounds_).sum())
-        merged._state = merged._state_of(shards.of(lambda hedge: hedge._state))
+        merged._state = merged._merged_state(shards.of(lambda hedge: hedge._state))
         return merged
 
     @abstractmethod
-    def _state_of(self, shards):
-        """The state of several."""
+    def _merged_state(self, shards):
+        """Return the state that stands for several."""
 
-    def ensure_layout(self) -> None:
-        """Make the state what can be changed; joblib maps arrays to be read only."""
-        self._state = self._state._make(
-            as_writable(part) if isinstance(part, np.ndarray) else part
-            for part in self._state
-        )
-
-    def invariants(self) -> Iterator[tuple[str, Any]]:
-        """State what holds between two calls.
-
-        Yields
-        ------
-        statement : str
-            What is stated.
-
-        holds : bool or ndarray of bool
-            Whether it does.
-        """
+    def _invariants(self):
         state, K = self._state, self.n_experts
         yield "n_experts is a number of experts", is_count(K, 1)
         yield "n_rounds_ is a number of rounds", is_count(self.n_rounds_)
@@ -216,17 +177,12 @@ class ExpertWeights(ABC):
         for name, value in zip(state._fields, state, strict=True):
             yield f"{name} is finite", np.isfinite(value)
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether the sums of losses are."""
-        return self._are_finite(self._state)
-
     def _are_finite(self, state):
         return all(_is_finite(getattr(state, name)) for name in self._sums)
 
 
 def _is_finite(value):
-    """Whether a number is, or all of an array."""
+    """Whether a number, or each of an array, is finite."""
     if isinstance(value, float):
         return math.isfinite(value)
     return np.isfinite(value).all()

@@ -1,9 +1,7 @@
 """Fixed share: weights for experts that may take turns at being the best."""
 
 import math
-from collections.abc import Iterator
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +171,7 @@ class FixedShare(ExpertWeights):
             loss=0.0,
         )
 
-    def _state_of(self, shards):
+    def _merged_state(self, shards):
         gap = float(shards.gap.sum())
         scale = float(shards.of(lambda state: state.scale).most())
         scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
@@ -233,18 +231,8 @@ class FixedShare(ExpertWeights):
         )
         return state.gap + state.scale * (math.log(state.shares.size) + smallest)
 
-    def invariants(self) -> Iterator[tuple[str, Any]]:
-        """State what holds between two calls.
-
-        Yields
-        ------
-        statement : str
-            What is stated.
-
-        holds : bool or ndarray of bool
-            Whether it does.
-        """
-        yield from super().invariants()
+    def _invariants(self):
+        yield from super()._invariants()
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
         yield "t is the number of rounds", state.t == self.n_rounds_
         yield "shares are what they were", state.shares == fixed_share.SHARES

@@ -1,4 +1,4 @@
-"""What experts say, as a mixture takes the mean of it."""
+"""The scale on which a mixture takes the mean of its experts."""
 
 import numpy as np
 
@@ -6,18 +6,18 @@ from ..losses import identity
 
 __all__ = ["MixingScale"]
 
-# What an expert from elsewhere holds to be impossible may happen all the same.
+# What an estimator from elsewhere takes to be impossible may still happen.
 MIN_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
 
 
 class MixingScale:
-    """What is mixed: predictions, or the probabilities that belong to scores.
+    """The scale on which experts are mixed: predictions, or probabilities of scores.
 
-    A convex loss charges the mean of predictions no more than the mean of what it
-    charges the experts; with classes, all outputs have the same weights. Of a loss with
-    a link probabilities are mixed. The loss is convex in them, and more than that: the
-    mixture is charged the mix loss for the learning rate 1, which is never more than
-    the mean of the experts' losses and far less where these differ much.
+    Under a convex loss the mean of predictions costs at most the mean of the experts'
+    losses; with classes, all outputs share their weights. With a loss that has a link,
+    probabilities are mixed. The mixture is then charged the mix loss for the learning
+    rate 1, which is at most the mean of the experts' losses, and far less where these
+    differ much.
 
     Parameters
     ----------
@@ -42,15 +42,15 @@ class MixingScale:
 
     @property
     def learning_rate(self):
-        """Rate that the loss of the mixture is mixable with, or None."""
+        """Rate for which the loss of the mixture is mixable, or None."""
         return None if self.kind == "mean" else 1.0
 
     def has(self, loss):
-        """Whether this is its own loss."""
+        """Whether experts of this loss are mixed without converting."""
         return identity(loss) == identity(self.loss)
 
     def methods(self, is_native):
-        """Methods of estimators to ask, in this order."""
+        """Names of the methods to ask an estimator for, the first that it has."""
         if self.kind == "mean":
             return ("decision_function",) if self.n_classes else ("predict",)
         if not is_native:
@@ -60,14 +60,14 @@ class MixingScale:
         return "predict_log_proba", "decision_function"
 
     def of_decision(self, p, loss):
-        """Predictions under a loss of this package, as what is mixed."""
+        """Convert predictions of a model with some loss."""
         if self.kind != "softmax" or loss.joint:
             return p
         link = getattr(loss, "log_probabilities", None)
         return p if link is None else link(p)
 
     def read(self, answer, method):
-        """Answer of a method of an estimator, as one of shape (n, n_outputs)."""
+        """Convert what a method of an estimator returned, to shape (n, n_outputs)."""
         if method == "predict_proba":
             with np.errstate(divide="ignore"):
                 answer = np.maximum(np.log(answer), MIN_LOG_PROBABILITY)
@@ -76,11 +76,11 @@ class MixingScale:
         return np.ascontiguousarray(answer.reshape(len(answer), -1))
 
     def prior_prediction(self, n):
-        """Answer of an expert that has learned nothing: all classes are the same."""
+        """Return the predictions of an expert that has learned nothing."""
         return np.zeros((n, self.n_outputs))
 
-    def of_hedge(self, k, losses):
-        """Of losses (..., n_outputs or 1), those of the set of weights `k`."""
+    def losses_of_weights(self, k, losses):
+        """Select losses for a set of weights, of losses (..., n_outputs or 1)."""
         if not self.n_classes:
             return losses[..., k]
         return losses[..., 0] if losses.shape[-1] == 1 else losses.sum(axis=-1)

@@ -43,12 +43,11 @@ LARGE_BLOCK_ENTRIES = 2**21
 
 
 class MixtureModel(Model):
-    """Experts with their weights.
+    """Experts and their weights.
 
-    With a loss that has a link the mean of the experts' probabilities is taken, with
-    any other that of their predictions. Weights learn new rows only: of others, losses
-    say how well the experts remember. Rows are transformed once for all linear models
-    that see them in the same way.
+    :class:`MixingScale` says what is mixed. Weights learn new rows only: the losses of
+    rows that experts have learned before say how well they remember. Rows are
+    transformed once for all linear models that see them in the same way.
 
     Parameters
     ----------
@@ -66,19 +65,19 @@ class MixtureModel(Model):
     Attributes
     ----------
     n_jobs : int or None
-        How many experts learn or predict at once.
+        Number of experts that learn or predict at the same time.
     experts : list of Expert
     hedges : list of FixedShare or AdaHedge
         One for each set of weights.
     target_range : TargetRange or None
-        What predictions or scores are clipped to, when weights can switch.
+        The range that predictions are clipped to, when weights can switch.
     points : list of int
         Numbers of rows after which the weights were recorded.
     curve : list of ndarray of shape (n_hedges, n_experts)
-        Those weights.
+        The weights then.
     """
 
-    #: While a call goes on: what each expert had lost before, and weights of its rows.
+    #: During a call: the losses of each expert before it, and the weights of its rows.
     _call = None
 
     def __init__(self, estimators, loss, n_outputs, n_classes, switching):
@@ -136,14 +135,14 @@ class MixtureModel(Model):
             for rows in self._blocks(X, order):
                 shared = SharedBlock(engine, chunk, rows, self.weight_scale)
                 results = self._run(run, self._calls(shared, labels))
-                experts, answers, losses, weights = zip(*results, strict=True)
+                experts, predictions, losses, weights = zip(*results, strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
                 block = Block((), None, shared.targets(self), shared.weights, None)
                 predictions = self.learn_predictions(
-                    engine, block, np.stack(answers), np.stack(losses), are_new
+                    engine, block, np.stack(predictions), np.stack(losses), are_new
                 )
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
 
@@ -154,36 +153,36 @@ class MixtureModel(Model):
                 weight = np.concatenate(weights).sum()
                 expert.record_call(loss_before, weight)
 
-    def learn_predictions(self, engine, block, answers, losses, are_new=True):
+    def learn_predictions(self, engine, block, predictions, losses, are_new=True):
         """Mix what experts predicted for a block, and learn from their losses.
 
         Parameters
         ----------
         engine : Engine
         block : Block
-        answers : ndarray of shape (n_experts, n, n_outputs)
+        predictions : ndarray of shape (n_experts, n, n_outputs)
         losses : ndarray of shape (n_experts, n, n_outputs or 1)
         are_new : bool
             See :meth:`learn`.
 
         Returns
         -------
-        predictions : ndarray of shape (n, n_outputs)
+        mean : ndarray of shape (n, n_outputs)
         """
         self.weight_scale.learned(block.weights)
         if self.target_range is not None:
-            answers, losses = self.clip(engine, block, answers, losses)
+            predictions, losses = self.clip(engine, block, predictions, losses)
         if are_new:
             weights = self._learn_weights(engine, losses, block.weights.given)
         else:
             weights = self.weights[:, np.newaxis]
         self.t += np.count_nonzero(block.weights.given)
-        predictions = engine.mix(self.mixing_scale.kind, answers, weights)
-        self._add_losses(engine, block, predictions)
-        return predictions
+        mean = engine.mix(self.mixing_scale.kind, predictions, weights)
+        self._add_losses(engine, block, mean)
+        return mean
 
     def ensure_layout(self, X):
-        """Get ready for rows such as these."""
+        """Prepare the arrays of the state for rows like `X`."""
         self._ensure_layout()
         for expert in self.experts:
             if expert.shared_model is not None:
@@ -222,13 +221,13 @@ class MixtureModel(Model):
             (function, [self.experts[place] for place in places], *arguments)
             for function, places, *arguments in calls
         ]
-        for (_, places, *_), answers in zip(calls, run(for_experts), strict=True):
-            for place, result in zip(places, answers, strict=True):
+        for (_, places, *_), of_call in zip(calls, run(for_experts), strict=True):
+            for place, result in zip(places, of_call, strict=True):
                 results[place] = result
         return results
 
     def _share_transforms(self):
-        """Let models share weights, and transforms where they see rows alike."""
+        """Share weights of rows, and transforms among models that see rows alike."""
         shared = {}
         for expert in self.experts:
             model = expert.shared_model
@@ -237,36 +236,38 @@ class MixtureModel(Model):
             model.weight_scale = self.weight_scale
             model.share_transforms(shared)
 
-    def clip(self, engine, block, answers, losses):
-        """Clip what experts say to the range of the targets before each row."""
+    def clip(self, engine, block, predictions, losses):
+        """Clip predictions to the range of the targets before each row."""
         learned = block.weights.given > 0.0
         limits = self.target_range.learn(block.targets, learned)
-        clipped = self.target_range.clip(answers, limits)
-        if np.array_equal(answers, clipped):
-            return answers, losses
+        clipped = self.target_range.clip(predictions, limits)
+        if np.array_equal(predictions, clipped):
+            return predictions, losses
         losses = [
             of_expert
             if np.array_equal(before, after)
             else engine.charge(self.loss, block, after, 0.0)[0]
-            for before, after, of_expert in zip(answers, clipped, losses, strict=True)
+            for before, after, of_expert in zip(
+                predictions, clipped, losses, strict=True
+            )
         ]
         return clipped, np.stack(losses)
 
     def _learn_weights(self, engine, losses, c):
-        """Learn from the experts' losses; return the weights of each row.
+        """Learn from the experts' losses; return the weights before each row.
 
-        These are of shape (n_hedges, n, n_experts), before the row was learned.
+        Their shape is (n_hedges, n, n_experts).
         """
         weights = []
         for k, hedge in enumerate(self.hedges):
-            rounds = self.mixing_scale.of_hedge(k, losses).T
-            weights.append(hedge.learn_rounds(rounds, c, engine))
+            rounds = self.mixing_scale.losses_of_weights(k, losses).T
+            weights.append(hedge._learn_rounds(rounds, c, engine))
         weights = np.array(weights)
         self.record_weights(weights, c)
         return weights
 
     def record_weights(self, weights, c):
-        """Keep some of the weights of rows that were learned, for the curve."""
+        """Add weights of rows that were learned to the curve."""
         while (point := self._next_point) < self.n_rounds:
             learned = np.flatnonzero(c > 0.0)
             before = self.n_rounds - len(learned)
@@ -341,7 +342,7 @@ class MixtureModel(Model):
         return self._with_experts(clone(expert.estimator) for expert in self.experts)
 
     def _with_experts(self, estimators):
-        """The same before the first row, with experts that are given."""
+        """Return a mixture that has learned nothing, with these estimators."""
         names = [expert.name for expert in self.experts]
         return MixtureModel(
             [*zip(names, estimators, strict=True)],
@@ -369,7 +370,9 @@ class MixtureModel(Model):
 
     @classmethod
     def merged(cls, shards):
-        """A mixture of the merged experts; see :class:`ExpertWeights` for the weights.
+        """Merge mixtures that learned disjoint rows.
+
+        Experts are merged one by one, and their weights, see :class:`ExpertWeights`.
 
         Parameters
         ----------
@@ -391,9 +394,7 @@ class MixtureModel(Model):
         model.has_begun = True
         model._share_transforms()
         for k, hedge in enumerate(model.hedges):
-            model.hedges[k] = type(hedge)._of_shards(
-                shards.of(lambda m, k=k: m.hedges[k])
-            )
+            model.hedges[k] = type(hedge)._merged(shards.of(lambda m, k=k: m.hedges[k]))
         if model.target_range is not None:
             ranges = shards.of(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)
@@ -425,14 +426,14 @@ class MixtureModel(Model):
                         transformed[model.sees] = model.transform(X[rows])
                     Z = transformed[model.sees]
                     calls.append((predict_transformed, [place], Z))
-                answers = np.stack(self._run(run, calls))
+                predictions = np.stack(self._run(run, calls))
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
-                    answers = self.target_range.clip(answers, limits)
-                p[rows] = engine.mix(self.mixing_scale.kind, answers, weights)
+                    predictions = self.target_range.clip(predictions, limits)
+                p[rows] = engine.mix(self.mixing_scale.kind, predictions, weights)
         return p
 
-    # Going back.
+    # Restoring.
 
     def is_finite(self, chunk):
         return np.isfinite(self.numbers).all() and all(

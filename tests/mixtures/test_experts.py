@@ -288,7 +288,7 @@ def check_guarantees_of_sequences(losses, rate=None, c=None):
     log_paths = math.log(5 * losses.shape[1])
     bound = math.sqrt(log_paths) * math.hypot(*s) / 2 + s.max()
     assert model.mixability_gap_ <= bound + rounding
-    for statement, holds in model.invariants():
+    for statement, holds in model._invariants():
         assert np.all(holds), statement
 
 

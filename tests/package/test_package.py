@@ -1,20 +1,26 @@
 """What is imported when, what may import what, and the public names."""
 
 import ast
+import inspect
 import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
 from support import ROOT
 from support.public_api import LISTED, public_objects
 
 import sklearn_scinol
+from sklearn_scinol.estimators.classifier import OnlineClassifier
+from sklearn_scinol.mixtures.expert import NativeEstimator
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
 OPTIONAL = {
@@ -182,6 +188,53 @@ def test_tests_do_not_import_tests():
         assert path.stem == "__init__" or names.count(path.stem) == 1, path
         for name in imports(path):
             assert not any(part.startswith("test_") for part in name.split(".")), path
+
+
+def test_mixtures_ask_experts_by_their_protocol():
+    """Only `expert.py` uses private members of estimators, the documented ones."""
+    asked = set()
+    for path in (PACKAGE / "mixtures").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+                owner = node.value
+                if isinstance(owner, ast.Attribute) and owner.attr == "estimator":
+                    assert path.name == "expert.py"
+                    asked.add(node.attr)
+    assert asked == {
+        name
+        for name, member in vars(NativeEstimator).items()
+        if inspect.isfunction(member) and not name.startswith("__")
+    }
+    for name in asked:
+        expected = inspect.signature(getattr(NativeEstimator, name)).parameters
+        actual = inspect.signature(getattr(OnlineClassifier, name)).parameters
+        assert [*actual][: len(expected)] == [*expected]
+
+
+def test_calls_of_mixtures_enter_no_folder_three_times():
+    X = np.random.default_rng(0).normal(size=(9, 3))
+    model = sklearn_scinol.HedgeClassifier().partial_fit(X, [0, 1, 0] * 3, [0, 1])
+    stack = [None] * 100  # calls that have begun before
+    entered = Counter()
+
+    def record(frame, event, _):
+        if event == "return":
+            stack.pop()
+        elif event == "call":
+            path = Path(frame.f_code.co_filename)
+            is_inside = path.is_relative_to(PACKAGE)
+            stack.append(room_of(path) if is_inside else None)
+            rooms = [room for room in stack if room and room[0] != "_"]
+            for room, count in Counter(room for room, _ in groupby(rooms)).items():
+                entered[room] = max(entered[room], count)
+
+    sys.setprofile(record)
+    try:
+        model.partial_fit(X[:1], [0])
+    finally:
+        sys.setprofile(None)
+    assert entered["mixtures"] > 0
+    assert max(entered.values()) <= 2
 
 
 @pytest.mark.parametrize("layer", ["_portable", "losses", "learners", "transforms"])
