@@ -185,8 +185,8 @@ MUTATIONS = [
     Mutation(
         "experts are left where an interruption found them",
         "mixtures/expert.py",
-        "parts += [lambda: vars(self.estimator).update(before), model]",
-        "parts += [lambda: vars(self.estimator).update(before)]",
+        "            restores.append(self.model.checkpoint(X))\n",
+        "",
         "interruptions expert_that_fails",
     ),
     Mutation(
@@ -379,7 +379,7 @@ MUTATIONS = [
     ),
     Mutation(
         "unlikely classes are impossible",
-        "advice/adahedge.py",
+        "advice/pooling.py",
         "MIN_PROBABILITY = 1e-300",
         "MIN_PROBABILITY = 0.0",
         "stages probabilities",
@@ -711,24 +711,45 @@ MUTATIONS = [
     ),
     Mutation(
         "threads go on when a call has failed",
-        "mixtures/model.py",
+        "mixtures/parallel.py",
         "        finish(wait)\n",
         "",
         "interruptions threads_whose or learn_while",
     ),
     Mutation(
         "the wait for threads ends at the next interruption",
-        "mixtures/model.py",
+        "mixtures/parallel.py",
         "        finish(wait)\n",
         "        wait()\n",
         "interruptions threads_whose",
     ),
     Mutation(
         "threads of other backends of joblib are not waited for",
-        "mixtures/model.py",
+        "mixtures/parallel.py",
         'getattr(backend, "supports_sharedmem", False)',
         "type(backend).__name__ == 'ThreadingBackend'",
         "interruptions learn_while",
+    ),
+    Mutation(
+        "experts weigh no classes",
+        "estimators/classifier.py",
+        "return Chunk(chunk.X, *weighed)",
+        "return Chunk(chunk.X, chunk.y, chunk.sample_weight, weighed[2])",
+        "class_weight experts_have",
+    ),
+    Mutation(
+        "a prepared row of weight 0 is learned by the weights of experts",
+        "mixtures/row.py",
+        "predictions, losses, self.row.given > 0.0",
+        "predictions, losses, True",
+        "row_by_row every_kind_of_mixture",
+    ),
+    Mutation(
+        "attributes of files that earlier versions saved keep their names",
+        "_former_names.py",
+        "    if attributes and",
+        "    if not attributes and",
+        "persistence models_of_earlier",
     ),
     Mutation(
         "experts record the loss of a call as if its last block were all of it",
