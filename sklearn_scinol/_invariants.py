@@ -14,6 +14,8 @@ from types import MethodType
 import numpy as np
 from scipy import sparse
 
+from ._hyperparameters import is_native
+
 __all__ = [
     "ROUNDING",
     "check",
@@ -148,10 +150,15 @@ def is_count(value, least=0):
 
 
 def parameters(name, values, least, most):
-    """State that parameters in a NamedTuple are numbers in a range, or truth values."""
+    """State that parameters in a NamedTuple are numbers of the types of their defaults.
+
+    Those of this package are in a range.
+    """
+    if not is_native(type(values)):
+        least, most = -np.inf, np.inf
     for field, value in zip(values._fields, values, strict=True):
         default = values._field_defaults.get(field, 0.0)
-        kind = bool if isinstance(default, bool) else float
+        kind = type(default) if isinstance(default, int) else float
         yield f"{field} of {name} is of type {kind.__name__}", is_number(value, kind)
         yield f"{field} of {name} is in its range", least <= value <= most
 

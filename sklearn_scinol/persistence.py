@@ -23,6 +23,7 @@ import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
 from ._former_names import with_present_names
+from ._hyperparameters import is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
 from .advice.adahedge import AdaHedgeState
@@ -127,7 +128,7 @@ TRUSTED_TYPES = tuple(
     sorted(
         [
             *map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS]),
-            *map(_name, _classes(learners, losses)),
+            *map(_name, filter(is_value_type, _classes(learners, losses))),
         ]
     )
 )

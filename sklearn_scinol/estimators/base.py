@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._hyperparameters import with_numbers
 from .._invariants import check, check_parts, finite, is_count
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
@@ -36,7 +37,8 @@ from .._validation import (
     refuse_wrong_indices,
 )
 from .._version import __version__
-from ..losses import CLASSIFICATION, JOINT, REGRESSION
+from ..losses import CLASSIFICATION, REGRESSION
+from ..losses.interface import check_is_loss
 from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -485,13 +487,26 @@ class OnlineEstimator(
             super()._validate_params()
         except InvalidParameterError as error:
             loss = getattr(self, "loss", None)
-            kind, losses = "Classifier", CLASSIFICATION
-            if is_classifier(self):
-                kind, losses = "Regressor", REGRESSION
+            losses = REGRESSION if is_classifier(self) else CLASSIFICATION
             if "The 'loss' parameter" in str(error) and loss in [*losses]:
-                other = f"{kind.lower()}s, for instance of Hedge{kind}"
-                error.args = (f"{error} {loss!r} is a loss of {other}.",)
+                error.args = (f"{error} {self._loss_of_others()}",)
             raise
+
+    def _loss_of_others(self):
+        """Say whose loss it is, where it is none of this estimator."""
+        kind = "Regressor" if is_classifier(self) else "Classifier"
+        other = f"{kind.lower()}s, for instance of Hedge{kind}"
+        return f"{self.loss!r} is a loss of {other}."
+
+    def _given_loss(self):
+        """Return the loss that was passed itself, instead of a name."""
+        check_is_loss(type(self.loss))
+        if bool(self.loss.is_classification) != is_classifier(self):
+            raise ValueError(self._loss_of_others())
+        loss = with_numbers(self.loss)
+        if not loss.lipschitz > 0.0:
+            raise ValueError(f"lipschitz == {loss.lipschitz} of {loss!r}, must be > 0.")
+        return loss
 
     def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
         if reset or not (self._takes_rows(X) and self._takes_targets(X, y)):
@@ -637,10 +652,10 @@ class OnlineEstimator(
             return
         model = self._model
         yield "the model is one of this estimator", isinstance(model, self._model_types)
-        losses = [CLASSIFICATION, JOINT] if is_classifier(self) else [REGRESSION]
+        is_of_classes = getattr(type(model.loss), "is_classification", None)
         yield (
             "the loss is one of this estimator",
-            any(type(model.loss) in kinds.values() for kinds in losses),
+            is_of_classes is not None and bool(is_of_classes) == is_classifier(self),
         )
         yield "the model has the outputs", model.n_outputs == self._n_outputs()
         if hasattr(model, "n_features"):

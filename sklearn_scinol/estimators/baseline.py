@@ -4,11 +4,12 @@ They are here to compare with, under the same conditions: the same loops, losses
 centring, averaging and progressive validation. Only they are worth a grid search.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from .._hyperparameters import is_value, restored, stored, with_numbers
 from .._typing import (
     ClassificationLoss,
     ClassWeight,
@@ -16,8 +17,8 @@ from .._typing import (
     RandomState,
     RegressionLoss,
 )
-from ..learners import BASELINES
-from ..learners.interface import configured, traits
+from ..learners import BASELINES, OnlineNewton
+from ..learners.interface import check_is_learner, configured, traits
 from ..models.additive import n_columns, new_bins
 from .additive import Additive
 from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
@@ -43,32 +44,117 @@ Algorithm: TypeAlias = Literal[
 ]
 
 
+class Instance(HasMethods):
+    """Constraint on a parameter that may be a learner or a loss itself."""
+
+    def __init__(self, what):
+        super().__init__([])
+        self.what = what
+
+    def is_satisfied_by(self, val):
+        return is_value(val)
+
+    def __str__(self):
+        return f"an instance of a {self.what}"
+
+
 class _Baseline(Additive, KernelMethods):
     """What the two estimators have in common beyond being online."""
 
     _own_constraints = {
         **Additive._additive_constraints,
         **KernelMethods._kernel_constraints,
-        "algorithm": [StrOptions(set(BASELINES))],
+        "algorithm": [StrOptions(set(BASELINES)), Instance("learner")],
         "learning_rate": [POSITIVE],
         "moment_forgetting": [FORGETTING],
         "normalizer": [StrOptions({"sum", "mean"})],
         "radius": [UNITS, None],
     }
 
+    # Learners and losses that are passed themselves: their hyperparameters count as
+    # parameters, by names such as "algorithm__rate".
+
+    _NESTED = ("algorithm", "loss")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of the estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether the hyperparameters of a learner and a loss are among them.
+
+        Returns
+        -------
+        params : dict
+            Parameters by their names.
+        """
+        params = super().get_params(deep)
+        for name in self._NESTED if deep else ():
+            if is_value(value := params[name]):
+                of_value = value._asdict().items()
+                params |= {f"{name}__{field}": number for field, number in of_value}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by their names; "algorithm__rate" is the hyperparameter `rate` of
+            a learner that is the `algorithm`.
+
+        Returns
+        -------
+        self : object
+            The estimator.
+        """
+        nested = {name: params.pop(name) for name in [*params] if "__" in name}
+        super().set_params(**params)
+        valid = self.get_params()
+        for name, value in nested.items():
+            if name not in valid:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid "
+                    f"parameters are: {sorted(valid)!r}."
+                )
+            owner, _, field = name.partition("__")
+            setattr(self, owner, getattr(self, owner)._replace(**{field: value}))
+        return self
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        values = {name: state[name] for name in self._NESTED if is_value(state[name])}
+        return state | {name: stored(value) for name, value in values.items()}
+
+    def __setstate__(self, state):
+        of_values = {name: restored(state[name]) for name in self._NESTED}
+        super().__setstate__(state | of_values)
+
+    @property
+    def _learner_type(self):
+        if is_value(self.algorithm):
+            return type(self.algorithm)
+        return BASELINES[self.algorithm]
+
     @property
     def _bounds_regret(self):
-        if not isinstance(self.algorithm, str) or self.algorithm not in BASELINES:
+        is_known = isinstance(self.algorithm, str) and self.algorithm in BASELINES
+        if not (is_known or is_value(self.algorithm)):
             return False
-        return traits(BASELINES[self.algorithm]).bounds_regret
+        return traits(self._learner_type).bounds_regret
 
     @property
     def _takes_joint_losses(self) -> bool:
         """Whether it learns from derivatives: implicit steps are of one output each."""
-        return not traits(BASELINES[self.algorithm]).implicit
+        learner = self._learner_type
+        return not traits(learner).implicit or hasattr(learner, "learn_jointly")
 
     def _make_learner(self, lipschitz):
-        name, learner = self.algorithm, BASELINES[self.algorithm]
+        name, learner = self.algorithm, self._learner_type
+        if is_value(name):
+            self._check_given_learner()
         has = traits(learner)
         if self.radius is not None and not has.in_ball:
             raise ValueError(f"radius must be None with algorithm={name!r}.")
@@ -82,6 +168,8 @@ class _Baseline(Additive, KernelMethods):
                 f"loss={self.loss!r} is not supported with algorithm={name!r}, which "
                 "needs one with a bounded slope."
             )
+        if is_value(name):
+            return with_numbers(name)
         n_coordinates = self.n_features_in_
         if self.additive:
             n_coordinates = n_columns(new_bins(n_coordinates), self.additive == "pairs")
@@ -94,6 +182,27 @@ class _Baseline(Additive, KernelMethods):
         }
         return configured(learner, values)
 
+    def _check_given_learner(self):
+        """Refuse a learner that lacks something, or that does not fit the others."""
+        learner = type(self.algorithm)
+        check_is_learner(learner)
+        if issubclass(learner, OnlineNewton):
+            raise ValueError(
+                f"algorithm={self.algorithm!r} is not supported: it is the algorithm "
+                "of OnlineNewtonClassifier and OnlineNewtonRegressor."
+            )
+        if self.radius is not None:
+            raise ValueError(
+                f"radius must be None with algorithm={self.algorithm!r}, whose "
+                "hyperparameters are its own."
+            )
+        needs = getattr(learner, "loss_methods", ())
+        if missing := [name for name in needs if not hasattr(self._make_loss(), name)]:
+            raise TypeError(
+                f"A loss must declare {' and '.join(missing)} for {learner.__name__}: "
+                f"got loss={self.loss!r}."
+            )
+
 
 class BaselineClassifier(_Baseline, LinearClassifier):
     r"""Linear classifier by a competitor from the literature.
@@ -102,10 +211,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
     Parameters
     ----------
-    algorithm : str, default="ogd"
-        "cocob", "k17", "freegrad", "coin" and "code" have no learning rate. The
-        predictions of "nag", "sfmd", "k17", "freegrad" and "coin" do not change with
-        the unit of a feature.
+    algorithm : str or learner, default="ogd"
+        A name, or an instance of a learner such as ``AdaGrad(eta=0.1)``: from
+        :mod:`sklearn_scinol.learners` or :doc:`your own </interface>`. "cocob", "k17",
+        "freegrad", "coin" and "code" have no learning rate. The predictions of "nag",
+        "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a feature.
 
         - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
         - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
@@ -133,10 +243,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
         "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
-    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "log_loss" is the logistic loss; with more than two classes, multinomial
-        cross-entropy. "hinge" is the loss of linear support vector machines,
-        "squared_hinge" half its square; with more than two classes, one versus rest.
+    loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
+        A name, or an instance of a loss, see :doc:`/interface`. "log_loss" is the
+        logistic loss; with more than two classes, multinomial cross-entropy. "hinge" is
+        the loss of linear support vector machines, "squared_hinge" half its square;
+        with more than two classes, one versus rest.
 
     learning_rate : float, default=1.0
         The rate, which is :math:`\beta` where the list above has one. To be tuned: what
@@ -380,13 +491,14 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     _parameter_constraints: dict = {
         **LinearClassifier._parameter_constraints,
         **_Baseline._own_constraints,
+        "loss": [*LinearClassifier._parameter_constraints["loss"], Instance("loss")],
     }
 
     def __init__(
         self,
-        algorithm: Algorithm = "ogd",
+        algorithm: Algorithm | tuple[Any, ...] = "ogd",
         *,
-        loss: ClassificationLoss = "log_loss",
+        loss: ClassificationLoss | tuple[Any, ...] = "log_loss",
         learning_rate: float = 1.0,
         normalizer: Literal["sum", "mean"] = "sum",
         radius: float | None = None,
@@ -453,10 +565,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     Parameters
     ----------
-    algorithm : str, default="ogd"
-        "cocob", "k17", "freegrad", "coin" and "code" have no learning rate. The
-        predictions of "nag", "sfmd", "k17", "freegrad" and "coin" do not change with
-        the unit of a feature.
+    algorithm : str or learner, default="ogd"
+        A name, or an instance of a learner such as ``AdaGrad(eta=0.1)``: from
+        :mod:`sklearn_scinol.learners` or :doc:`your own </interface>`. "cocob", "k17",
+        "freegrad", "coin" and "code" have no learning rate. The predictions of "nag",
+        "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a feature.
 
         - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
         - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
@@ -483,11 +596,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
         "k17", "freegrad" and "coin" need a loss with a bounded slope.
 
-    loss : str, default="absolute_error"
-        What predictions are charged. "absolute_error" aims at the median, "quantile" at
-        another quantile; "squared_error" is half the square; "huber" the same up to
-        `epsilon` and linear beyond; "epsilon_insensitive" ignores errors up to
-        `epsilon`.
+    loss : str or loss, default="absolute_error"
+        What predictions are charged: a name, or an instance of a loss, see
+        :doc:`/interface`. "absolute_error" aims at the median, "quantile" at another
+        quantile; "squared_error" is half the square; "huber" the same up to `epsilon`
+        and linear beyond; "epsilon_insensitive" ignores errors up to `epsilon`.
 
     learning_rate : float, default=1.0
         The rate, which is :math:`\beta` where the list above has one. To be tuned: what
@@ -728,13 +841,14 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     _parameter_constraints: dict = {
         **LinearRegressor._parameter_constraints,
         **_Baseline._own_constraints,
+        "loss": [*LinearRegressor._parameter_constraints["loss"], Instance("loss")],
     }
 
     def __init__(
         self,
-        algorithm: Algorithm = "ogd",
+        algorithm: Algorithm | tuple[Any, ...] = "ogd",
         *,
-        loss: RegressionLoss = "absolute_error",
+        loss: RegressionLoss | tuple[Any, ...] = "absolute_error",
         learning_rate: float = 1.0,
         normalizer: Literal["sum", "mean"] = "sum",
         radius: float | None = None,

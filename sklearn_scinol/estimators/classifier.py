@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_non_negative
 
+from .._hyperparameters import is_value
 from .._invariants import floats
 from .._locks import reads
 from .._shards import Shards
@@ -40,7 +41,7 @@ __all__ = ["OnlineClassifier"]
 
 
 def _has_probabilities(estimator):
-    if hasattr(CLASSIFICATION[estimator.loss], "log_probabilities"):
+    if hasattr(estimator._loss_type, "log_probabilities"):
         return True
     raise AttributeError(
         f"probability estimates are not available for loss={estimator.loss!r}"
@@ -279,7 +280,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _check_takes_classes(self, begins=False):
         """Check that classes may come later: that scores are log odds."""
         begins = begins or not self.__sklearn_is_fitted__()
-        loss = CLASSIFICATION[self.loss] if begins else self._model.loss
+        loss = self._loss_type if begins else self._model.loss
         if self.loss != "log_loss" or not hasattr(loss, "log_probabilities"):
             raise ValueError(
                 f"new_classes='add' needs loss='log_loss', got loss={self.loss!r}."
@@ -412,7 +413,25 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         estimator._extend_classes(classes)
         return estimator
 
+    @property
+    def _loss_type(self):
+        """Class of the loss, that of two classes where there are others."""
+        return type(self.loss) if is_value(self.loss) else CLASSIFICATION[self.loss]
+
     def _make_loss(self):
+        if is_value(self.loss):
+            loss = self._given_loss()
+            if loss.joint and self.classes_.size <= 2:
+                raise ValueError(
+                    f"loss={self.loss!r} is of three or more classes, got "
+                    f"{self.classes_.size}."
+                )
+            if loss.joint and not self._takes_joint_losses:
+                raise ValueError(
+                    f"loss={self.loss!r} couples the classes, and the algorithm takes "
+                    "losses of one output only."
+                )
+            return loss
         if self.classes_.size > 2 and self._takes_joint_losses and self.loss in JOINT:
             return JOINT[self.loss]()
         return CLASSIFICATION[self.loss]()

@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._hyperparameters import is_value
 from ..learners.interface import traits
 from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
@@ -166,8 +167,9 @@ class _Linear:
             if self._standardizes_target(X):
                 lipschitz = 1.0
             elif lipschitz > MAX_PARAMETER:
+                name = "lipschitz" if is_value(self.loss) else "epsilon"
                 raise ValueError(
-                    f"epsilon == {self.epsilon:g} with loss={self.loss!r}, must be <= "
+                    f"{name} == {lipschitz:g} with loss={self.loss!r}, must be <= "
                     f"{MAX_PARAMETER:g} unless the target is standardised."
                 )
         self._model = self._make_model(

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION
@@ -156,6 +157,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return numbers if self._output_shape else number
 
     def _make_loss(self):
+        if is_value(self.loss):
+            return self._given_loss()
         loss_type = REGRESSION[self.loss]
         loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
         if loss.lipschitz == 0:

@@ -205,13 +205,18 @@ class _Race:
 
     def best(self, chunks):
         """The best comparator of all rows."""
+        loss = self.learner._model.loss
+        if not hasattr(loss, "conjugate"):
+            raise ValueError(
+                f"comparator must be given with loss={loss!r}, which has no conjugate."
+            )
         blocks = [*zip(*(self._checked(*chunk) for chunk in chunks), strict=True)]
         is_sparse = any(map(sparse.issparse, blocks[0]))
         stack = sparse.vstack if is_sparse else np.vstack
         return best_on_targets(
             sparse.csr_array(stack(blocks[0])) if is_sparse else stack(blocks[0]),
             *map(np.concatenate, blocks[1:]),
-            self.learner._model.loss,
+            loss,
             self.learner._model.n_outputs,
             fit_intercept=self.learner.fit_intercept,
             radius=self.learner.get_params().get("radius"),

@@ -7,8 +7,12 @@ pair output, coordinate). They may use NumPy's elementwise functions and those o
 ``_portable``, and nothing else. `interface.py` lists what each must have, and the two
 kinds of learners that see more of a row than a coordinate. What several learners have
 in common is in `bases/`.
+
+Learners from outside the package declare the same, and call functions of their own that
+are marked with :func:`portable`.
 """
 
+from .._portable import chosen, exact, larger, portable, smaller
 from .adaftrl import AdaFTRL
 from .adaptive import AdaGrad, Adam
 from .cocob import CoCoB
@@ -18,6 +22,7 @@ from .dfeg import DFEG
 from .freegrad import FreeGrad
 from .gradient_descent import OGD, SGD, AdaOGD
 from .implicit import IOMD, AdaImplicit, ConstantImplicit
+from .interface import ImplicitVectorLearner, Learner, RowLearner, VectorLearner
 from .k17 import K17
 from .kernel_gd import KernelGD
 from .nag import NAG
@@ -27,8 +32,6 @@ from .scinol2 import ScInOL2
 from .sfmd import SFMD
 
 __all__ = [
-    "ALGORITHMS",
-    "BASELINES",
     "CODE",
     "DFEG",
     "IOMD",
@@ -46,11 +49,20 @@ __all__ = [
     "Coin",
     "ConstantImplicit",
     "FreeGrad",
+    "ImplicitVectorLearner",
     "KernelGD",
+    "Learner",
     "OnlineNewton",
+    "RowLearner",
     "ScInOL1",
     "ScInOL2",
+    "VectorLearner",
     "VovkAzouryWarmuth",
+    "chosen",
+    "exact",
+    "larger",
+    "portable",
+    "smaller",
 ]
 
 #: The algorithms that baselines have a choice of, by the names they have there.

@@ -12,6 +12,9 @@ __all__ = ["IOMD", "AdaImplicit", "ConstantImplicit"]
 #: Of what is smaller rounding leaves too little to divide by.
 MIN_SQUARE = 1e-290
 
+#: What the steps call of a loss.
+LOSS_METHODS = ("minimiser", "proximal")
+
 
 class IOMD(MirrorDescent):
     r"""Implicit online mirror descent, Algorithm 1 with the step size of Section 7.
@@ -24,6 +27,7 @@ class IOMD(MirrorDescent):
     __slots__ = ()
 
     stays_finite = True
+    loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
@@ -42,6 +46,7 @@ class ConstantImplicit(MirrorDescent):
     __slots__ = ()
 
     stays_finite = True
+    loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""
@@ -68,6 +73,7 @@ class AdaImplicit(MirrorDescent):
     __slots__ = ()
 
     stays_finite = True
+    loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         """Solve for the new weights of output `k`, at row `t`."""

@@ -12,6 +12,7 @@ instead of its derivative. :func:`traits` tells what a learner has.
 from functools import cache
 from typing import NamedTuple, Protocol
 
+from .._hyperparameters import check_declared
 from .bases.gradient_sum import GradientSum
 
 __all__ = [
@@ -20,31 +21,36 @@ __all__ = [
     "RowLearner",
     "Traits",
     "VectorLearner",
+    "check_is_learner",
     "configured",
     "traits",
 ]
 
 
 class Declarations(Protocol):
-    """What every learner declares, as attributes of its class.
+    """What a learner declares, as attributes of its class.
 
     Attributes
     ----------
     State : type of NamedTuple
         The names of the state's arrays.
-    parameters : dict
+    parameters : dict, default={}
         For each of its fields that an estimator sets, the name of what it is there:
-        "learning_rate", "radius", "n_coordinates" and so on.
-    scale_invariant : bool
+        "learning_rate", "radius", "n_coordinates" and so on. Not used where a user
+        passes the learner itself.
+    scale_invariant : bool, default=False
         Whether predictions do not change with the unit of a feature.
-    bounded_gradients : bool
+    bounded_gradients : bool, default=False
         Whether it needs ``|g| <= 1``, and so a loss with a Lipschitz constant.
-    stays_finite : bool
+    stays_finite : bool, default=False
         Whether the state stays finite on all rows, targets and weights that are let
         in, for a loss with a Lipschitz constant; for others on values up to 1e30.
-    keeps_first : bool
+    keeps_first : bool, default=False
         Whether `regret_bound` needs the first non-zero ``|x|`` of each coordinate. The
         first array of `State` must then be 0 until that value has come.
+    loss_methods : tuple of str, default=()
+        What it calls of a loss beside its value and its derivative: "proximal",
+        "minimiser" and so on.
     touches_all : bool, default=False
         Whether the state changes where ``x = 0``, for instance because it decays. Rows
         of a sparse matrix only touch the others; for such a learner they are made
@@ -63,6 +69,8 @@ class Declarations(Protocol):
 
     def merged(self, s, shared, w, x, t):
         """State of several that learned different rows, and what they share.
+
+        Without it, models cannot be merged.
 
         Parameters
         ----------
@@ -256,6 +264,10 @@ def traits(learner):
     -------
     traits : Traits
     """
+
+    def declares(name):
+        return bool(getattr(learner, name, False))
+
     by_vector = hasattr(learner, "initial_arrays")
     from_loss = "learn_implicitly" if by_vector else "implicit_row_step"
     return Traits(
@@ -264,15 +276,53 @@ def traits(learner):
         implicit=hasattr(learner, from_loss),
         folds=hasattr(learner, "take_scale"),
         reaches=hasattr(learner, "reach"),
-        in_ball="radius" in learner.parameters,
+        in_ball="radius" in getattr(learner, "parameters", ()),
         takes_kernels=issubclass(learner, GradientSum),
         bounds_regret=hasattr(learner, "regret_bound"),
-        touches_all=by_vector or getattr(learner, "touches_all", False),
-        keeps_first=learner.keeps_first,
-        scale_invariant=learner.scale_invariant,
-        bounded_gradients=learner.bounded_gradients,
-        stays_finite=learner.stays_finite,
+        touches_all=by_vector or declares("touches_all"),
+        keeps_first=declares("keeps_first"),
+        scale_invariant=declares("scale_invariant"),
+        bounded_gradients=declares("bounded_gradients"),
+        stays_finite=declares("stays_finite"),
     )
+
+
+def check_is_learner(learner):
+    """Refuse a class that lacks what a learner must declare.
+
+    Parameters
+    ----------
+    learner : type
+
+    Raises
+    ------
+    TypeError
+    """
+
+    def has_any(*names):
+        return any(hasattr(learner, name) for name in names)
+
+    protocols = [Declarations, Learner, RowLearner]
+    names = ["State", "initial_state", "weight", "update"]
+    if has_any("initial_arrays", "score", "learn", "learn_implicitly"):
+        protocols = [Declarations, VectorLearner, ImplicitVectorLearner]
+        names = ["State", "initial_arrays", "score", "weights"]
+        if has_any("learn_implicitly", "charged", "learn_jointly"):
+            names += ["charged", "learn_implicitly", "settle"]
+        else:
+            names.append("learn")
+    elif has_any("Shared", "initial_shared", "factor", "row_step", "implicit_row_step"):
+        names += ["Shared", "initial_shared", "factor", "square"]
+        if not has_any("implicit_row_step"):
+            names.append("row_step")
+        if has_any("take_scale"):
+            names.append("fold")
+    check_declared("learner", learner, names, protocols)
+    if not learner._fields:
+        raise TypeError(
+            f"A learner must have a hyperparameter, and {learner.__name__} has none: "
+            "compiled code needs one."
+        )
 
 
 def configured(learner, values):

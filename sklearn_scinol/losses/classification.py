@@ -21,6 +21,7 @@ __all__ = ["CrossEntropy", "Hinge", "Logistic", "SquaredHinge"]
 class Logistic(NamedTuple):
     r"""Logistic loss :math:`\ln(1 + e^{-yp})`, for :math:`y = \pm 1`."""
 
+    is_classification = True
     joint = False
     piecewise_linear = False
     lipschitz = 1.0
@@ -85,6 +86,7 @@ class Logistic(NamedTuple):
 class CrossEntropy(NamedTuple):
     r"""Multinomial logistic loss :math:`\ln \sum_k e^{p_k} - p_y`."""
 
+    is_classification = True
     joint = True
     lipschitz = 1.0
 
@@ -144,6 +146,7 @@ class CrossEntropy(NamedTuple):
 class Hinge(NamedTuple):
     r"""Hinge loss :math:`\max(0, 1 - yp)`, for :math:`y = \pm 1`."""
 
+    is_classification = True
     joint = False
     piecewise_linear = True
     lipschitz = 1.0
@@ -172,6 +175,7 @@ class Hinge(NamedTuple):
 class SquaredHinge(NamedTuple):
     r"""Half the squared hinge loss, :math:`\max(0, 1 - yp)^2 / 2`."""
 
+    is_classification = True
     joint = False
     piecewise_linear = False
     lipschitz = np.inf

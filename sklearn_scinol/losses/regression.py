@@ -19,6 +19,7 @@ __all__ = [
 class AbsoluteError(NamedTuple):
     r"""Absolute error :math:`|p - y|`."""
 
+    is_classification = False
     joint = False
     piecewise_linear = True
     lipschitz = 1.0
@@ -43,6 +44,7 @@ class AbsoluteError(NamedTuple):
 class SquaredError(NamedTuple):
     r"""Half the squared error, :math:`(p - y)^2 / 2`."""
 
+    is_classification = False
     joint = False
     piecewise_linear = False
     lipschitz = np.inf
@@ -74,6 +76,7 @@ class Huber(NamedTuple):
 
     epsilon: float = 0.1
 
+    is_classification = False
     joint = False
     piecewise_linear = False
 
@@ -122,6 +125,7 @@ class EpsilonInsensitive(NamedTuple):
 
     epsilon: float = 0.1
 
+    is_classification = False
     joint = False
     piecewise_linear = True
     lipschitz = 1.0
@@ -151,6 +155,7 @@ class Quantile(NamedTuple):
 
     quantile: float = 0.5
 
+    is_classification = False
     joint = False
     piecewise_linear = True
 

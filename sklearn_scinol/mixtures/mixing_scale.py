@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..losses import identity
+from ..losses import JOINT, identity
 
 __all__ = ["MixingScale"]
 
@@ -61,7 +61,7 @@ class MixingScale:
 
     def of_decision(self, p, loss):
         """Convert predictions of a model with some loss."""
-        if self.kind != "softmax" or loss.joint:
+        if self.kind != "softmax" or type(loss) in JOINT.values():
             return p
         link = getattr(loss, "log_probabilities", None)
         return p if link is None else link(p)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._hyperparameters import is_native, restored, stored
 from .._invariants import floats, is_count, is_number, parameters, same_structure
 from ..blocks import Block, Predictions, RowWeights, State, Task, as_writable
 from ..config import current_engine
@@ -416,17 +417,17 @@ class OnlineModel(Model):
         self.clock = np.zeros((2, n_outputs))
         self.reference = None
 
-    # To skops, a NamedTuple that inherits its methods is a tuple: type and values apart
-    # are stored as they are. Older pickles have the learner itself.
+    # Older pickles have the learner itself.
 
     def __getstate__(self):
-        return vars(self) | {"learner": (type(self.learner), tuple(self.learner))}
+        state = vars(self) | {"learner": stored(self.learner)}
+        if not is_native(type(self.loss)):
+            state["loss"] = stored(self.loss)
+        return state
 
     def __setstate__(self, state):
-        vars(self).update(state)
-        if type(self.learner) is tuple:
-            kind, values = self.learner
-            self.learner = kind._make(values)
+        names = "learner", "loss"
+        vars(self).update(state, **{name: restored(state[name]) for name in names})
 
     def fresh(self):
         return type(self)(
@@ -438,6 +439,14 @@ class OnlineModel(Model):
             average=self.average,
             **self._options,
         )
+
+    def take_numbers(self, shards):
+        if not hasattr(self.learner, "merged"):
+            name = type(self.learner).__name__
+            raise TypeError(
+                f"{name} cannot be merged: a learner must declare `merged` for that."
+            )
+        return super().take_numbers(shards)
 
     @property
     @abstractmethod

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
-from .._shards import Shards
+from .._shards import Shards, columns_differ
 from ..blocks import Block, CSRRows, DenseRows, as_writable
 from ..config import current_engine
 from ..engines import get_engine
@@ -405,7 +405,7 @@ class LinearModel(OnlineModel):
     @property
     def _may_pass_over_all(self):
         """Whether sparse rows may change what is kept of features they do not have."""
-        shrinks = self.traits.folds and np.isfinite(self.learner.radius)
+        shrinks = self.traits.folds and getattr(self.learner, "radius", 0.0) < np.inf
         return shrinks or (self.traits.by_row and bool(self.average))
 
     #: Number of trials that end with more than what the engine learns.
@@ -419,6 +419,8 @@ class LinearModel(OnlineModel):
         return {"features": self.features.fresh(), "target": target}
 
     def with_columns(self, placement):
+        if self.traits.by_vector and not hasattr(self.learner, "with_columns"):
+            raise columns_differ(type(self.learner).__name__)
         model, d = copy(self), self.n_features
         model.n_features = placement.n_columns
         model.features = self.features.with_columns(placement)
@@ -496,6 +498,9 @@ class LinearModel(OnlineModel):
         x = np.zeros(self.n_coordinates)
         x[self.n_columns :] = self.scale_of_predicted
         state, shared = self.learner.merged(s, shared, w, x, self.t)
+        if self.traits.by_vector:
+            self.arrays = tuple(state)
+            return
         self.fields[: len(state)] = np.stack(np.broadcast_arrays(*state))
         if shared is not None:
             self.shared = np.stack(shared)

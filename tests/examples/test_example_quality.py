@@ -301,7 +301,7 @@ def test_all_estimators_are_there(example):
     *tuned, _ = example.tuned_baseline_methods()  # the last is SGD*
     baselines = [*example.untuned_baseline_methods(), *tuned]
     used = {method.run.args[-1]["algorithm"] for method in baselines}
-    (constraint,) = BaselineClassifier._parameter_constraints["algorithm"]
+    constraint, _ = BaselineClassifier._parameter_constraints["algorithm"]
     assert used == constraint.options - {"ogd"}
 
 

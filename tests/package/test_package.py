@@ -108,6 +108,7 @@ def test_only_the_compiled_engine_imports_numba():
 #: The rooms of the package, folders and modules: each imports rooms before it only.
 ROOMS = [
     "_version",
+    "_hyperparameters",
     "_portable",
     "_invariants",
     "_locks",
@@ -136,6 +137,7 @@ ROOMS = [
     "pipeline",
     "merging",
     "evaluation",
+    "checks",
     "__init__",
     "_former_names",
     "persistence",

@@ -21,10 +21,12 @@ from numba.extending import (
 )
 
 from ... import _portable, learners, losses, transforms
+from ..._hyperparameters import is_native
 from ...losses import methods
 from . import exponentials
 from .disk_cache import Cache
 from .matrices import overload_vectors
+from .outside import can_be_found, code_of, origin
 
 __all__ = [
     "STRICT",
@@ -127,18 +129,31 @@ exact = register_jitable(**INLINE_STRICTLY)
 for package in learners, losses, transforms:
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
-for function in _portable.PORTABLE:
-    inlined(function)
-for function in _portable.EXACT:
-    exact(function)
 exact(exponentials.parts_of_exp)
+n_registered = {inlined: 0, exact: 0}
+
+
+def register_formulas():
+    """Register the functions that were marked since the last call."""
+    for register, marked in (inlined, _portable.PORTABLE), (exact, _portable.EXACT):
+        while n_registered[register] < len(marked):
+            register(marked[n_registered[register]])
+            n_registered[register] += 1
+
+
+register_formulas()
+
+#: Names of the methods of learners and losses that are compiled.
+compiled_methods: set[str] = set()
 
 
 def _method(name):
+    compiled_methods.add(name)
     return overload_method(BaseNamedTuple, name, jit_options=INLINE, strict=False)
 
 
 def _function(function, options=INLINE):
+    compiled_methods.add(function.__name__)
     return overload(function, jit_options=options, strict=False)
 
 
@@ -236,19 +251,19 @@ class Loop:
 
     """
 
-    def __init__(self, function, options, keeps):
+    def __init__(self, function, options, foreign):
         self._function = function
         self._options = {"nogil": True, **options}
-        self._keeps = keeps
+        self._foreign = foreign
         self._entries = {}
 
     @cached_property
     def dispatcher(self):
         """Numba's own, which knows what was compiled."""
         dispatcher = numba.njit(self._function, **self._options)
-        if self._keeps:
+        if all(map(can_be_found, self._foreign)):
             with suppress(RuntimeError):  # there is no folder to keep it in
-                dispatcher._cache = Cache(self._function)
+                dispatcher._cache = Cache(self._function, origin(self._foreign))
         return dispatcher
 
     def __call__(self, *arguments):
@@ -284,15 +299,12 @@ def kind_of(value):
 def compiled(loop, options=OPTIONS, classes=()):
     """The loop of a function that may close over others.
 
-    It is kept on disk if all learners and losses that it is for are of this package:
-    Numba looks for the modules of others in every process.
+    It is kept on disk if other processes can import all learners and losses that it is
+    for. Those from outside have files of their own: Numba imports the modules of all
+    that is in a file, in every process.
     """
-    return Loop(loop, options, all(map(is_native, classes)))
-
-
-def is_native(cls):
-    """Whether a learner or a loss is of this package."""
-    return cls.__module__.partition(".")[0] == __package__.partition(".")[0]
+    register_formulas()
+    return Loop(loop, options, [cls for cls in classes if not is_native(cls)])
 
 
 def source_digest(*classes):
@@ -305,6 +317,8 @@ def source_digest(*classes):
     digest = hashlib.sha256()
     for module in compiled_modules(*classes):
         digest.update(_source(module))
+    for code in code_of(classes, compiled_methods)[0]:
+        digest.update(code)
     return digest.hexdigest()
 
 
@@ -316,13 +330,9 @@ def compiled_modules(*classes):
     packages' lists of names are read as well, but what is listed there is not.
     """
     engine = walk_packages([str(Path(__file__).parent)], f"{__package__}.")
-    bases = {base for cls in classes for base in cls.__mro__ if is_native(base)}
     found = set()
-    to_read = {
-        __package__,
-        *(module.name for module in engine),
-        *(base.__module__ for base in bases),
-    }
+    _, modules = code_of(classes, compiled_methods)
+    to_read = {__package__, *(module.name for module in engine), *modules}
     while to_read:
         found |= to_read
         to_follow = [name for name in to_read if not _is_list(name)]

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 __all__ = ["Cache"]
 
@@ -12,7 +12,23 @@ class Cache(FunctionCache):
 
     What cannot be read is compiled again, and replaces what was there; what cannot be
     written is there for this process alone.
+
+    Parameters
+    ----------
+    function : callable
+        The loop.
+    suffix : str
+        Of the names of files: loops with another suffix are not looked at.
     """
+
+    def __init__(self, function, suffix=""):
+        super().__init__(function)
+        if suffix:
+            self._cache_file = IndexDataCacheFile(
+                cache_path=self._cache_path,
+                filename_base=f"{self._impl.filename_base}-{suffix}",
+                source_stamp=self._impl.locator.get_source_stamp(),
+            )
 
     def load_overload(self, *arguments):
         # A damaged file can raise anything.

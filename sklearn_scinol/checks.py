@@ -1,0 +1,405 @@
+"""Checks of learners and losses: that they keep what they declare."""
+
+import pickle
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from ._hyperparameters import is_value, with_numbers
+from .baselines import BaselineClassifier, BaselineRegressor
+from .config import config_context
+from .evaluation.comparator import row_losses
+from .learners import OGD
+from .learners.interface import check_is_learner, traits
+from .losses.interface import check_is_loss
+from .losses.methods import MAX_STEP
+from .merging import merge_models
+
+__all__ = ["check_learner", "check_loss"]
+
+N_FEATURES = 5
+
+
+class Task(NamedTuple):
+    """What is learned: an estimator with a learner and a loss, and a kind of rows."""
+
+    learner: Any
+    loss: Any  # a name or an instance
+    n_classes: int  # 0 in regression
+    container: Any
+
+    @property
+    def traits(self):
+        kind: Any = type(self.learner)
+        return traits(kind)
+
+    @property
+    def keywords(self):
+        return {"classes": np.arange(self.n_classes)} if self.n_classes else {}
+
+    def make(self, **parameters):
+        """The estimator, for rows and targets as they are."""
+        given = {"algorithm": self.learner, "loss": self.loss, "center": False}
+        if self.n_classes:
+            return BaselineClassifier(**given | parameters)
+        return BaselineRegressor(**given | parameters)
+
+    def learn(self, estimator, X, y, c=None):
+        """Learn rows; return the predictions before each."""
+        keywords = self.keywords | {"sample_weight": c}
+        if self.n_classes:
+            keywords["method"] = "decision_function"
+        return estimator.partial_fit_predict(self.container(X), y, **keywords)
+
+    def decide(self, estimator, X):
+        """Predict rows."""
+        X = self.container(X)
+        return (
+            estimator.decision_function(X) if self.n_classes else estimator.predict(X)
+        )
+
+    def targets(self, y):
+        """Targets as models take them."""
+        return y if self.n_classes else y[:, np.newaxis]
+
+    def data(self, n=40, seed=0):
+        """Rows with zeros and heavy tails, in units far apart.
+
+        The units are alike for learners that see rows as vectors: a matrix of rows in
+        units far apart is nearly singular.
+        """
+        rng = np.random.default_rng(seed)
+        X = rng.standard_t(2, size=(n, N_FEATURES))
+        scores = X @ rng.normal(size=(N_FEATURES, max(self.n_classes - 1, 1)))
+        scores += rng.normal(size=scores.shape)
+        X[rng.random(X.shape) < 0.4] = 0.0
+        if not self.traits.by_vector:
+            X *= 10.0 ** np.linspace(-2, 2, N_FEATURES)
+        if not self.n_classes:
+            return X, scores[:, 0]
+        return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
+
+
+def check_learner(learner: Any, *, engines: tuple[str, ...] | None = None) -> None:
+    """Check that a learner keeps what it declares, and what holds for all learners.
+
+    It learns 40 rows at a time: two classes, three classes and numbers, dense and
+    sparse.
+
+    - A row is predicted as it is charged for, before it is learned.
+    - Rows in any chunks lead to the same state, bit by bit.
+    - Rows of weight 0 leave the state alone.
+    - Dense and sparse rows, and all engines, agree to 1e-12.
+    - A model that was pickled goes on where it was.
+    - `invariants` hold, also of merged models, and states are finite: with
+      `stays_finite` those of rows with values of up to 1e100, too.
+    - With `scale_invariant`, powers of two do not change a bit of predictions.
+    - The regret is at most `regret_bound`.
+
+    Parameters
+    ----------
+    learner : learner
+        An instance: see :doc:`/interface`.
+    engines : tuple of {"numpy", "numba"}, default=None
+        Where it learns. None stands for those that are installed; to compile takes some
+        20 seconds.
+
+    Raises
+    ------
+    AssertionError
+        If something is not so.
+    TypeError, ValueError
+        If it lacks what a learner must declare, or is no learner.
+
+    Examples
+    --------
+    >>> from sklearn_scinol.checks import check_learner
+    >>> from sklearn_scinol.learners import AdaGrad
+    >>> check_learner(AdaGrad(eta=0.1), engines=("numpy",))
+    """
+    _check_is_value(learner, "learner")
+    check_is_learner(type(learner))
+    tasks = [
+        Task(learner, "log_loss", 2, np.array),
+        Task(learner, "log_loss", 2, sparse.csr_array),
+        Task(learner, "log_loss", 3, np.array),
+        Task(learner, "absolute_error", 0, np.array),
+    ]
+    charged = [_check_task(task, engines) for task in tasks]
+    _assert_close(charged[1], charged[0], learner, "dense and sparse rows agree", 1e-12)
+    has = tasks[0].traits
+    with config_context(engine="numpy"), np.errstate(all="ignore"):
+        for task in tasks:
+            if hasattr(learner, "merged"):
+                _check_merged(task)
+            if has.stays_finite:
+                _check_extremes(task)
+            if has.scale_invariant:
+                _check_powers_of_two(task)
+            if has.bounds_regret:
+                _check_bound(task)
+
+
+def check_loss(loss: Any, *, engines: tuple[str, ...] | None = None) -> None:
+    """Check that a loss and its derivative, and all else that it has, fit together.
+
+    - It is not negative and convex; its slopes are at most `lipschitz`.
+    - `gradient` is a subgradient, of arrays as of numbers.
+    - `log_probabilities` are those of classes, which sum to 1.
+    - `conjugate`, `curvature`, `minimiser` and `proximal` are what they say.
+    - Gradient descent learns with it, as :func:`check_learner` describes.
+
+    Parameters
+    ----------
+    loss : loss
+        An instance: see :doc:`/interface`.
+    engines : tuple of {"numpy", "numba"}, default=None
+        Where it is learned with. None stands for those that are installed.
+
+    Raises
+    ------
+    AssertionError
+        If something is not so.
+    TypeError, ValueError
+        If it lacks what a loss must declare, or is no loss.
+
+    Examples
+    --------
+    >>> from sklearn_scinol.checks import check_loss
+    >>> from sklearn_scinol.losses import Huber
+    >>> check_loss(Huber(epsilon=0.5), engines=("numpy",))
+    """
+    _check_is_value(loss, "loss")
+    check_is_loss(type(loss))
+    loss = with_numbers(loss)
+    with np.errstate(all="ignore"):
+        (_check_joint_formulas if loss.joint else _check_formulas)(loss)
+    n_classes = (3 if loss.joint else 2) if loss.is_classification else 0
+    for container in np.array, sparse.csr_array:
+        _check_task(Task(OGD(1e-3), loss, n_classes, container), engines)
+
+
+def _check_is_value(value, what):
+    if not is_value(value):
+        raise TypeError(f"Expected an instance of a {what}, got {value!r}.")
+
+
+def _assert(holds, of, statement):
+    if not np.all(holds):
+        raise AssertionError(f"{of}: not so that {statement}.")
+
+
+def _assert_close(actual, expected, of, statement, tolerance=1e-10):
+    tolerance = tolerance * np.abs(expected).max(initial=0.0)
+    _assert(np.abs(actual - expected) <= tolerance, of, statement)
+
+
+@contextmanager
+def _named(task):
+    """Name the learner and the loss where learning fails."""
+    try:
+        yield
+    except AssertionError:
+        raise
+    except Exception as error:
+        name = type(task.make()).__name__
+        raise AssertionError(
+            f"{task.learner}: {name} with loss={task.loss!r} raises "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+# What holds for every learner.
+
+
+def _check_task(task, engines):
+    """Check what does not depend on what is declared; return the predictions."""
+    if engines is None:
+        engines = ("numpy", *(["numba"] if find_spec("numba") else []))
+    of_engines = []
+    for engine in engines:
+        with config_context(engine=engine), np.errstate(all="ignore"), _named(task):
+            of_engines.append(_check_rows(task))
+    for charged in of_engines[1:]:
+        _assert_close(charged, of_engines[0], task.learner, "all engines agree", 1e-12)
+    return of_engines[0]
+
+
+def _check_rows(task):
+    (X, y), of = task.data(), task.learner
+    c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=len(y))
+    c[0] = 1.0
+    whole, parts, some = task.make(), task.make(), task.make()
+    charged = task.learn(whole, X, y, c)
+    whole._check_state()
+    in_parts = []
+    for rows in np.split(np.arange(len(y)), [1, 2, 9, 30]):
+        in_parts.append(task.learn(parts, X[rows], y[rows], c[rows]))
+        parts = pickle.loads(pickle.dumps(parts))
+    in_parts = np.concatenate(in_parts)
+    statement = "chunks, and pickling, make no difference"
+    _assert(in_parts.tobytes() == charged.tobytes(), of, statement)
+    _assert(_state(parts) == _state(whole), of, statement)
+    task.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
+    _assert(_state(some) == _state(whole), of, "rows of weight 0 change nothing")
+    unweighted = task.make()
+    task.learn(unweighted, X[:1], y[:1])
+    for r in range(1, 15):
+        decision = task.decide(unweighted, X[r : r + 1])
+        statement = "a row is charged for what is predicted before it is learned"
+        own = task.learn(unweighted, X[r : r + 1], y[r : r + 1])
+        _assert_close(own, decision, of, statement)
+    return charged
+
+
+def _state(estimator):
+    """All that was learned, as bytes."""
+    model = estimator._model
+    arrays = [model.fields, model.shared, *model.arrays, model.first, model.numbers]
+    return [np.ascontiguousarray(array).tobytes() for array in arrays]
+
+
+# What holds for those that declare it.
+
+
+def _check_merged(task):
+    X, y = task.data()
+    models = [task.make(), task.make()]
+    for model, rows in zip(models, (slice(0, 25), slice(25, 40)), strict=True):
+        task.learn(model, X[rows], y[rows])
+    merged = merge_models(models)
+    merged._check_state()
+    task.learn(merged, X, y)
+    merged._check_state()
+
+
+def _check_extremes(task):
+    X, y = task.data()
+    exponents = np.random.default_rng(2).integers(-100, 97, size=X.shape)
+    estimator = task.make()
+    statement = "states stay finite, and invariants hold, on values up to 1e100"
+    try:
+        task.learn(estimator, np.sign(X) * 10.0**exponents, y)
+        estimator._check_state()
+    except (AssertionError, ValueError) as error:
+        raise AssertionError(f"{task.learner}: not so that {statement}.") from error
+
+
+def _check_powers_of_two(task):
+    X, y = task.data()
+    units = 2.0 ** np.random.default_rng(3).integers(-300, 301, size=N_FEATURES)
+    charged = [task.learn(task.make(), rows, y) for rows in (X, X * units)]
+    statement = "powers of two as units of features do not change predictions"
+    _assert(charged[0].tobytes() == charged[1].tobytes(), task.learner, statement)
+
+
+def _check_bound(task):
+    rng = np.random.default_rng(4)
+    for seed in range(5):
+        X, y = task.data(seed=seed)
+        estimator = task.make()
+        task.learn(estimator, X, y)
+        model, n_outputs = estimator._model, estimator._model.n_outputs
+        for size in 0.0, 1e-3, 0.1, 1.0, 10.0:
+            coef = size * rng.normal(size=(n_outputs, N_FEATURES)) / np.abs(X).max(0)
+            loss = row_losses(X, task.targets(y), model.loss, coef, 0.0).sum()
+            regret = estimator.cumulative_loss_ - loss
+            bound = estimator.regret_bound(coef if n_outputs > 1 else coef[0])
+            rounding = 1e-9 * max(estimator.cumulative_loss_, 1.0)
+            statement = f"the regret, {regret:g}, is at most its bound, {bound:g}"
+            _assert(regret <= bound + rounding, task.learner, statement)
+
+
+# Formulas of losses.
+
+
+def _check_formulas(loss):
+    targets = (-1.0, 1.0) if loss.is_classification else (-1.3, 0.0, 2.0)
+    for target in targets:
+        near = target + np.array([0.0, 1e-3, -1e-3])
+        p = np.sort(np.concatenate([np.linspace(-6.0, 6.0, 49), near]))
+        y = np.full(p.size, target)
+        value, g = loss.value(y, p), loss.gradient(y, p)
+        rounding = 1e-12 * (1.0 + value)
+        _assert(value >= 0.0, loss, "`value` is not negative")
+        for step in 1e-6, -1e-6:
+            below = loss.value(y, p + step) + rounding >= value + g * step
+            _assert(below, loss, "`gradient` is the derivative, or a subgradient")
+        tangents = value[:, None] + g[:, None] * (p - p[:, None])
+        _assert(tangents <= value + 1e-9 * (1.0 + value), loss, "`value` is convex")
+        is_bounded = np.abs(g) <= loss.lipschitz * (1.0 + 1e-9)
+        _assert(is_bounded, loss, "slopes are at most `lipschitz`")
+        for method, of_array in (loss.value, value), (loss.gradient, g):
+            of_numbers = np.array([method(target, float(one)) for one in p])
+            statement = f"`{method.__name__}` is the same of numbers as of arrays"
+            _assert_close(of_numbers, of_array, loss, statement, 1e-12)
+        if hasattr(loss, "conjugate"):
+            touches = np.abs(loss.conjugate(y, g) + value - g * p) <= 1e-9 * (1 + value)
+            _assert(touches, loss, "`conjugate` is that of `value`")
+        if hasattr(loss, "curvature"):
+            _check_curvature(loss, y, p)
+        for name, check in ("minimiser", _check_minimum), ("proximal", _check_steps):
+            if hasattr(loss, name):
+                check(loss, target, p)
+    _check_probabilities(loss, [1, 3])
+
+
+def _check_curvature(loss, y, p):
+    h = 1e-5
+    left, right = (loss.curvature(y, p + step) for step in (-h, h))
+    slope = (loss.gradient(y, p + h) - loss.gradient(y, p - h)) / (2.0 * h)
+    is_smooth = np.abs(left - right) <= 1e-3
+    is_close = np.abs(loss.curvature(y, p) - slope) <= 1e-3
+    _assert(is_close[is_smooth], loss, "`curvature` is the derivative of `gradient`")
+
+
+def _check_minimum(loss, y, p):
+    for one in p:
+        minimiser = float(loss.minimiser(y, one))
+        lowest = loss.value(y, np.clip(minimiser, -700.0, 700.0))
+        _assert(lowest <= loss.value(y, p) + 1e-12, loss, "`minimiser` is one")
+
+
+def _check_steps(loss, y, p):
+    for one in map(float, p[::4]):
+        for s in 1e-3, 1.0, 1e3, MAX_STEP:
+            u, decrease = loss.proximal(y, one, s)
+            others = u + np.array([0.0, 1e-4, -1e-4, 1.0, -1.0]) * max(abs(u), 1e-3)
+            totals = loss.value(y, one + others) + 0.5 * others * (others / s)
+            rounding = 1e-9 * (1.0 + loss.value(y, one))
+            _assert(totals[0] <= totals + rounding, loss, "`proximal` minimises")
+            fall = loss.value(y, one) - totals[0]
+            is_fall = np.abs(fall - decrease) <= rounding
+            _assert(is_fall, loss, "`proximal` gives the decrease")
+
+
+def _check_joint_formulas(loss):
+    rng = np.random.default_rng(0)
+    P, y = 3.0 * rng.normal(size=(30, 4)), rng.integers(4, size=30)
+    value = loss.value(y, P)
+    rows = np.array([loss.row_value(k, p) for k, p in zip(y, P, strict=True)])
+    _assert_close(rows, value, loss, "`row_value` is `value` of a row", 1e-12)
+    _assert(value >= 0.0, loss, "`value` is not negative")
+    G = np.empty_like(P)
+    for k, p, g in zip(y, P, G, strict=True):
+        loss.row_gradient(k, p, g)
+    is_bounded = np.abs(G) <= loss.lipschitz * (1.0 + 1e-9)
+    _assert(is_bounded, loss, "slopes are at most `lipschitz`")
+    for step in [*1e-6 * np.eye(4), *-1e-6 * np.eye(4), *rng.normal(size=(20, 4))]:
+        above = loss.value(y, P + step) + 1e-12 * (1.0 + value) - value - G @ step
+        statement = "`row_gradient` is the derivative, or `value` convex"
+        _assert(above >= 0.0, loss, statement)
+    _check_probabilities(loss, [4])
+
+
+def _check_probabilities(loss, numbers_of_outputs):
+    for n_outputs in numbers_of_outputs if hasattr(loss, "log_probabilities") else ():
+        p = 3.0 * np.random.default_rng(1).normal(size=(20, n_outputs))
+        log = loss.log_probabilities(p)
+        is_right = log.shape == (20, max(n_outputs, 2))
+        _assert(is_right, loss, "`log_probabilities` has a column for each class")
+        sums = np.exp(log).sum(axis=1)
+        _assert_close(sums, np.ones(20), loss, "probabilities sum to 1")

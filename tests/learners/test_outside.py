@@ -1,0 +1,493 @@
+"""Learners and losses from outside the package."""
+
+import pickle
+from io import BytesIO
+from typing import NamedTuple
+
+import joblib
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from support.outside import (
+    CoshLoss,
+    Descent,
+    LeastSquares,
+    MarginLoss,
+    MergingDescent,
+    SqrtLoss,
+    Weights,
+)
+from support.packages import run
+
+import sklearn_scinol
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    learners,
+    losses,
+    merge_models,
+    persistence,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.evaluation import regret_curve
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+Y = X @ [1.0, -2.0, 0.5] + 0.1 * RNG.normal(size=40)
+LABELS = (Y > 0.3).astype(int)
+THREE = LABELS + (X[:, 0] > 0.5)
+
+
+def classifier(learner=Descent(0.5), loss=SqrtLoss(2.0), **parameters):  # noqa: B008
+    return BaselineClassifier(learner, loss=loss, center=False, **parameters)
+
+
+def learned(estimator, labels=LABELS, container=np.array):
+    return estimator.partial_fit(container(X), labels, classes=np.unique(labels))
+
+
+def assert_same_models(one, other):
+    assert type(one._model.learner) is type(other._model.learner)
+    assert one._model.learner == other._model.learner
+    assert one._model.loss == other._model.loss
+    assert one.coef_.tobytes() == other.coef_.tobytes()
+    assert one.cumulative_loss_ == other.cumulative_loss_
+
+
+# They learn.
+
+
+def by_hand(rate, softness):
+    """Weights and total loss of `Descent` with `SqrtLoss`."""
+    w, total = np.zeros(4), 0.0
+    for t, (x, label) in enumerate(zip(np.c_[X, np.ones(40)], LABELS, strict=True), 1):
+        y, p = 2.0 * label - 1.0, x @ w
+        total += np.sqrt(softness + p * p) - y * p
+        w -= rate / np.sqrt(t) * (p / np.sqrt(softness + p * p) - y) * x
+    return w, total
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_learner_and_loss(container, engine):
+    model = learned(classifier(), container=container)
+    w, total = by_hand(0.5, 2.0)
+    assert_allclose([*model.coef_[0], *model.intercept_], w, rtol=1e-10)
+    assert_allclose(model.cumulative_loss_, total, rtol=1e-10)
+    assert not hasattr(model, "regret_bound")
+    assert not hasattr(model, "predict_proba")
+    again = classifier()
+    rows = again.row_by_row(classes=[0, 1])
+    for x, label in zip(X, LABELS, strict=True):
+        rows.learn_one(x, label)
+    if container is np.array:
+        assert_same_models(again, model)
+
+
+def test_int_is_a_float(engine):
+    """Compiled code is for numbers of one type; what was passed stays as it is."""
+    model = learned(classifier(Descent(1), SqrtLoss(1)))
+    assert_same_models(model, learned(classifier(Descent(1.0), SqrtLoss(1.0))))
+    assert type(model._model.learner.rate) is float
+    assert type(model.algorithm.rate) is int
+
+
+@pytest.mark.parametrize("name", ["log_loss", "hinge"])
+def test_instances_of_the_package_are_what_names_are(name, engine):
+    """With three classes, too: separate losses are learned one versus rest."""
+    loss = losses.CrossEntropy() if name == "log_loss" else losses.Hinge()
+    given = learned(classifier(learners.AdaGrad(0.3), loss), THREE)
+    named = BaselineClassifier("adagrad", loss=name, learning_rate=0.3, center=False)
+    assert_same_models(given, learned(named, THREE))
+    assert hasattr(given, "predict_proba") == hasattr(named, "predict_proba")
+
+
+def test_bounds_are_those_of_the_learner(engine):
+    given = learned(classifier(learners.OGD(0.3), losses.Logistic()))
+    named = BaselineClassifier("ogd", learning_rate=0.3, center=False)
+    assert hasattr(classifier(learners.OGD()), "regret_bound")
+    expected = learned(named).regret_bound(np.ones(3))
+    assert given.regret_bound(np.ones(3)) == expected
+
+
+def test_joint_loss(engine):
+    model = learned(classifier(loss=MarginLoss()), THREE)
+    assert model.coef_.shape == (3, 3)
+    assert model.score(X, THREE) > 0.7
+    with pytest.raises(ValueError, match="is of three or more classes, got 2"):
+        learned(classifier(loss=MarginLoss()))
+    with pytest.raises(ValueError, match="takes losses of one output only"):
+        learned(classifier(learners.CODE(), MarginLoss()), THREE)
+
+
+def test_several_outputs_and_class_weights(engine):
+    both = np.column_stack([Y, -Y])
+    model = BaselineRegressor(Descent(0.5), loss=CoshLoss()).partial_fit(X, both)
+    alone = BaselineRegressor(Descent(0.5), loss=CoshLoss()).partial_fit(X, Y)
+    assert_allclose(model.predict(X)[:, 0], alone.predict(X), rtol=1e-12)
+    weighed = learned(classifier(class_weight={0: 1.0, 1: 3.0}))
+    expected = classifier().partial_fit(X, LABELS, [0, 1], np.where(LABELS, 3.0, 1.0))
+    assert_same_models(weighed, expected)
+
+
+def test_in_a_mixture(engine):
+    experts = [(str(rate), classifier(Descent(rate))) for rate in (1, 0.1)]
+    model = HedgeClassifier([*experts, ("own", learners_default())])
+    learned(model)
+    assert model.weights_.shape == (3,)
+    experts = [("own", BaselineRegressor(Descent(), loss=CoshLoss()))]
+    assert HedgeRegressor(experts).partial_fit(X, Y).n_samples_seen_ == 40
+    three = HedgeClassifier([("margin", classifier(loss=MarginLoss()))])
+    assert learned(three, THREE).predict_proba(X).shape == (40, 3)
+
+
+def learners_default():
+    return BaselineClassifier(learners.Coin(), center=False)
+
+
+def test_kernels_and_additive_models():
+    given = learned(BaselineClassifier(learners.KernelGD(0.5), kernel="rbf"))
+    named = BaselineClassifier("kernel_gd", learning_rate=0.5, kernel="rbf")
+    assert_array_equal(given.dual_coef_, learned(named).dual_coef_)
+    with pytest.raises(ValueError, match=r"algorithm=Descent\(rate=1.0\)"):
+        learned(BaselineClassifier(Descent(), kernel="rbf"))
+    additive = BaselineClassifier(Descent(), additive=True)
+    assert learned(additive)._model.n_columns > 3
+
+
+# They are parameters.
+
+
+def test_parameters():
+    model = classifier()
+    assert clone(model).get_params() == model.get_params()
+    assert model.get_params()["algorithm__rate"] == 0.5
+    assert model.get_params()["loss__softness"] == 2.0
+    assert "algorithm__rate" not in model.get_params(deep=False)
+    model.set_params(algorithm__rate=0.1, average=3)
+    assert model.algorithm == Descent(0.1)
+    assert model.average == 3
+    model.set_params(algorithm=learners.AdaGrad(), algorithm__eta=0.2)
+    assert model.algorithm == learners.AdaGrad(eta=0.2)
+    with pytest.raises(ValueError, match="Invalid parameter 'algorithm__rate' for"):
+        model.set_params(algorithm__rate=1.0)
+    with pytest.raises(ValueError, match="Invalid parameter 'algorithm__rate' for"):
+        BaselineClassifier("ogd").set_params(algorithm__rate=1.0)
+    assert "algorithm=Descent(rate=0.5)" in repr(classifier())
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"algorithm": [Descent(1e-6), Descent(1.0)]},
+        {"algorithm__rate": [1e-6, 1.0]},
+        {"loss": [SqrtLoss(), "hinge"], "algorithm": ["ogd", Descent(1.0)]},
+    ],
+    ids=lambda grid: "-".join(grid),
+)
+def test_grid_search(grid):
+    model = classifier(max_iter=2, tol=None)
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, LABELS)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    for name, values in grid.items():
+        assert search.best_params_[name] in values
+        assert search.best_estimator_.get_params()[name] in values
+
+
+# What is missing, or cannot be.
+
+
+def without(complete, *names):
+    """A class with the fields of another and its declarations, but for some."""
+    lacking = NamedTuple("Lacking", [(name, float) for name in complete._fields])
+    for name, value in vars(complete).items():
+        is_own = not name.startswith("_") and name not in complete._fields
+        if is_own and name not in names:
+            setattr(lacking, name, value)
+    return lacking(*[1.0] * len(lacking._fields))
+
+
+@pytest.mark.parametrize("name", ["State", "initial_state", "weight", "update"])
+def test_learner_lacks(name):
+    with pytest.raises(TypeError, match=f"A learner must declare `{name}`, as Lacking"):
+        learned(classifier(without(Descent, name)))
+
+
+@pytest.mark.parametrize(
+    ("complete", "name"),
+    [
+        (learners.KernelGD, "row_step"),
+        (learners.KernelGD, "Shared"),
+        (learners.OGD, "fold"),
+        (LeastSquares, "learn"),
+        (LeastSquares, "weights"),
+    ],
+)
+def test_other_kinds_of_learners_lack(complete, name):
+    lacking = type("Lacking", (complete,), {name: property()})
+    with pytest.raises(TypeError, match=f"A learner must declare `{name}`"):
+        learned(classifier(lacks(lacking, name)))
+
+
+def lacks(cls, name):
+    """An instance of a class of which an inherited attribute is not there."""
+
+    class Meta(type(cls)):
+        def __getattribute__(self, asked):
+            if asked == name:
+                raise AttributeError(asked)
+            return super().__getattribute__(asked)
+
+    return Meta("Lacking", (cls,), {})(*[1.0] * len(cls._fields))
+
+
+@pytest.mark.parametrize("name", ["is_classification", "joint", "lipschitz", "value"])
+def test_loss_lacks(name):
+    with pytest.raises(TypeError, match=f"A loss must declare `{name}`"):
+        learned(classifier(loss=without(SqrtLoss, name)))
+    with pytest.raises(TypeError, match="A loss must declare `row_value` and `row_gra"):
+        learned(classifier(loss=without(MarginLoss, "row_value", "row_gradient")))
+
+
+def test_methods_take_other_arguments():
+    odd = without(Descent)
+    type(odd).weight = lambda self, s, i, x: 0.0
+    message = r"`weight` of a learner must take \(self, s, i, x, t\); of Lacking it"
+    with pytest.raises(TypeError, match=message):
+        learned(classifier(odd))
+
+
+class Bare(NamedTuple("NoFields", [])):
+    State = Weights
+    initial_state = Descent.initial_state
+    weight, update = Descent.weight, Descent.update
+
+
+UNKNOWN = "must be a str among .* or an instance of a "
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"algorithm": Descent}, ValueError, UNKNOWN + "learner. Got <class"),
+        (
+            {"algorithm": BaselineClassifier()},
+            ValueError,
+            UNKNOWN + "learner. Got Base",
+        ),
+        ({"algorithm": 3}, ValueError, UNKNOWN + "learner. Got 3"),
+        ({"algorithm": "descent"}, ValueError, UNKNOWN + "learner. Got 'descent'"),
+        ({"algorithm": losses.Huber()}, TypeError, "A learner must declare `State`"),
+        ({"algorithm": Descent("a")}, TypeError, "must be numbers, got rate='a'"),
+        ({"algorithm": Descent(np.nan)}, TypeError, "must be numbers, got rate=nan"),
+        ({"algorithm": Bare()}, TypeError, "A learner must have a hyperparameter"),
+        ({"algorithm": learners.OnlineNewton()}, ValueError, "of OnlineNewtonClass"),
+        ({"radius": 1.0}, ValueError, "radius must be None"),
+        ({"loss": SqrtLoss}, ValueError, UNKNOWN + "loss. Got <class"),
+        ({"loss": Descent()}, TypeError, "A loss must declare `is_classification`"),
+        ({"loss": CoshLoss()}, ValueError, "a loss of regressors, for instance of Hed"),
+        ({"loss": losses.Huber()}, ValueError, "Huber.* is a loss of regressors"),
+        ({"new_classes": "add"}, ValueError, "new_classes='add' needs loss='log_loss'"),
+        (
+            {"algorithm": learners.ScInOL2(), "loss": losses.SquaredHinge()},
+            ValueError,
+            "needs one with a bounded slope",
+        ),
+        (
+            {"algorithm": learners.AdaImplicit()},
+            TypeError,
+            "A loss must declare minimiser and proximal for AdaImplicit",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(parameters, error, message):
+    """Before a row is learned: the estimator is as it was."""
+    model = learned(classifier()).set_params(**parameters)
+    fresh = clone(model)
+    before = vars(fresh).copy()
+    with pytest.raises(error, match=message):
+        learned(fresh)
+    assert vars(fresh) == before
+    before = pickle.dumps(model._model)
+    with pytest.raises(error, match=message):
+        model.fit(X, LABELS)
+    assert pickle.dumps(model._model) == before
+
+
+def test_losses_of_classifiers_are_refused_in_regression():
+    with pytest.raises(ValueError, match="is a loss of classifiers, for instance"):
+        BaselineRegressor(loss=SqrtLoss()).partial_fit(X, Y)
+    with pytest.raises(ValueError, match=r"lipschitz == 0.0 of Huber"):
+        BaselineRegressor(loss=losses.Huber(0.0)).partial_fit(X, Y)
+    large = BaselineRegressor(loss=losses.Huber(1e30), standardize_target=False)
+    with pytest.raises(ValueError, match="lipschitz == 1e"):
+        large.partial_fit(X, Y)
+
+
+def test_comparator_of_a_loss_without_conjugate():
+    model = classifier(learners.OGD(0.3))
+    with pytest.raises(ValueError, match="comparator must be given with loss=SqrtLoss"):
+        regret_curve(model, [(X, LABELS)], classes=[0, 1])
+    zero = np.zeros(3), 0.0
+    curve = regret_curve(model, [(X, LABELS)], comparator=zero, classes=[0, 1])
+    assert (curve.regret <= curve.bound).all()
+
+
+# They are stored, and merged.
+
+
+def copied(model, how, folder):
+    if how == "pickle":
+        return pickle.loads(pickle.dumps(model))
+    if how == "joblib":
+        joblib.dump(model, file := BytesIO())
+        return joblib.load(BytesIO(file.getvalue()))
+    pytest.importorskip("skops", reason="skops is not installed")
+    persistence.save(model, folder / "model.skops")
+    with pytest.raises(TypeError, match="not trusted"):
+        persistence.load(folder / "model.skops")
+    trusted = [Descent, SqrtLoss, InheritedLoss]
+    return persistence.load(folder / "model.skops", trusted=trusted)
+
+
+class InheritedLoss(SqrtLoss):
+    """A NamedTuple that inherits its fields, which skops would take for a tuple."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("how", ["pickle", "joblib", "skops"])
+@pytest.mark.parametrize("loss", [SqrtLoss(2.0), InheritedLoss(2.0)])
+def test_copies_go_on(how, loss, tmp_path, engine):
+    for model in (
+        learned(classifier(loss=loss)),
+        HedgeClassifier([("own", learned(classifier(loss=loss)))]).partial_fit(
+            X, LABELS, classes=[0, 1]
+        ),
+    ):
+        copy = copied(model, how, tmp_path)
+        one, other = model.partial_fit(X, LABELS), copy.partial_fit(X, LABELS)
+        assert (
+            one.decision_function(X).tobytes() == other.decision_function(X).tobytes()
+        )
+        if isinstance(copy, BaselineClassifier):
+            assert type(copy.loss) is type(loss)
+            assert copy.get_params() == model.get_params()
+            assert_same_models(copy, model)
+
+
+def test_learner_that_inherits_is_stored(tmp_path):
+    pytest.importorskip("skops", reason="skops is not installed")
+    model = learned(BaselineClassifier(learners.OGD(0.3), loss=losses.Hinge()))
+    persistence.save(model, tmp_path / "model.skops")
+    assert persistence.load(tmp_path / "model.skops").algorithm == learners.OGD(0.3)
+
+
+def test_merging():
+    models = [learned(classifier(MergingDescent())) for _ in range(2)]
+    merged = merge_models(models)
+    assert_allclose(merged.coef_, models[0].coef_, rtol=1e-12)
+    assert merged.partial_fit(X, LABELS).n_samples_seen_ == 120
+    models = [learned(classifier()) for _ in range(2)]
+    with pytest.raises(TypeError, match="Descent cannot be merged: a learner must"):
+        merge_models(models)
+    models = [learned(classifier()), learned(classifier(Descent(0.1)))]
+    with pytest.raises(ValueError, match="same parameters can be merged: algorithm"):
+        merge_models(models)
+
+
+# They are compiled, and kept on disk.
+
+MINE = """
+from typing import NamedTuple
+import helpers
+from sklearn_scinol.learners import portable
+
+class State(NamedTuple):
+    w: object
+
+class Mine(NamedTuple):
+    rate: float = 1.0
+    State = State
+    def initial_state(self):
+        return State(w=0.0)
+    def weight(self, s, i, x, t):
+        return s.w[i]
+    def update(self, s, i, x, g, w, t):
+        s.w[i] -= helpers.scaled(self.rate) * g * x
+"""
+HELPERS = """
+from sklearn_scinol.learners import portable
+FACTOR = 2.0
+
+@portable
+def scaled(rate):
+    return FACTOR * rate
+"""
+USE = """
+import gc, sys
+import numpy as np
+sys.path.insert(0, {folder!r})
+{define}
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.engines.numba_engine.compiling import Loop
+X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
+model = BaselineRegressor(Mine(0.1), center=False).partial_fit(X, X[:, 0])
+loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
+(loop,) = [loop for loop in loops if loop._function.__name__ == "learn_rows"]
+stats = loop.dispatcher.stats
+hits, misses = (sum(c.values()) for c in (stats.cache_hits, stats.cache_misses))
+print(hits, misses, *model.coef_)
+"""
+
+
+def test_cache_on_disk_follows_the_source(tmp_path):
+    """Of all that formulas call; what has no file is not kept, without a warning."""
+    pytest.importorskip("numba", reason="numba is not installed")
+    package = tmp_path / "sklearn_scinol"
+    package.symlink_to(sklearn_scinol.__path__[0], target_is_directory=True)
+    mine, helpers = tmp_path / "mine.py", tmp_path / "helpers.py"
+    mine.write_text(MINE, "utf-8")
+    helpers.write_text(HELPERS, "utf-8")
+    cache = tmp_path / "cache"
+
+    def use(define="from mine import Mine"):
+        code = USE.format(folder=str(tmp_path), define=define)
+        environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
+        hits, misses, *coef = map(float, run(code, package, **environment).split())
+        return (hits, misses), coef
+
+    first, coef = use()
+    assert first == (0, 1)
+    assert use() == ((1, 0), coef)
+    files = {*cache.rglob("*")}
+    assert use(define=MINE) == (first, coef)
+    assert {*cache.rglob("*")} == files
+    helpers.write_text(HELPERS.replace("2.0", "3.0"), "utf-8")
+    counts, edited = use()
+    assert counts == (0, 1)
+    assert np.abs(np.subtract(edited, coef)).min() > 1e-3
+
+
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_digest_follows_values(engine, monkeypatch):
+    from support import outside
+
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    digest = compiling.source_digest
+    before = digest(Descent, SqrtLoss)
+    assert digest(Descent, SqrtLoss) == before != digest(Descent, CoshLoss)
+    monkeypatch.setattr(outside, "POWER", 0.7)
+    assert digest(Descent, SqrtLoss) != before
+    monkeypatch.undo()
+    monkeypatch.setattr(SqrtLoss, "value", CoshLoss.value)
+    assert digest(Descent, SqrtLoss) != before
+
+    class Local(learners.OGD):
+        pass
+
+    modules = compiling.compiled_modules(Local)
+    assert "sklearn_scinol.learners.gradient_descent" in modules
