@@ -1,4 +1,4 @@
-"""Names that classes and attributes had in files that earlier versions saved."""
+"""Former names of classes and attributes, for files of earlier versions."""
 
 import json
 from io import BytesIO
@@ -6,7 +6,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 __all__ = ["with_present_names"]
 
-SCHEMA = "schema.json"  # of skops: all that a model consists of
+SCHEMA = "schema.json"  # of skops: the structure of a model
 
 #: Former and present names of classes, below the package.
 CLASSES = {
@@ -33,7 +33,7 @@ ATTRIBUTES = {
 
 
 def with_present_names(data):
-    """Return the bytes of a file of skops with the names that things have now."""
+    """Return the bytes of a file of skops with present names."""
     with ZipFile(BytesIO(data)) as archive:
         schema = archive.read(SCHEMA)
         if not any(_module(name).encode() in schema for name in CLASSES):
@@ -52,7 +52,7 @@ def _module(name):
 
 
 def _renamed(node):
-    """Return a node of a schema, whose nodes inside were renamed before."""
+    """Rename a node of a schema, whose children were renamed before."""
     module = str(node.get("__module__"))
     if not module.startswith("sklearn_scinol."):
         return node

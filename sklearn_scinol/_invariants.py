@@ -1,11 +1,11 @@
 """State and check what must hold between two calls, for loading, tests, debugging.
 
-An invariant is a pair: a statement in words, and where it holds, as a bool or an array
-of them. Each class that keeps state has a method `invariants`, `_invariants` if it is
-an estimator: a generator of such pairs, so that a statement may rely on those before
-it. Each states what holds of its own numbers, and of how its parts fit together. Files
-may have any state: a statement comes before whatever would fail, or take memory without
-bound, where it does not hold. Learning never calls them.
+An invariant is a pair: a statement in words, and a bool or an array of bools that tell
+where it holds. Each class with state has a generator of invariants, `invariants` or, in
+estimators, `_invariants`, about its own numbers and how its parts fit together. A
+statement may rely on those before it. Files may have any state: a statement comes
+before code that would fail, or take unbounded memory, where it does not hold. Learning
+never calls them.
 """
 
 from functools import partial
@@ -28,23 +28,18 @@ __all__ = [
     "same_structure",
 ]
 
-#: What is not more than a bound is, for all that was rounded, not more than this times
-#: the bound.
+#: Factor of bounds that allows for rounding.
 ROUNDING = 1 + 1e-9
 
 
 def check(invariants, of):
-    """Raise an error that names the first invariant that is broken.
+    """Raise :exc:`AssertionError` for the first invariant that does not hold.
 
     Parameters
     ----------
     invariants : iterable of (str, bool or ndarray of bool)
     of : str
-        Whose they are.
-
-    Raises
-    ------
-    AssertionError
+        Name of the object in the message.
     """
     with np.errstate(all="ignore"):
         for statement, holds in invariants:
@@ -55,19 +50,12 @@ def check(invariants, of):
 
 
 def check_parts(thing, of):
-    """Check the invariants of an object of any kind and of all that it refers to.
-
-    Parameters
-    ----------
-    thing : object
-    of : str
-        Its name.
+    """Check the invariants of an object named `of`, and of all that it refers to.
 
     Raises
     ------
     AssertionError
-        As of :func:`check`. States that are not of this package's making may raise
-        anything else.
+        See :func:`check`. States from elsewhere may raise anything else.
     """
     to_visit, visited = [(of, thing)], {}
     while to_visit:
@@ -76,14 +64,14 @@ def check_parts(thing, of):
             continue
         visited[id(thing)] = thing
         for method in "invariants", "_invariants":
-            # Learners are tuples: theirs are about the state of a model.
+            # Learners are tuples: their invariants take the state of a model.
             if hasattr(type(thing), method) and not isinstance(thing, tuple):
                 check(getattr(thing, method)(), name)
         to_visit += _parts(name, thing)
 
 
 def _parts(name, thing):
-    """Objects that an object refers to, with names."""
+    """Return the objects that an object refers to, with names."""
     if isinstance(thing, MethodType):
         thing = [thing.__self__]
     elif isinstance(thing, partial):
@@ -97,30 +85,26 @@ def _parts(name, thing):
     return [(f"{name}.{key}", value) for key, value in thing.items()]
 
 
-#: Types of what numbers of a type may have become.
+#: Types that numbers of a type may have in a saved state.
 NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: float}
 
 
 def same_structure(state, fresh, name):
-    """Compare a state with a new one: attributes, types and shapes of arrays.
+    """Compare attributes, types and shapes of arrays of a state with a new one.
 
-    Arrays and lists that grow are empty in a new one, and may have any length. What is
-    None there is not looked at.
+    Arrays and lists that grow are empty in a new one, and may have any length. None
+    allows anything.
     """
     if fresh is None or state is fresh:
         return
     if type(fresh) in NUMBERS:
         yield f"{name} is of type {type(fresh).__name__}", is_number(state, type(fresh))
     elif isinstance(fresh, np.ndarray):
-        yield (
-            f"{name} is an array of {fresh.dtype}",
-            isinstance(state, np.ndarray) and state.dtype == fresh.dtype,
-        )
+        is_array = isinstance(state, np.ndarray) and state.dtype == fresh.dtype
+        yield f"{name} is an array of {fresh.dtype}", is_array
         shape = fresh.shape
-        if shape[:1] == (0,) and state.size:
-            shape = state.shape[:1] + shape[1:]
-        elif shape[:1] == (0,):  # of which nothing is used
-            shape = state.shape
+        if shape[:1] == (0,):
+            shape = state.shape[:1] + shape[1:] if state.size else state.shape
         yield f"{name} has shape {shape}", state.shape == shape
     else:
         kind = type(fresh)
@@ -144,37 +128,35 @@ def is_number(value, kind):
     return isinstance(value, NUMBERS[kind]) and is_bool == (kind is bool)
 
 
-def is_count(value, least=0):
-    """Whether a value is an integer, and not less than another."""
-    return is_number(value, int) and value >= least
+def is_count(value, minimum=0):
+    """Whether a value is an integer, and not less than a minimum."""
+    return is_number(value, int) and value >= minimum
 
 
-def parameters(name, values, least, most):
-    """State that parameters in a NamedTuple are numbers of the types of their defaults.
+def parameters(name, values, minimum, maximum):
+    """Yield that parameters in a NamedTuple are numbers of the types of their defaults.
 
-    Those of this package are in a range.
+    Parameters of this package are in a range.
     """
     if not is_native(type(values)):
-        least, most = -np.inf, np.inf
+        minimum, maximum = -np.inf, np.inf
     for field, value in zip(values._fields, values, strict=True):
         default = values._field_defaults.get(field, 0.0)
         kind = type(default) if isinstance(default, int) else float
         yield f"{field} of {name} is of type {kind.__name__}", is_number(value, kind)
-        yield f"{field} of {name} is in its range", least <= value <= most
+        yield f"{field} of {name} is in its range", minimum <= value <= maximum
 
 
 def floats(name, values, shape):
-    """Of an array of the state: finite numbers, of this shape."""
-    yield (
-        f"{name} is an array of float64",
-        (isinstance(values, np.ndarray) and values.dtype == np.float64),
-    )
+    """Yield that an array of the state has finite numbers and this shape."""
+    is_array = isinstance(values, np.ndarray) and values.dtype == np.float64
+    yield f"{name} is an array of float64", is_array
     yield f"{name} has shape {shape}", values.shape == shape
     yield f"{name} is finite", np.isfinite(values)
 
 
 def finite(name, value):
-    """Of numbers of any kind, perhaps in lists; nothing of what has none."""
+    """Yield that numbers of any kind are finite, in lists as well."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from finite(name, item)

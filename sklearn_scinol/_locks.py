@@ -12,27 +12,27 @@ from weakref import WeakKeyDictionary
 
 __all__ = ["Locks", "SharedByThreads", "learns", "locks_of", "reads"]
 
-# A method that is decorated has the types that it had.
+# Decorated methods keep their types.
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Locks:
     """Locks of an estimator, a transformer or a pipeline.
 
-    A thread that learns holds both, and lets go of `state` between two blocks of rows
-    if others wait for it. Predictions of many rows hold it only to enter `readers`, so
-    that they run side by side, and learning waits for those that are there. Predictions
-    of one row hold it until they are done. A thread may take a lock again.
+    A thread that learns holds both, and releases `state` between two blocks of rows if
+    others wait for it. Predictions of many rows hold it only to enter `readers`: they
+    run side by side, and learning waits for them. Predictions of one row hold it until
+    they are done. Locks are reentrant.
 
     Attributes
     ----------
     learning, state : RLock
-        Taken in this order, by a ``with`` statement: it releases them whenever the
+        Taken in this order, by a ``with`` statement, which releases them whenever the
         thread is interrupted.
     readers : dict
-        From threads that read to a lock that each of them holds meanwhile.
+        From threads that read to the lock that each of them holds.
     is_wanted : bool
-        Whether somebody may wait for `state` to predict.
+        Whether a thread may wait for `state` to predict.
     """
 
     def __init__(self):
@@ -41,14 +41,14 @@ class Locks:
         self.is_wanted = False
 
     def wait_for_readers(self):
-        """Wait until nobody else reads; `state` is held, so that nobody begins to."""
+        """Wait until no other thread reads; `state` is held, so that none begins."""
         for thread, lock in [*self.readers.items()]:
             if thread != get_ident():
                 with lock:
                     pass
 
     def read(self, call):
-        """Call a function that reads what is learned, between two rows."""
+        """Call a function that reads the state, between two rows."""
         thread = get_ident()
         if thread in self.readers:
             return call()
@@ -64,7 +64,7 @@ class Locks:
 
     @contextmanager
     def open_to_readers(self):
-        """Release `state` in a block that learns nothing, so that others predict."""
+        """Release `state` in a block that learns nothing: others may predict."""
         # As `threading.Condition.wait` does: the lock comes back in any case.
         held = self.state._release_save()
         try:
@@ -74,24 +74,24 @@ class Locks:
             self.wait_for_readers()
 
     def give_way(self):
-        """Release `state` long enough for waiting threads to wake up and take it."""
+        """Release `state` until waiting threads have taken it."""
         self.is_wanted = False
         with self.open_to_readers():
             sleep(5e-4)
 
 
-# Not among the attributes of their owners: a lock can be neither copied nor stored.
+# Locks are not attributes of their owners, for they can be neither copied nor saved.
 _LOCKS: WeakKeyDictionary[Any, Locks] = WeakKeyDictionary()
 
 
 def locks_of(owner):
-    """The locks of an estimator, a transformer or a pipeline."""
+    """Return the locks of an estimator, a transformer or a pipeline."""
     locks = _LOCKS.get(owner)
     return _LOCKS.setdefault(owner, Locks()) if locks is None else locks
 
 
 def _renew():
-    """Forget who holds locks: after a fork there are no other threads."""
+    """Free all locks: after a fork there are no other threads."""
     for locks in _LOCKS.values():
         locks.__init__()
 
@@ -101,7 +101,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def learns(method: Method) -> Method:
-    """Decorator of a method that changes what is learned: one thread at a time."""
+    """Decorate a method that changes the state: one thread at a time."""
 
     @wraps(method)
     def learn(self, *arguments, **keywords):
@@ -114,7 +114,7 @@ def learns(method: Method) -> Method:
 
 
 def reads(method: Method) -> Method:
-    """Decorator of a method that predicts: many threads at once, between two rows."""
+    """Decorate a method that reads the state: many threads at once, between rows."""
 
     @wraps(method)
     def read(self, *arguments, **keywords):
@@ -124,7 +124,7 @@ def reads(method: Method) -> Method:
 
 
 class SharedByThreads:
-    """Base of what one thread may copy while another one learns."""
+    """Base of estimators that one thread may copy while another one learns."""
 
     @reads
     def __deepcopy__(self, memo):

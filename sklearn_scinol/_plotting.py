@@ -1,4 +1,4 @@
-"""What the displays have in common."""
+"""Axes of the displays."""
 
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
@@ -6,7 +6,7 @@ __all__ = ["axes_for"]
 
 
 def axes_for(display, ax):
-    """Axes for a display to draw on: `ax`, or those of a new figure if it is None."""
+    """Return the axes for a display: `ax`, or new ones if it is None."""
     check_matplotlib_support(f"{type(display).__name__}.plot")
     if ax is None:
         import matplotlib.pyplot as plt

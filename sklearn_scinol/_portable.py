@@ -1,10 +1,8 @@
-"""What the formulas of learners and losses share, on arrays and on scalars alike.
+"""Functions that formulas may call, on arrays and scalars alike.
 
-Formulas are run twice: by NumPy on whole rows, and by Numba, from the same source, on
-one coordinate at a time. Most of NumPy's functions mean the right thing in both; the
-few that do not, or that are slow on a scalar, have a stand-in here.
-
-Functions of scalars alone may branch and loop: NumPy runs them as they are.
+NumPy runs formulas on whole rows, and Numba compiles the same source for one coordinate
+at a time. Most functions of NumPy serve both; those that do not, or are slow on a
+scalar, have a substitute here. Functions of scalars alone may branch and loop.
 """
 
 from functools import lru_cache
@@ -44,29 +42,29 @@ __all__ = [
     "triangle",
 ]
 
-#: Sums of squares start here instead of at 0, so that a coordinate that was never seen
-#: divides 0 by a number. It is lost in the first square that is added.
+#: Start of sums of squares instead of 0, so that an unseen coordinate divides 0 by a
+#: number. It is lost in the first square that is added.
 TINY = np.finfo(np.float64).tiny
 
-#: The largest feature so far is taken to be at least this: its square is a number.
+#: Minimum of the largest feature so far, whose square is a normal number.
 MIN_SCALE = 1e-150
 
-#: Wealth and weights that grow exponentially stop here, far from overflow: even the
-#: square of it, and its sum over any number of features, is finite.
+#: Maximum of wealth and of weights that grow exponentially: its square, summed over any
+#: number of features, is finite.
 MAX_WEALTH = 1e150
 
-#: Rounding leaves no variance below this, so that its inverse is a number.
+#: Minimum of a variance, whose inverse is a normal number.
 MIN_VARIANCE = 1e-200
 
-#: Rows and columns of the blocks that symmetric matrices are stored by.
+#: Number of rows and columns of the blocks of symmetric matrices.
 BLOCK = 4
 
-#: Between these, a sum of squares has lost nothing to the ends of the range.
+#: Range in which a sum of squares is accurate.
 MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
-#: The functions that formulas may call: a compiling engine registers them. Those that
-#: are exact it must compile operation for operation; in others it may reorder sums and
-#: products, which can overflow then, or lose digits.
+#: Functions that formulas may call, which a compiling engine registers. It must keep
+#: the order of operations of exact ones; in others it may reorder sums and products,
+#: which can overflow then, or lose digits.
 PORTABLE: list = []
 EXACT: list = []
 
@@ -78,97 +76,88 @@ def portable(function):
 
 
 def exact(function):
-    """Mark one in which the order of the operations matters."""
+    """Mark a portable function in which the order of operations matters."""
     EXACT.append(function)
     return function
 
 
 def larger(a, b):
-    """Maximum of `a` and `b`; `a` where `b` is NaN."""
+    """Return the maximum of `a` and `b`; `a` where `b` is NaN."""
     return np.fmax(a, b)
 
 
 def smaller(a, b):
-    """Minimum of `a` and `b`; `a` where `b` is NaN."""
+    """Return the minimum of `a` and `b`; `a` where `b` is NaN."""
     return np.fmin(a, b)
 
 
 def chosen(condition, a, b):
-    """`a` where the condition holds, `b` elsewhere."""
+    """Return `a` where the condition holds, `b` elsewhere."""
     return np.where(condition, a, b)
 
 
 def exp(x):
-    """Exponential; from ``|x| = 708`` on, something at least as extreme as there."""
+    """Return the exponential; beyond ``|x| = 708`` at least as extreme as there."""
     return np.exp(x)
 
 
 def expm1(x):
-    """Exponential minus 1; from ``x = 708`` on, something not smaller than there."""
+    """Return the exponential minus 1; beyond ``x = 708`` not less than there."""
     return np.expm1(x)
 
 
 def log1p(x):
-    """Logarithm of 1 + x, for x from 0 to 1."""
+    """Return the logarithm of 1 + x, for x from 0 to 1."""
     return np.log1p(x)
 
 
 def softmax(p, out):
-    """Exponentials of a row of numbers, divided by their sum, into `out`."""
+    """Write the exponentials of a row, divided by their sum, into `out`."""
     np.exp(p - np.maximum.reduce(p), out=out)
     out /= np.add.reduce(out)
 
 
 def log_sum_exp(p):
-    """Logarithm of the sum of the exponentials of a row of numbers."""
+    """Return the logarithm of the sum of the exponentials of a row."""
     largest = np.maximum.reduce(p)
     return largest + np.log(np.add.reduce(np.exp(p - largest)))
 
 
-# Of vectors, which these change in place where they return nothing.
+# Functions of vectors.
 
 
 def inner(a, b):
-    """Inner product."""
+    """Return the inner product."""
     return np.add.reduce(a * b)
 
 
 def copy_into(a, out):
-    """Let `out` begin with the entries of `a`.
+    """Copy `a` to the beginning of `out`.
 
-    Compiled, that is a loop. For ``out[:] = a`` Numba compiles the making of the text
-    that says which shapes do not fit, which takes longer than all of a simple learner.
+    Compiled, that is a loop: ``out[:] = a`` would compile the message about shapes that
+    do not fit, which takes longer than a simple learner.
     """
     out[: a.size] = a
 
 
 def clip_into(a, largest, out):
-    """Let `out` begin with the entries of `a`, clipped at plus and minus a number."""
+    """Copy `a`, clipped to ± `largest`, to the beginning of `out`."""
     np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])
 
 
-# Of symmetric matrices. What is stored of one is its lower triangle, by blocks of four
-# rows and columns: four rows at a time, one row after the other, each up to the end of
-# the block on the diagonal. Vectors that go with one end with zeros, if need be, so
-# that their length is a multiple of four as well.
+# Functions of symmetric matrices. The lower triangle is stored, four rows after four,
+# each row up to the end of its block of 4 x 4 on the diagonal. Vectors that go with a
+# matrix are padded with zeros to a multiple of four.
 
 
 def padded(n):
-    """Length of vectors that go with a symmetric matrix of `n` rows."""
+    """Return the length of vectors that go with a matrix of `n` rows."""
     return -(-n // BLOCK) * BLOCK
 
 
 @lru_cache(maxsize=4)
 def triangle(n):
-    """Where the entries of a symmetric matrix of `n` rows are stored.
-
-    Returns
-    -------
-    rows, columns : ndarray of shape (n_stored,)
-        Of the entries that are stored.
-    places : ndarray of shape (n, n)
-        Of the entries of the matrix.
-    """
+    """Return rows and columns of the stored entries, and the places of all entries."""
     starts = np.arange(0, padded(n), BLOCK)
     stored = [
         np.mgrid[start : start + BLOCK, : start + BLOCK].reshape(2, -1)
@@ -181,12 +170,12 @@ def triangle(n):
 
 
 def square(P, n):
-    """All entries of a matrix of `n` rows, as an array of their own."""
+    """Return all entries of a stored matrix of `n` rows, as a new array."""
     return P[triangle(n)[2]]
 
 
 def store_square(A, P):
-    """Let `P` be what is stored of the matrix `A`, but for what goes beyond it."""
+    """Store the matrix `A` in `P`, whose entries beyond `A` stay."""
     n = len(A)
     rows, columns, _ = triangle(n)
     stored = (rows < n) & (columns < n)
@@ -194,10 +183,9 @@ def store_square(A, P):
 
 
 def inverse(A):
-    """Of a symmetric matrix that is positive definite but for rounding errors.
+    """Return the inverse of a matrix that is positive definite but for rounding.
 
-    What has nothing to do with the rest, to the last bit, still has not in the inverse.
-    That of a matrix with numbers that are not finite is NaN.
+    Zeros between independent blocks stay exact. If an entry is not finite, all are NaN.
     """
     units = np.sqrt(np.maximum(np.diag(A), MIN_VARIANCE))
     scaled = 0.5 * (A + A.T) / units / units[:, np.newaxis]
@@ -209,7 +197,7 @@ def inverse(A):
         added = 10.0 * added or 1e-16
         if not np.isfinite(scaled).all():
             return np.full_like(A, np.nan)
-    # Row by row: LAPACK would wait for threads, however small the matrix is.
+    # Row by row: LAPACK would wait for threads, even for a small matrix.
     root = np.eye(len(A))
     for i in range(len(A)):
         root[i] -= factor[i, :i] @ root[:i]
@@ -219,20 +207,15 @@ def inverse(A):
 
 
 def trace(P, n):
-    """Sum of the diagonal of a matrix of `n` rows."""
+    """Return the trace of a stored matrix of `n` rows."""
     return np.add.reduce(P[np.diagonal(triangle(n)[2])])
 
 
 def move_and_multiply(w, P, v, g, root, growth, x, u):
-    """Change `w` and `P` by a vector, and let `u` be ``P x``, in one pass.
+    """Update ``w += g v`` and ``P = growth (P - root^2 v v')``, then ``u = P x``.
 
-    Before `u`, `w` becomes ``w + g v`` and `P` becomes ``growth (P - root^2 v v')``,
-    with nothing negative on its diagonal by rounding.
-
-    Returns
-    -------
-    p, q : float
-        Inner products of `x` with `w` and with `u`.
+    Rounding leaves nothing negative on the diagonal of `P`. Returns the inner products
+    of `x` with `w` and with `u`.
     """
     n = x.size
     rows, columns, places = triangle(n)
@@ -248,7 +231,7 @@ def move_and_multiply(w, P, v, g, root, growth, x, u):
 
 @exact
 def norm(a, b):
-    """Root of the sum of two squares: where these are in range, without a call."""
+    """Return the root of the sum of two squares, without a call if in range."""
     square = a * a + b * b
     if MIN_SQUARE < square < MAX_SQUARE:
         return np.sqrt(square)
@@ -257,6 +240,6 @@ def norm(a, b):
 
 @portable
 def squared_scale(s, i, x):
-    """The papers' ``S^2 + M^2``, with ``|x|`` taken into the maximum `M`."""
+    """Return the papers' ``S^2 + M^2``, with ``|x|`` in the maximum `M`."""
     M = larger(s.M[i], np.abs(x))
     return s.S2[i] + M * M

@@ -1,4 +1,4 @@
-"""Calls that fail or are interrupted, and how estimators become what they were."""
+"""Rollback of estimators after calls that fail or are interrupted."""
 
 from contextvars import ContextVar, copy_context
 
@@ -6,18 +6,12 @@ from ._locks import locks_of
 
 __all__ = ["finish", "learn_as_last_step", "rollback_on_error", "rollbacks_around"]
 
-# The last step of the pipeline that is learning, and the pipeline's list of rollbacks.
+# The last step of the pipeline that learns, and the pipeline's list of rollbacks.
 _last_step: ContextVar = ContextVar("last_step", default=(None, None))
 
 
 def finish(function):
-    """Call a function until no interruption ends it, then raise the last one.
-
-    Parameters
-    ----------
-    function : callable
-        May be called again wherever it was interrupted.
-    """
+    """Call a function again while interruptions end it, then raise the last one."""
     interruption = None
     while True:
         try:
@@ -32,8 +26,8 @@ def finish(function):
 class rollback_on_error:
     """Restore the attributes of an estimator if the block raises.
 
-    The block is given a list, for functions that restore what is changed in place. The
-    last one is called first, and each perhaps more than once.
+    The block gets a list to append functions to, which restore what it changes in
+    place. The last one is called first, and each perhaps more than once.
     """
 
     def __init__(self, estimator):
@@ -52,7 +46,7 @@ class rollback_on_error:
             finish(self._restore)
 
     def _restore(self):
-        # Some may read, if the wait for them was what an interruption ended.
+        # An interruption may have ended the wait for readers.
         locks_of(self._estimator).wait_for_readers()
         vars(self._estimator).clear()
         vars(self._estimator).update(self._before)
@@ -61,17 +55,10 @@ class rollback_on_error:
 
 
 def learn_as_last_step(step, rollbacks, learn, /, *args, **keywords):
-    """Call a method by which the last step of a pipeline learns.
+    """Call a method `learn` of the last step of a pipeline.
 
-    Parameters
-    ----------
-    step : estimator
-    rollbacks : list of callable
-        The pipeline's. An estimator of this package adds how to restore it, since an
-        interruption may come when it has learned, and the pipeline has not.
-    learn : callable
-    *args, **keywords
-        What it is called with.
+    An estimator of this package adds its own rollback to the pipeline's: an
+    interruption may come after it has learned, and before the pipeline is done.
     """
     context = copy_context()
     context.run(_last_step.set, (step, rollbacks))
@@ -79,6 +66,6 @@ def learn_as_last_step(step, rollbacks, learn, /, *args, **keywords):
 
 
 def rollbacks_around(estimator):
-    """The list of the pipeline whose last step is learning, if it is the estimator."""
+    """Return the rollbacks of the pipeline whose last step is learning, if any."""
     step, rollbacks = _last_step.get()
     return rollbacks if step is estimator else None

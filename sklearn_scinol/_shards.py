@@ -1,4 +1,4 @@
-"""What several have that learned different parts of a stream, as one has it."""
+"""Several models trained on disjoint data, and how to check and merge them."""
 
 from pickle import PicklingError
 
@@ -15,24 +15,23 @@ __all__ = [
     "merge",
 ]
 
-LATER_START = "start has learned more rows than a model that began so."
+LATER_START = "start has seen more rows than a model derived from it."
 
-# Parameters that change nothing about what was learned.
+# Parameters that do not change what is learned.
 IRRELEVANT = {"memory", "n_jobs", "random_state", "verbose"}
 
-# Attributes that models must have in common; some classes have others.
+# Attributes that must be equal; some classes have others.
 SAME_IN_ALL = "n_features_in_", "feature_names_in_", "_output_shape"
 
 
 def merge(members, start=None):
-    """One estimator of several, which stay as they are.
+    """Merge fitted estimators, which stay as they are.
 
     Parameters
     ----------
     members : list of estimators
-        All fitted.
     start : estimator, default=None
-        What they began as; None if that had learned nothing.
+        The fitted estimator that they are copies of; None if there is none.
 
     Raises
     ------
@@ -54,7 +53,7 @@ def check_can_be_merged(estimator):
 
 
 def columns_differ(what):
-    """The error for what cannot be merged where its columns are not the same."""
+    """Return the error for steps behind columns that differ between the models."""
     return ValueError(
         f"{what} cannot be merged, since the columns before it differ between the "
         "models: let all begin as copies of one that has seen the same values."
@@ -62,7 +61,7 @@ def columns_differ(what):
 
 
 def check_alike(estimators):
-    """Check that several are alike but for what they have learned."""
+    """Check that estimators have the same class, parameters and features."""
     first = estimators[0]
     for estimator in estimators:
         check_can_be_merged(estimator)
@@ -73,11 +72,8 @@ def check_alike(estimators):
             )
         own, others = map(_parameters, (estimator, first))
         for name in sorted({*own, *others}):
-            if name not in own or name not in others:
-                is_same = False
-            else:
-                is_same = are_same(own[name], others[name])
-            if not is_same:
+            is_in_both = name in own and name in others
+            if not (is_in_both and are_same(own[name], others[name])):
                 raise ValueError(
                     "Only models with the same parameters can be merged: "
                     f"{name} differs."
@@ -92,7 +88,7 @@ def check_alike(estimators):
 
 
 def _parameters(estimator):
-    """Those that matter; of steps only their names, since each is merged by itself."""
+    """Return the parameters that matter; of steps, merged one by one, the names."""
     parameters = estimator.get_params(deep=not hasattr(estimator, "steps"))
     if hasattr(estimator, "steps"):
         parameters["steps"] = [name for name, _ in estimator.steps]
@@ -114,20 +110,19 @@ def are_same(a, b):
 
 
 class Shards:
-    """Models that learned different parts of a stream, or the same thing of each.
+    """Models trained on disjoint data, or the same part of each.
 
-    An attribute that is not one of these is that attribute of each of the models.
+    Any other attribute gives that attribute of each member, as shards.
 
     Parameters
     ----------
     members : list
-        What each of the models has.
     start : object
-        What they all began with. It is part of each of them, and counts once.
+        The common start of the members, which counts once.
     shares : ndarray of shape (n_members,)
-        What part of all rows each has learned, of sum 1.
+        Each member's share of all rows; they sum to 1.
     units : sequence, default=None
-        What the rows that each has seen are to be multiplied by; None for 1.
+        Factors of the rows that each member has seen; None for 1.
     """
 
     def __init__(self, members, start, shares, units=None):
@@ -146,23 +141,16 @@ class Shards:
         return len(self.members)
 
     def of(self, get):
-        """What a function gives of each."""
-        return Shards(
-            [*map(get, self.members)], get(self.start), self.shares, self.units
-        )
+        """Apply a function to each."""
+        members = [*map(get, self.members)]
+        return Shards(members, get(self.start), self.shares, self.units)
 
     def in_units(self, units):
-        """The same, with other units of rows."""
+        """Return the shards with other units of rows."""
         return Shards(self.members, self.start, self.shares, units)
 
     def sum(self, power=0):
-        """Of arrays or numbers that sum over rows.
-
-        Parameters
-        ----------
-        power : int
-            Of the unit of the rows that they are in.
-        """
+        """Add up sums over rows, in a power of the unit of rows."""
         more = [
             unit**power * (value - self.start)
             for value, unit in zip(self.members, self.units, strict=True)
@@ -170,16 +158,16 @@ class Shards:
         return self.start + sum(more)
 
     def parts(self, power=0):
-        """What each has of the mean of arrays or numbers, by its share of the rows."""
+        """Return the terms of :meth:`mean`."""
         parts = zip(self.shares, self.units, self.members, strict=True)
         return [share * unit**power * value for share, unit, value in parts]
 
     def mean(self, power=0):
-        """Of arrays or numbers, each counting by its share of the rows."""
+        """Return the mean, weighted by the shares of rows."""
         return sum(self.parts(power))
 
     def most(self, power=0):
-        """The largest of them, entry by entry."""
+        """Return the maximum, entry by entry."""
         values = self.members
         if power:
             pairs = zip(values, self.units, strict=True)

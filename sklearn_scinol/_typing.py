@@ -1,4 +1,4 @@
-"""Types of what many functions take, and scikit-learn's decorators with types."""
+"""Types of common arguments, and typed decorators of scikit-learn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -37,7 +37,7 @@ SampleWeight: TypeAlias = ArrayLike | None
 # Parameters.
 
 ClassificationLoss: TypeAlias = Literal["log_loss", "hinge", "squared_hinge"]
-#: Those losses of numbers whose slopes are bounded.
+#: Losses of regression with bounded gradients.
 LipschitzLoss: TypeAlias = Literal[
     "absolute_error", "epsilon_insensitive", "huber", "quantile"
 ]
@@ -45,26 +45,16 @@ RegressionLoss: TypeAlias = LipschitzLoss | Literal["squared_error"]
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
 RandomState: TypeAlias = int | np.random.RandomState | None
 KernelLike: TypeAlias = (
-    Literal[
-        "additive_chi2",
-        "chi2",
-        "cosine",
-        "laplacian",
-        "linear",
-        "poly",
-        "polynomial",
-        "precomputed",
-        "rbf",
-        "sigmoid",
-    ]
+    Literal["additive_chi2", "chi2", "cosine", "laplacian", "linear"]
+    | Literal["poly", "polynomial", "precomputed", "rbf", "sigmoid"]
     | Callable[..., float]
 )
-#: What a classifier can say of rows.
+#: Methods by which a classifier predicts.
 Method: TypeAlias = Literal[
     "predict", "decision_function", "predict_proba", "predict_log_proba"
 ]
 
-# A function that is decorated has the types that it had.
+# Decorated functions keep their types.
 
 if TYPE_CHECKING:
     Function = TypeVar("Function", bound=Callable[..., Any])

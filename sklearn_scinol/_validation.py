@@ -1,4 +1,4 @@
-"""Checks of data beside scikit-learn's, and what to do about what it refuses."""
+"""Checks of data besides scikit-learn's, and advice about what it refuses."""
 
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ OF_MASKS = {
     "sample_weight": "pass sample_weight.filled(0), which leaves out these rows",
 }
 
-# Where scikit-learn begins to recommend other estimators.
+# Beginning of scikit-learn's recommendation of other estimators.
 RECOMMENDS = " For supervised learning, you might want to consider"
 
 # Python's message for a string that is not a number.
@@ -31,7 +31,7 @@ NO_NUMBER = "could not convert string to float"
 
 
 def refuse_masks(**arrays):
-    """Refuse masked arrays, by the names of parameters, if some values are masked."""
+    """Refuse arrays with masked values, given by the names of parameters."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
             raise ValueError(
@@ -41,10 +41,9 @@ def refuse_masks(**arrays):
 
 
 def refuse_wrong_indices(X):
-    """Refuse sparse rows whose indices do not belong to them.
+    """Refuse sparse rows whose indices are out of range, before they are converted.
 
-    This is for formats that cannot even be converted then: memory would be read or
-    written that is not theirs.
+    Conversion would read or write memory out of bounds.
     """
     if not sparse.issparse(X) or X.ndim != 2:
         return
@@ -57,7 +56,7 @@ def refuse_wrong_indices(X):
 
 
 def refusal_of_dicts(name):
-    """The error for rows that are dicts, where a class takes rows of numbers."""
+    """Return the error for dicts given to a class that takes rows of numbers."""
     return TypeError(
         f"{name} takes rows of numbers, not dicts: begin a pipeline with TableEncoder, "
         "as make_online_pipeline(TableEncoder(), ...) does."
@@ -65,26 +64,18 @@ def refusal_of_dicts(name):
 
 
 def refuse_not_finite(values, name):
-    """Refuse an array with NaN or infinity, for an estimator of a class."""
+    """Refuse an array with NaN or infinity, for the class `name`."""
     with advised(values, name):
         assert_all_finite(values, estimator_name=name, input_name="X")
 
 
 @contextmanager
 def advised(X, name):
-    """Add advice to the errors of scikit-learn's validation of rows.
-
-    Parameters
-    ----------
-    X : object
-        The rows, as they were given.
-    name : str
-        The class of the estimator.
-    """
+    """Add advice to errors of scikit-learn's validation of `X`, for a class `name`."""
     try:
-        with np.errstate(all="ignore"):  # it adds up numbers
+        with np.errstate(all="ignore"):  # of its sum
             yield
-    except OverflowError:  # integers know no end
+    except OverflowError:  # of Python integers
         raise ValueError(
             "Input contains infinity or a value too large for dtype('float64')."
         ) from None
@@ -98,7 +89,7 @@ def advised(X, name):
 
 
 def _with_advice(message, X):
-    """Return a message with advice added, or None if there is no advice for it."""
+    """Return a message with advice, or None if there is no advice."""
     known, found, _ = message.partition(RECOMMENDS)
     if found:
         return (
@@ -115,7 +106,7 @@ def _with_advice(message, X):
 
 
 def _columns_of_text(X):
-    """Names of columns with strings that are no numbers; none if that is not known."""
+    """Return names of columns with strings that are not numbers, if known."""
     # Imported here, since only errors need these modules.
     from .tables.frames import open_frame
     from .tables.kinds import as_kind

@@ -1,4 +1,4 @@
-"""Configuration of the package, one for each thread, as scikit-learn keeps its own."""
+"""Configuration of the package, one for each thread, as in scikit-learn."""
 
 import threading
 from collections.abc import Iterator
@@ -48,14 +48,14 @@ def set_config(*, engine: Engine | None = None) -> None:
     Parameters
     ----------
     engine : {"auto", "numba", "numpy"}, default=None
-        What runs the loop over rows: compiled code, NumPy, or compiled code where Numba
-        is installed ("auto"). All give the same numbers, up to rounding. None leaves
-        the setting as it is.
+        What runs the loop over rows: Numba's compiled code, NumPy, or compiled code if
+        Numba is installed ("auto"). Results are equal up to rounding. None leaves the
+        setting as it is.
 
     Raises
     ------
     ValueError
-        If `engine` is none of these.
+        If `engine` is not one of these.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def set_config(*, engine: Engine | None = None) -> None:
 
 @contextmanager
 def config_context(*, engine: Engine | None = None) -> Iterator[None]:
-    """Context manager for a configuration that ends with the block.
+    """Set the configuration of this thread for a block.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def config_context(*, engine: Engine | None = None) -> Iterator[None]:
     Yields
     ------
     None
-        Nothing; the configuration before is there again after the block.
+        Nothing. The configuration is restored after the block.
 
     Examples
     --------

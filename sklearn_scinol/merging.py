@@ -1,4 +1,4 @@
-"""One model from several that learned different parts of a stream."""
+"""Merging of models that were trained on disjoint data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +11,11 @@ __all__ = ["merge_models"]
 
 
 def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
-    """Make one model of several that have learned different parts of the data.
+    """Merge models that were trained on disjoint data.
 
-    Each part can be learned by another process or machine, for instance, and the models
-    merged in any order, a few at a time: that makes no difference but for rounding, and
-    for which rows kernel models with `max_support` keep.
+    Each part can be learned by another process or machine. The order of models, and how
+    many are merged at a time, change nothing but rounding, and which rows kernel models
+    with `max_support` keep.
 
     Parameters
     ----------
@@ -24,44 +24,43 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
         and with the same parameters. They stay as they are.
 
     start : estimator, default=None
-        What all of them began as, if they are copies of a model that had learned rows
-        before. What it has learned is counted once. None stands for models that began
-        with no rows.
+        The fitted model that all of them are copies of, if there is one. Its rows count
+        once.
 
     Returns
     -------
     model : estimator
-        A new one, which predicts and can go on learning.
+        A new model, which predicts and can go on learning.
 
     Raises
     ------
     NotFittedError
-        If a model has learned nothing.
+        If a model is not fitted.
     TypeError
-        If one is not of this package, or learns with steps or experts that are not.
+        If a model is not of this package, or learns with steps or experts that are not.
     ValueError
-        If there are none, or they do not fit together: other parameters, features,
+        If there are no models, or they do not fit together: other parameters, features,
         kinds of columns, targets, or classes without ``new_classes="add"``; some with
-        rows that were centred and some without; precomputed kernels; transformers from
-        elsewhere that differ; additive models, or steps and experts from elsewhere,
-        behind columns that are not the same in all models; interactions of numbers that
-        are coded in another order.
+        centred rows and some without; precomputed kernels; different transformers from
+        elsewhere; additive models, or steps and experts from elsewhere, behind columns
+        that differ between the models; interactions of numbers that are coded in
+        another order.
 
     Notes
     -----
-    *Second order.* What rows say of the weights adds up: the inverse of the posterior
-    covariance, and its product with the weights. With the squared error, and rows that
-    are learned as they are, the model is the one that all rows in order lead to; so are
-    running means and deviations.
+    *Second order.* Sufficient statistics add up: the inverse posterior covariance, and
+    its product with the weights. With the squared error and untransformed rows, the
+    model equals the one that learned all rows in order. So do running means and
+    deviations.
 
-    *All others.* Weights are the mean of those of the models, each counting by the rows
-    that it learned, in units of the features. So are decision functions of rows within
-    the range seen, but those of additive models whose bins differ, which are as near as
-    can be. What rows add to, such as sums of squared gradients, adds up.
+    *All others.* Weights are the mean of the models', weighted by their numbers of
+    rows, in units of the features. So are decision functions within the range seen, but
+    approximately so for additive models whose bins differ. Sums over rows, such as
+    those of squared gradients, add up.
 
-    *Mixtures.* Experts are merged one by one. How well merged ones predict, no row has
-    told yet: weights are the geometric mean of those of the models, and adapt within
-    some hundred rows that the mixture learns.
+    *Mixtures.* Experts are merged one by one. Weights are the geometric mean of the
+    models', for no row has told how well merged experts predict; they adapt within some
+    hundred rows that the mixture learns.
 
     *Transformers.* Means and deviations of an :class:`~.preprocessing.OnlineScaler` are
     those of all rows. Bins of an :class:`~.preprocessing.OnlineBinner` are those of
@@ -69,17 +68,16 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     columns of their own to the values that came first in one of the models, as long as
     there are columns; all others are hashed.
 
-    *Pipelines.* They are merged step by step. Values and bins that have other columns
-    in each model go to common ones, and what learners know of them goes along: their
-    decisions are those of the same rows in common columns. A column that several go to
-    has the mean of what is known of those that were seen; a bin that lies in several
-    has the mean of these, by how much of it lies in each. Standardised numbers count as
-    the same, though each model had its own mean and deviation.
+    *Pipelines.* They are merged step by step. Values and bins with other columns in
+    each model go to common ones, together with what learners know of them. A column
+    made of several has the mean of those that were seen, a bin that overlaps several
+    the mean by overlap. Standardised numbers count as equal, although each model had
+    its own mean and deviation.
 
-    Averages of models that each saw few rows lag behind one model that saw all. Two
-    things help: a `start` that has learned some rows, of which the others are copies,
-    and further rows for the merged model. `n_samples_seen_` and `cumulative_loss_` add
-    up. A `regret_bound` holds for each of the models, and the merged one has none.
+    Averages of models that saw few rows each lag behind one model that saw all. Two
+    things help: a `start` that has learned some rows, and further rows for the merged
+    model. `n_samples_seen_` and `cumulative_loss_` add up. A `regret_bound` holds for
+    each of the models, and the merged one has none.
 
     References
     ----------

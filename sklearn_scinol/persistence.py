@@ -1,4 +1,4 @@
-"""Models in files that hold data and no code, with skops underneath."""
+"""Files of models with data and no code, by means of skops."""
 
 import json
 import os
@@ -41,14 +41,7 @@ from .models.kernel import Kernel, KernelModel
 from .models.linear import LinearModel
 from .models.newton import NewtonModel
 from .models.weights import WeightScale
-from .tables.columns import (
-    Booleans,
-    Categories,
-    Dates,
-    Numbers,
-    Texts,
-    Undecided,
-)
+from .tables.columns import Booleans, Categories, Dates, Numbers, Texts, Undecided
 from .tables.encoding import Encoding
 from .tables.hashed import HashedColumns
 from .tables.strings import Strings
@@ -62,13 +55,13 @@ from .transforms.units import FeatureUnits
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
-#: Version of the files that :func:`save` writes. :func:`load` also reads all below.
+#: Version of the files that :func:`save` writes. :func:`load` reads lower ones, too.
 FORMAT_VERSION = 2
 
-# Beside what skops writes.
+# Name of our entry in a file of skops.
 HEADER = "sklearn_scinol.json"
 
-# Level of zlib: half the time of its default, for a file twice as large at most.
+# Level of zlib: half the time of its default, for a file at most twice as large.
 COMPRESSION = 3
 
 BOOLEANS = bool, np.bool_
@@ -79,7 +72,7 @@ def _name(cls):
 
 
 def _classes(*modules):
-    """The public classes of modules."""
+    """Return the public classes of modules."""
     return [
         public
         for module in modules
@@ -91,64 +84,36 @@ def _classes(*modules):
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _MODELS = [AdditiveModel, KernelModel, LinearModel, MixtureModel, NewtonModel]
 _PARTS = [
-    AdaHedge,
-    Booleans,
-    Categories,
-    Dates,
-    Encoding,
-    Expert,
-    FeatureBins,
-    FeatureTransform,
-    FeatureLimits,
-    FeatureUnits,
-    FixedShare,
-    GrowingArray,
-    GrowingSparseArray,
-    HashedColumns,
-    AdaHedgeState,
-    Kernel,
-    MixingScale,
-    Numbers,
-    FixedShareState,
-    Slots,
-    StandardTransform,
-    Strings,
-    TargetRange,
-    TargetTransform,
-    Texts,
-    Undecided,
-    Vocabulary,
-    WeightScale,
+    *[AdaHedge, AdaHedgeState, Expert, FixedShare, FixedShareState, MixingScale],
+    *[GrowingArray, GrowingSparseArray, Kernel, TargetRange, WeightScale],
+    *[Booleans, Categories, Dates, Numbers, Texts, Undecided],
+    *[Encoding, HashedColumns, Slots, Strings, Vocabulary],
+    *[FeatureBins, FeatureLimits, FeatureTransform, FeatureUnits],
+    *[StandardTransform, TargetTransform],
 ]
 
-#: Names of the types of this package that models consist of.
-#:
-#: Making one runs no code but this package's, whatever a file says.
+_VALUES = filter(is_value_type, _classes(learners, losses))
+
+#: Names of the types of this package that models consist of. Making one runs no code
+#: but this package's, whatever a file contains.
 TRUSTED_TYPES = tuple(
-    sorted(
-        [
-            *map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS]),
-            *map(_name, filter(is_value_type, _classes(learners, losses))),
-        ]
-    )
+    sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_VALUES]))
 )
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
-    """Save a model, all of it or nothing.
+    """Save a model to a compressed file of skops.
 
-    The file is written under another name beside `path`, and takes its place when it is
-    whole: when that fails, or the process is killed, the file that was there before
-    stays. What was written is read back before. The file is one of skops, and
-    compressed. What goes into it is a copy, made between two rows: another thread may
-    learn meanwhile, and waits for the copy only.
+    The file replaces the one before only when it is whole and was read back: if saving
+    fails, or the process is killed, the file before stays. Another thread may learn
+    meanwhile: a copy is saved, made between two rows.
 
     Parameters
     ----------
     model : object
         An estimator of this package, fitted or not, an
-        :class:`~sklearn_scinol.experts.AdaHedge`, or what consists of such and of
-        estimators of scikit-learn, as pipelines do. Others work as far as skops
+        :class:`~sklearn_scinol.experts.AdaHedge`, or an object made of these and of
+        estimators of scikit-learn, such as a pipeline. Others work as far as skops
         supports them.
     path : str or path-like
         Name of the file, by custom with the suffix ``.skops``.
@@ -158,15 +123,15 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     ImportError
         If skops is not installed.
     OSError
-        If the file cannot be written, or `path` is something else than a regular file,
-        such as a folder, a pipe or a device.
+        If the file cannot be written, or `path` is not a regular file, but a folder or
+        a pipe, for instance.
     TypeError
-        If the model has a part that skops does not bring back, such as a lambda, or
-        parameters that are not valid although it has learned.
+        If skops cannot load a part of the model, such as a lambda, or a fitted model
+        has parameters that are not valid.
 
     See Also
     --------
-    load : Load it again.
+    load : Load a model.
 
     Examples
     --------
@@ -197,42 +162,40 @@ def load(
 ) -> Any:
     """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
 
-    The model is as it was, to the last bit, and goes on learning. What the file says of
-    objects of this package has to fit together before anything learns from it: their
-    attributes, and the types, shapes and ranges of their numbers. No type is made that
-    is not known to be harmless: those of this package (:data:`TRUSTED_TYPES`), the
-    estimators of scikit-learn and whatever else skops trusts by default, and `trusted`.
+    The model is equal to the last bit, and can go on learning. Attributes of objects of
+    this package, and types, shapes and ranges of their numbers, are checked. Only types
+    are made that are known to be harmless: those of this package
+    (:data:`TRUSTED_TYPES`), those that skops trusts, as it does scikit-learn's
+    estimators, and `trusted`.
 
-    Files of :func:`save` load in all later versions of this package, without the
-    warning that a pickle of another version gives. Estimators of scikit-learn give it
-    all the same, and so do files of :func:`skops.io.dump`.
+    Files of :func:`save` load in all later versions of this package without a warning.
+    Estimators of scikit-learn warn if their version differs, and so do files of
+    :func:`skops.io.dump`.
 
     Parameters
     ----------
     path : str or path-like
         Name of the file.
     trusted : list of str, type or function, default=None
-        What else may be made or used, by itself or by its name: for instance experts
-        and steps of a pipeline from elsewhere, or a function that is the kernel. They
-        can run any code of theirs.
+        Further types and functions, or their names, that may be made or used: for
+        instance experts and steps from elsewhere, or a function that is the kernel.
+        They can run any code.
 
     Returns
     -------
     model : object
-        The model.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If there is no file.
     ImportError
         If skops is not installed.
     TypeError
-        If the file has types that are not trusted. The message has their names.
+        If the file has types that are not trusted. The message names them.
     ValueError
-        If the file is damaged or has a state that does not fit together, is a pickle or
-        no such file at all, or has a format that only later versions of this package
-        know.
+        If the file is not a saved model, or is damaged, inconsistent, a pickle, or of
+        the format of a later version.
 
     See Also
     --------
@@ -262,13 +225,13 @@ def _skops(caller):
 
 
 def _packed(io, model):
-    """Contents of the file for a model, which were read back."""
+    """Return the contents of the file for a model, which were read back."""
     name = type(model).__name__
     _check_keys(name, model)
     try:
         data, again = _written_and_read(io, model)
         check_parts(again, name)
-    except Exception as error:  # parts from elsewhere can raise anything
+    except Exception as error:  # of any kind, by parts from elsewhere
         raise TypeError(f"{name} cannot be saved: {error}") from error
     file = BytesIO(data)
     header = {"format_version": FORMAT_VERSION, "version": sklearn_scinol.__version__}
@@ -278,18 +241,18 @@ def _packed(io, model):
 
 
 def _check_keys(name, model):
-    """Refuse parameters such as class weights that skops would change silently."""
+    """Refuse parameters that skops would change silently, such as class weights."""
     parameters = model.get_params() if hasattr(model, "get_params") else {}
     for parameter, value in parameters.items():
         if isinstance(value, dict) and any(isinstance(key, BOOLEANS) for key in value):
             raise TypeError(
-                f"{name} cannot be saved: skops does not tell the keys False and True "
-                f"of {parameter} apart: use 0 and 1."
+                f"{name} cannot be saved: skops confuses the keys False and True of "
+                f"{parameter}: use 0 and 1."
             )
 
 
 def _written_and_read(io, model):
-    """Contents of a file of skops for a model, and what is read from it again."""
+    """Return the contents of a file of skops for a model, and the model read back."""
     data = io.dumps(model, compression=ZIP_DEFLATED, compresslevel=COMPRESSION)
     try:
         return data, io.loads(data, trusted=TRUSTED_TYPES)
@@ -301,7 +264,7 @@ def _written_and_read(io, model):
 
 
 def _in_memory(model):
-    """A copy whose arrays are not mapped from a file."""
+    """Copy a model whose arrays are mapped from a file."""
     file = BytesIO()
     joblib.dump(model, file)
     file.seek(0)
@@ -309,7 +272,7 @@ def _in_memory(model):
 
 
 def refuse_special(path):
-    """Refuse to replace what is not a regular file, such as a pipe or a device."""
+    """Refuse to replace anything but a regular file, such as a pipe or a device."""
     if Path(path).exists() and not Path(path).is_file():
         raise FileExistsError(
             f"{path} is not a regular file: choose another name for the new one."
@@ -318,18 +281,15 @@ def refuse_special(path):
 
 @contextmanager
 def replacing(path, mode="xb", **options):
-    """Open a new file that takes the place of another, when all of it is written.
-
-    Where the block fails, the file that was there before stays.
+    """Open a new file that replaces `path`, if any, when the block succeeds.
 
     Parameters
     ----------
     path : str or path-like
-        The file to replace, which may be missing.
     mode : {"xb", "x"}, default="xb"
         Whether bytes or text are written.
     **options : dict
-        More for :func:`open`.
+        Passed to :func:`open`.
     """
     refuse_special(path)
     path = Path(os.path.realpath(path))
@@ -347,7 +307,7 @@ def replacing(path, mode="xb", **options):
             raise  # of another file
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
-        with suppress(OSError):  # most often it is `path` by now
+        with suppress(OSError):  # most often it was renamed
             temporary.unlink()
 
 
@@ -355,11 +315,11 @@ def replacing(path, mode="xb", **options):
 
 
 def _damaged(path):
-    return f"{path} is damaged, or no file that `save` wrote."
+    return f"{path} is not a saved model, or is damaged."
 
 
 def _is_known_format(path, data):
-    """Check what a file is; return whether `save` wrote it, and not skops alone."""
+    """Check the format of a file; return whether `save` wrote it, or skops alone."""
     if data.startswith(b"\x80"):
         raise ValueError(
             f"{path} is a pickle, which can run any code when it is loaded: use joblib "
@@ -374,19 +334,19 @@ def _is_known_format(path, data):
                 return False
             header = json.loads(archive.read(HEADER))
         format_version, version = int(header["format_version"]), header["version"]
-    except Exception as error:  # so can what zipfile makes of a damaged file
+    except Exception as error:  # of any kind, by a damaged file
         raise ValueError(_damaged(path)) from error
     if format_version > FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format version {format_version}, of which sklearn-scinol "
-            f"{sklearn_scinol.__version__} knows nothing: install {version} or later."
+            f"{path} has format version {format_version}, which sklearn-scinol "
+            f"{sklearn_scinol.__version__} cannot read: install {version} or later."
         )
     return True
 
 
 @contextmanager
 def _any_version_of_estimators(allowed):
-    """Let estimators of this package be of another version, without a warning."""
+    """Suppress warnings about estimators of other versions, if `allowed`."""
     with warnings.catch_warnings():
         if allowed:
             names = "|".join(estimator.__name__ for estimator in _ESTIMATORS)
@@ -407,11 +367,11 @@ def _unpacked(io, path, data, trusted):
         ) from error
     except Warning:
         raise
-    except Exception as error:  # so can a file that somebody made up
+    except Exception as error:  # of any kind, by a forged file
         what = f"{type(error).__name__}: {error}"
         raise ValueError(f"{path} cannot be loaded: {what}") from error
     try:
         check_parts(model, type(model).__name__)
-    except Exception as error:  # so can a state that somebody made up
+    except Exception as error:  # of any kind, by a forged state
         raise ValueError(_damaged(path)) from error
     return model

@@ -170,7 +170,7 @@ def outcome(file, on_bad_row, read_ahead, encoding=None):
         check_sentence(error)
         return "refused"
     except ValueError as error:
-        assert "target='y' is none of the columns" in str(error), error
+        assert "has no column 'y'" in str(error), error
         return "refused"
     assert on_bad_row == "skip" or stream.n_bad_rows == 0
     return "rows left out" if stream.n_bad_rows else "read"

@@ -655,7 +655,7 @@ MUTATIONS = [
     ),
     Mutation(
         "threads: a step transforms while rows are learned",
-        "pipeline.py",
+        "_steps.py",
         "    with locks.state:\n        locks.wait_for_readers()\n        return step",
         "    with locks.learning:\n        return step",
         "threads transformers and rows",
@@ -803,21 +803,21 @@ MUTATIONS = [
     # Pipelines.
     Mutation(
         "a transformer keeps what it learned before a step failed",
-        "pipeline.py",
-        "        rollbacks.append(_checkpoint(step))\n",
+        "_steps.py",
+        "        rollbacks.append(checkpoint_step(step))\n",
         "",
         "pipeline fail",
     ),
     Mutation(
         "an encoder keeps a row that comes alone where the learner fails",
-        "pipeline.py",
+        "_steps.py",
         "    rollbacks.append(step._checkpoint())\n",
         "",
         "pipeline_rows bad_rows",
     ),
     Mutation(
         "weights of rows that come alone go to the last step whoever requests them",
-        "pipeline.py",
+        "_steps.py",
         "sample_weight is not None and _routing_enabled()",
         "False",
         "pipeline_rows routing",
@@ -903,7 +903,7 @@ MUTATIONS = [
     Mutation(
         "a last step from elsewhere keeps what it learned before it failed",
         "pipeline.py",
-        "rollbacks.append(_checkpoint(final))",
+        "rollbacks.append(checkpoint_step(final))",
         "pass",
         "pipeline fail",
     ),
@@ -918,13 +918,13 @@ MUTATIONS = [
     Mutation(
         "keys of two columns together do not begin with their names",
         "tables/encoding.py",
-        'together = key_of_text(engine, " & ".join(names))',
-        "together = np.uint64([0])",
+        'keys = key_of_text(engine, " & ".join(names))',
+        "keys = np.uint64([0])",
         "table_encoder same_values",
     ),
     Mutation(
         "a word has the key of the column's own name",
-        "tables/columns.py",
+        "tables/base.py",
         'return engine.mix_keys(key_of_text(engine, f"{name}="), keys)',
         "return keys",
         "table_encoder same_values",
@@ -981,8 +981,8 @@ MUTATIONS = [
     Mutation(
         "a column whose first value is missing lies where its kind does",
         "preprocessing/table.py",
-        "None if column.is_missing[0] else kind_of(column)",
-        "kind_of(column)",
+        "None if column.is_missing[0] else infer_kind(column)",
+        "infer_kind(column)",
         "table_encoder first_values_decide",
     ),
     Mutation(
@@ -995,13 +995,13 @@ MUTATIONS = [
     Mutation(
         "a column forgets what it learned when another one gets its kind",
         "tables/encoding.py",
-        "group.put(known)",
+        "group.copy_from(known)",
         "pass",
         "table_encoder first_values_decide",
     ),
     Mutation(
         "a value that is missing is another one once the kind is known",
-        "tables/columns.py",
+        "tables/base.py",
         "return np.uint64(self.places[j] + self.missing_code)",
         "return MISSING",
         "table_encoder first_values_decide",
@@ -1009,8 +1009,8 @@ MUTATIONS = [
     Mutation(
         "rows that are only transformed decide about kinds",
         "preprocessing/table.py",
-        "if rows.found and learns:",
-        "if rows.found:",
+        "if rows.new_kinds and learns:",
+        "if rows.new_kinds:",
         "table_encoder undecided_rows",
     ),
     Mutation(
@@ -1029,7 +1029,7 @@ MUTATIONS = [
     ),
     Mutation(
         "pipelines show encoders a chunk before its first row is predicted",
-        "pipeline.py",
+        "_steps.py",
         'if hasattr(step, "partial_fit_transform"):',
         "if False:",
         "table_encoder row_by_row",
@@ -1065,21 +1065,21 @@ MUTATIONS = [
     ),
     Mutation(
         "JSON may be nested as deep as ends the process",
-        "streams/text.py",
+        "streams/json_lines.py",
         'return depth + brackets.count(b"{") > MAX_JSON_DEPTH',
         "return False",
         "streams depth",
     ),
     Mutation(
         "a null instead of an object ends the process",
-        "streams/text.py",
+        "streams/json_lines.py",
         r"(?:\A|[}\]])\s*+null",
         r"(?!)",
         "streams null_rows",
     ),
     Mutation(
         "brackets in strings count as nested",
-        "streams/text.py",
+        "streams/json_lines.py",
         'brackets = STRING.sub(b"", brackets)',
         'brackets = brackets.replace(b\'"\', b"")',
         "streams brackets_and_nulls",
@@ -1100,7 +1100,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a key that comes twice is no JSON object",
-        "streams/text.py",
+        "streams/json_lines.py",
         "was specified twice",
         "was specified thrice",
         "streams bad_rows_of_json",

@@ -1,4 +1,4 @@
-"""The command line: learn from files, predict, and look at models."""
+"""Command line: learn from files, predict, and inspect models."""
 
 import argparse
 import os
@@ -7,7 +7,7 @@ import warnings
 
 from .. import __version__
 from . import inspect, learn, predict
-from .common import EXIT_STATUS, say, sentence
+from .common import EXIT_STATUS, describe_error, print_line
 
 __all__ = ["main"]
 
@@ -20,23 +20,22 @@ def main(argv=None):
     Parameters
     ----------
     argv : list of str, default=None
-        The arguments; those of the process by default.
+        The arguments; by default those of the process.
 
     Returns
     -------
     status : int
-        0 if all went well, 1 if data, a file or a model would not do, 2 if the
-        arguments would not, 130 if the user interrupted it.
+        0 for success, 1 for bad data, files or models, 2 for bad arguments, 130 if the
+        user interrupted it.
     """
     try:
-        arguments = _parser().parse_args(argv)
-        return _run(arguments)
-    except SystemExit as exit:  # of argparse, which has told why
+        return _run(_parser().parse_args(argv))
+    except SystemExit as exit:  # of argparse, which has printed why
         return exit.code
 
 
 def _run(arguments):
-    for stream in sys.stdout, sys.stderr:  # for letters that a terminal does not have
+    for stream in sys.stdout, sys.stderr:  # for characters that a terminal lacks
         stream.reconfigure(errors="backslashreplace")
     try:
         with warnings.catch_warnings():
@@ -51,7 +50,7 @@ def _run(arguments):
     except (Exception, KeyboardInterrupt) as error:
         if arguments.traceback:
             raise
-        say(sentence(error), file=sys.stderr)
+        print_line(describe_error(error), file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -66,30 +65,27 @@ def _parser():
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, command in COMMANDS.items():
-        description = command.__doc__
-        of_command = commands.add_parser(
+        subparser = commands.add_parser(
             name,
-            help=description.partition("\n")[0].rstrip("."),
-            description=description,
+            help=command.__doc__.partition("\n")[0].rstrip("."),
+            description=command.__doc__,
             epilog=EXIT_STATUS,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(of_command)
-        of_command.add_argument(
-            "--traceback",
-            action="store_true",
-            help="show where an error came up, not only what it is",
+        command.add_arguments(subparser)
+        subparser.add_argument(
+            "--traceback", action="store_true", help="show where an error was raised"
         )
-        of_command.set_defaults(error=of_command.error)
+        subparser.set_defaults(error=subparser.error)
     return parser
 
 
 def _show_warning(message, *_, **__):
-    say(str(message), file=sys.stderr)
+    print_line(str(message), file=sys.stderr)
 
 
 def _abandon(stream):
-    """Write nothing more to where nobody reads, not even when the process ends."""
+    """Redirect a stream without a reader to the null device."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)

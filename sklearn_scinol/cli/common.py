@@ -1,4 +1,4 @@
-"""Options, files, models, printing and error messages that the commands share."""
+"""Options, files, models, printing and error messages of the commands."""
 
 import os
 import re
@@ -23,30 +23,29 @@ __all__ = [
     "EXIT_STATUS",
     "add_output",
     "add_reading",
-    "cells_of",
     "check_can_save",
     "check_not_read",
+    "csv_cells",
+    "describe_error",
     "encoder_of",
-    "known_by",
+    "known_columns",
     "load_model",
     "open_stream",
     "pair",
-    "positive",
+    "positive_int",
+    "print_line",
     "read_chunks",
-    "say",
-    "sentence",
 ]
 
 EXIT_STATUS = """\
 exit status:
-  0    all went well
-  1    the data, a file or the model would not do, which a sentence tells,
-       or nobody reads the output any more
-  2    the command line would not do
+  0    success
+  1    bad data, file or model, as the message says, or a closed output
+  2    bad command line
   130  interrupted
 """
 
-#: How CSV files are read, in which numbers and texts look alike.
+#: Types of the columns of CSV files, in which numbers and texts look alike.
 TYPES_OF_KINDS = {"number": "float64", "category": "string", "text": "string"}
 
 
@@ -64,7 +63,7 @@ def add_reading(parser):
     )
     group.add_argument(
         "--chunk-rows",
-        type=positive,
+        type=positive_int,
         default=2**15,
         metavar="N",
         help="rows to read at once (default: %(default)s)",
@@ -86,8 +85,8 @@ def add_reading(parser):
         dest="null_values",
         action="append",
         metavar="TEXT",
-        help="what stands for a missing value in CSV files, besides nothing at all; "
-        "may be given several times (default: NA, NaN, null and the like)",
+        help="text of missing values in CSV files, besides the empty one; may be given "
+        "several times (default: NA, NaN, null and the like)",
     )
     group.add_argument(
         "--column-type",
@@ -106,20 +105,19 @@ def add_output(parser, description):
     parser.add_argument(
         "--escape-formulas",
         action="store_true",
-        help="write an apostrophe before text that spreadsheets take for a formula, "
-        "such as =1+1",
+        help="write an apostrophe before text that looks like a formula, such as =1+1",
     )
 
 
-def positive(text):
-    """A whole number above 0."""
+def positive_int(text):
+    """Parse a whole number above 0."""
     if int(text) < 1:
         raise ValueError
     return int(text)
 
 
 def pair(text):
-    """A name and what is said of it, as in name=value."""
+    """Parse a pair of name and value, as in name=value."""
     name, is_there, value = text.rpartition("=")
     if not (name and is_there and value):
         raise ValueError
@@ -130,20 +128,20 @@ def pair(text):
 
 
 def open_stream(arguments, files, kinds=None, **options):
-    """The stream of the rows of files.
+    """Open a stream of the rows of files.
 
     Parameters
     ----------
     arguments : Namespace
-        Has the options of :func:`add_reading`.
+        With the options of :func:`add_reading`.
     files : list of str
     kinds : dict, default=None
-        What is known of the kinds of columns.
+        Known kinds of columns.
     **options : dict
-        More for :func:`~sklearn_scinol.streams.read_table`.
+        Passed to :func:`~sklearn_scinol.streams.read_table`.
     """
     types = dict(arguments.column_types)
-    if kinds and _are_csv(files, arguments.file_format):
+    if kinds and format_of(find_files(files), arguments.file_format) == "csv":
         known = {name: TYPES_OF_KINDS.get(kind) for name, kind in kinds.items()}
         types = {name: kind for name, kind in known.items() if kind} | types
     return read_table(
@@ -158,25 +156,21 @@ def open_stream(arguments, files, kinds=None, **options):
     )
 
 
-def _are_csv(files, file_format):
-    return format_of(find_files(files), file_format) == "csv"
-
-
 def check_not_read(path, files):
-    """Raise an error if a file to be written is one of those that are read."""
+    """Refuse to write to a file that is read."""
     if path is None or not os.path.isfile(path):
         return
     for file in files:
         if os.path.samefile(file, path):
             same = "" if str(file) == path else f" ({file})"
             raise FileExistsError(
-                f"{path}{same} is read: writing to it would destroy it."
+                f"{path}{same} is an input: writing to it would destroy it."
             )
 
 
 @contextmanager
 def read_chunks(stream):
-    """The first chunk of a stream, and an iterator over all of them."""
+    """Read the first chunk of a stream; yield it, and an iterator over all chunks."""
     with closing(iter(stream)) as chunks:
         first = next(chunks, None)
         if first is None:
@@ -191,11 +185,11 @@ def read_chunks(stream):
 
 
 def load_model(path):
-    """The model of a file, which has learned something."""
+    """Load a fitted model."""
     model = load(path)
     is_estimator = isinstance(model, BaseEstimator)
     if not (is_estimator and (is_classifier(model) or is_regressor(model))):
-        raise ValueError(f"{path} has no classifier or regressor in it.")
+        raise ValueError(f"{path} is not a classifier or regressor.")
     try:
         check_is_fitted(model)
     except NotFittedError:
@@ -204,14 +198,14 @@ def load_model(path):
 
 
 def encoder_of(model):
-    """The encoder that a model begins with, or None."""
+    """Return the encoder that is a model's first step, or None."""
     if isinstance(model, Pipeline) and isinstance(model[0], TableEncoder):
         return model[0]
     return None
 
 
 def check_can_save(path):
-    """Raise an error, before the work is done, if no model can be saved there."""
+    """Raise an error, before any work, if no model can be saved there."""
     _skops("save")
     folder = Path(path).absolute().parent
     if not folder.is_dir():
@@ -221,15 +215,10 @@ def check_can_save(path):
         raise PermissionError(f"{folder} cannot be written to: permission denied.")
 
 
-def known_by(model, target=None):
-    """What a model knows of the columns of its files, for :func:`open_stream`.
-
-    Others, such as the target when it predicts, are none of its business.
-    """
-    encoder = encoder_of(model)
-    if encoder is None:
-        names, kinds = getattr(model, "feature_names_in_", None), {}
-    else:
+def known_columns(model, target=None):
+    """Return the columns of a model and their kinds, for :func:`open_stream`."""
+    names, kinds = getattr(model, "feature_names_in_", None), {}
+    if encoder := encoder_of(model):
         names, kinds = encoder.kinds_, dict(encoder.kinds_)
     if target is not None and (kind := _kind_of_target(model)):
         kinds[target] = kind
@@ -246,23 +235,18 @@ def _kind_of_target(model):
 
 # Printing, and writing CSV.
 
-#: How text begins that spreadsheets take for a formula.
+#: Beginning of a text that spreadsheets take for a formula.
 FORMULA = re.compile(r"[=+\-@\t\r].", re.DOTALL)
 
 
-def cells_of(texts, is_escaped):
-    """Get a function that makes cells of CSV from texts, and tell of formulas.
+def csv_cells(texts, is_escaped):
+    """Return a function that makes cells of CSV, given all texts to be written.
 
-    Parameters
-    ----------
-    texts : iterable
-        All texts that will be written.
-    is_escaped : bool
-        Whether those that spreadsheets take for formulas get an apostrophe before.
+    It writes an apostrophe before formulas if `is_escaped`; else a message warns.
     """
     formulas = [text for text in texts if _is_formula(text)]
     if formulas and not is_escaped:
-        say(
+        print_line(
             f"Spreadsheets take {quote(str(formulas[0]))!r} for a formula: import the "
             "column as text, or pass --escape-formulas.",
             file=sys.stderr,
@@ -281,15 +265,8 @@ def _is_formula(text):
     return False
 
 
-def say(text="", **options):
-    """Print a line of text, and escape in it what a terminal would take for commands.
-
-    Parameters
-    ----------
-    text : str
-    **options : dict
-        More for :func:`print`.
-    """
+def print_line(text="", **options):
+    """Print a line, with characters escaped that a terminal takes for commands."""
     if not text.isprintable():
         letters = (each if each.isprintable() else ascii(each)[1:-1] for each in text)
         text = "".join(letters)
@@ -298,7 +275,7 @@ def say(text="", **options):
 
 # Errors.
 
-# How the library calls what the command line has an option for.
+# Options of the command line by the parameters of the library.
 OPTIONS = {
     "delimiter": "--delimiter",
     "encoding": "--encoding",
@@ -313,8 +290,8 @@ CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '(\w+)'\}")
 
 
-def sentence(error):
-    """What to say of an error."""
+def describe_error(error):
+    """Describe an error in one sentence."""
     if isinstance(error, KeyboardInterrupt):
         message = "Interrupted."
     elif isinstance(error, OSError) and error.filename and error.strerror:
@@ -325,15 +302,14 @@ def sentence(error):
         message = "There is not enough memory."
     else:
         message = (
-            f"{type(error).__name__}: {error} (This should not have happened; "
-            "--traceback shows where it did.)"
+            f"{type(error).__name__}: {error} (This is a bug; --traceback shows where.)"
         )
     words = " ".join([message, *getattr(error, "__notes__", [])]).split()
     return " ".join(words) or type(error).__name__
 
 
 def _in_options(message):
-    """The message, with options of the command line for parameters."""
+    """Replace parameters in a message by options of the command line."""
     message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
     message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)
     return OPTION.sub(_option, message)

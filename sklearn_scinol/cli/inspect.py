@@ -1,7 +1,7 @@
-"""Show what a saved model is and has learned, and its largest terms.
+"""Show a saved model and its largest terms.
 
-A term is what the model multiplies a feature by. Numbers are in standard deviations,
-so that terms can be compared.
+A term is the coefficient of a feature. Numbers are standardised, so that terms can be
+compared.
 """
 
 import csv
@@ -14,15 +14,15 @@ from sklearn.utils.validation import _check_feature_names_in
 from ..persistence import replacing
 from .common import (
     add_output,
-    cells_of,
     check_not_read,
+    csv_cells,
     encoder_of,
     load_model,
-    positive,
-    say,
+    positive_int,
+    print_line,
 )
 
-#: What several columns of a kind are called.
+#: Plurals of kinds.
 PLURALS = {
     "number": "numbers",
     "category": "categories",
@@ -34,11 +34,11 @@ PLURALS = {
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument("model", metavar="MODEL", help="model that was saved")
     parser.add_argument(
         "--top",
-        type=positive,
+        type=positive_int,
         default=20,
         metavar="N",
         help="number of terms to show (default: %(default)s)",
@@ -47,33 +47,33 @@ def add_arguments(parser):
 
 
 def run(arguments):
-    """Print what is known of the model, and its terms."""
+    """Print facts about the model, and its terms."""
     check_not_read(arguments.output, [arguments.model])
     model = load_model(arguments.model)
     for name, value in _facts(model):
-        say(f"{name:12}{value}")
+        print_line(f"{name:12}{value}")
     try:
         outputs = _terms(model)
     except AttributeError as error:
         message = f"There are no terms to show: {error}"
         if arguments.output:
             raise ValueError(message) from None
-        say()
-        say(message)
+        print_line()
+        print_line(message)
         return
     for label, intercept, names, coef in outputs:
         of_output = "" if label is None else f" of {label}"
-        say()
-        say(f"The largest of {len(coef):,} terms{of_output}:")
-        say(f"{intercept:>+14.5g}  (intercept)")
+        print_line()
+        print_line(f"The largest of {len(coef):,} terms{of_output}:")
+        print_line(f"{intercept:>+14.5g}  (intercept)")
         for name, value in list(zip(names, coef, strict=True))[: arguments.top]:
-            say(f"{value:>+14.5g}  {name}")
+            print_line(f"{value:>+14.5g}  {name}")
     if arguments.output:
         _write(outputs, arguments.output, arguments.escape_formulas)
 
 
 def _facts(model):
-    """What is known of a model: names and values."""
+    """Yield facts about a model: names and values."""
     steps = model.steps if isinstance(model, Pipeline) else [("", model)]
     yield "model", ", ".join(" ".join(repr(step).split()) for _, step in steps)
     n_rows = getattr(model, "n_samples_seen_", 0)
@@ -91,12 +91,9 @@ def _facts(model):
 
 
 def _terms(model):
-    """For each output its name, intercept, and terms from the largest to the smallest.
+    """Return name, intercept, and features and coefficients, largest first, by output.
 
-    Raises
-    ------
-    AttributeError
-        If the model has no coefficients.
+    Raise AttributeError if the model has no coefficients.
     """
     final = model
     if isinstance(model, Pipeline):
@@ -119,7 +116,7 @@ def _terms(model):
 
 def _write(outputs, path, is_escaped):
     texts = [text for label, _, names, _ in outputs for text in (label, *names)]
-    cell = cells_of(texts, is_escaped)
+    cell = csv_cells(texts, is_escaped)
     with replacing(path, "x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["output", "term", "coefficient"])

@@ -1,9 +1,9 @@
 """Learn from files in one pass, each row predicted before it is learned.
 
 While it learns, a table shows at rows 1, 2, 4, 8, ... the mean loss of all predictions
-so far and of those since the line before, then label, prediction and number of
-features of the latest row. If a bad row or an interruption ends it early, the scores
-up to there are printed all the same, but the model is not saved.
+so far and since the line before, then label, prediction and number of features of the
+latest row. If a bad row or an interruption ends it early, the scores up to there are
+printed, but the model is not saved.
 """
 
 import re
@@ -44,15 +44,15 @@ from .common import (
     add_reading,
     check_can_save,
     check_not_read,
-    known_by,
+    known_columns,
     load_model,
     open_stream,
     pair,
-    positive,
+    positive_int,
+    print_line,
     read_chunks,
-    say,
 )
-from .scores import RunningTable, score_test, show
+from .scores import RunningTable, print_scores, score_test
 
 #: Classifier and regressor of each family.
 FAMILIES = {
@@ -64,13 +64,13 @@ FAMILIES = {
     "adaftrl": (AdaFTRLClassifier, AdaFTRLRegressor),
 }
 
-#: Whole numbers with no more different values than this are taken for classes.
+#: Maximum number of distinct whole numbers that are taken for classes.
 MAX_NUMERIC_CLASSES = 20
 
-#: Whole numbers up to here are exact as float64.
+#: Maximum of the whole numbers that are exact as float64.
 MAX_WHOLE = 2**53
 
-#: Numbers, amounts of money and percentages, and dates, as text.
+#: Patterns of numbers, amounts of money and percentages, and of dates.
 NUMBER = re.compile(r"\W*+\d[\d.,'\s]*+(?:e[+-]?\d+)?+\W*+", re.IGNORECASE)
 DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*")
 
@@ -79,7 +79,7 @@ DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*")
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
     )
@@ -150,12 +150,12 @@ def add_arguments(parser):
         ),
         group.add_argument(
             "--n-hashed",
-            type=positive,
+            type=positive_int,
             metavar="N",
             help="columns that rare categories and words share (default: 262144)",
         ),
     ]
-    parser.set_defaults(of_new_models=new)
+    parser.set_defaults(new_model_options=new)
     add_reading(parser)
 
 
@@ -174,16 +174,15 @@ def _kind(text):
 
 
 def _check(arguments):
-    """Refuse arguments that do not go together."""
+    """Refuse incompatible arguments."""
     if arguments.resume:
-        for option in arguments.of_new_models:
+        for option in arguments.new_model_options:
             if getattr(arguments, option.dest) is not None:
                 arguments.error(
-                    f"{option.option_strings[0]} is for new models, and --resume goes "
-                    "on with one as it is"
+                    f"{option.option_strings[0]} is for new models, not for --resume"
                 )
     if arguments.keep_partial and not arguments.model:
-        arguments.error("--keep-partial goes together with --model")
+        arguments.error("--keep-partial needs --model")
 
 
 # The command.
@@ -199,7 +198,7 @@ def run(arguments):
     classes = None
     if arguments.resume:
         model = load_model(arguments.resume)
-        known = known_by(model, arguments.target)
+        known = known_columns(model, arguments.target)
     else:
         model, classes = _new_model(arguments)
         known = {"kinds": dict(arguments.kinds or ())}
@@ -211,42 +210,42 @@ def run(arguments):
     with read_chunks(stream) as (_, chunks):
         _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
     if arguments.test_file:
-        known = known_by(model, arguments.target)
+        known = known_columns(model, arguments.target)
         stream = open_stream(arguments, arguments.test_file, **known, **roles)
         with read_chunks(stream) as (_, chunks):
             start = perf_counter()
             result = score_test(learner, chunks)
-        say()
-        say(f"{', '.join(arguments.test_file)}, not learned:")
-        show(result, stream, perf_counter() - start)
+        print_line()
+        print_line(f"{', '.join(arguments.test_file)}, not learned:")
+        print_scores(result, stream, perf_counter() - start)
 
 
 def _learn(arguments, model, table, stream, chunks):
-    """Learn all chunks; print scores and save the model, also where it ends early."""
-    is_whole, start = False, perf_counter()
+    """Learn all chunks; print scores and save the model, also if it ends early."""
+    is_complete, start = False, perf_counter()
     try:
         for X, y, *sample_weight in chunks:
-            with _whole_chunk():
+            with _delayed_interruption():
                 table.learn(X, y, *sample_weight)
-        is_whole = True
+        is_complete = True
     except BaseException as error:
-        error.add_note(f"{table.n_added:,} rows were learned until then.")
+        error.add_note(f"{table.n_added:,} rows were learned.")
         if arguments.model and not arguments.keep_partial:
-            error.add_note("The model is not saved, which --keep-partial changes.")
+            error.add_note("The model is not saved: pass --keep-partial to save it.")
         raise
     finally:
         seconds = perf_counter() - start
         try:
-            if arguments.model and (is_whole or arguments.keep_partial):
+            if arguments.model and (is_complete or arguments.keep_partial):
                 _save(model, arguments.model)
         finally:
-            if is_whole or table.n_added:
-                show(table.finish(), stream, seconds)
+            if is_complete or table.n_added:
+                print_scores(table.finish(), stream, seconds)
 
 
 @contextmanager
-def _whole_chunk():
-    """Let the first interruption wait, so that all steps have learned the same rows."""
+def _delayed_interruption():
+    """Delay the first interruption until all steps have learned the chunk."""
     if threading.current_thread() is not threading.main_thread():  # has no signals
         yield
         return
@@ -266,7 +265,7 @@ def _whole_chunk():
 
 
 def _save(model, path):
-    """Save a model if it has learned anything."""
+    """Save a model if it is fitted."""
     with suppress(NotFittedError):
         check_is_fitted(model)
         save(model, path)
@@ -278,8 +277,8 @@ def _metrics(model):
 
 
 def _new_model(arguments):
-    """A model for what the first chunk holds, and the classes that are named."""
-    # Whatever is wrong with rows is told when they are read again.
+    """Make a model for the first chunk; return it and the classes."""
+    # Bad rows are reported when they are read again.
     stream = open_stream(
         arguments, arguments.files, target=arguments.target, on_bad_row="skip"
     )
@@ -318,7 +317,7 @@ def _new_model(arguments):
 
 
 def holds_classes(y):
-    """Whether a target looks like one of classes."""
+    """Whether a target looks like classes."""
     if y.dtype.kind not in "iuf":
         return True
     values = np.unique(y)
@@ -329,7 +328,7 @@ def holds_classes(y):
 
 
 def _check_labels(target, y):
-    """Refuse labels of the first chunk that look like anything else than classes."""
+    """Refuse labels of the first chunk that do not look like classes."""
     labels, counts = np.unique(y, return_counts=True)
     if labels.size <= MAX_NUMERIC_CLASSES:
         return
@@ -349,7 +348,7 @@ def _check_labels(target, y):
 
 
 def _as_labels(names, y):
-    """Classes as the target has them, given their names."""
+    """Convert names of classes to the type of the target."""
     import pyarrow as pa
 
     labels = pa.array(names)
@@ -358,6 +357,7 @@ def _as_labels(names, y):
             labels = labels.cast(pa.from_numpy_dtype(y.dtype))
         except pa.ArrowInvalid as error:
             raise ValueError(
-                f"The classes {names} are not such as {y[0]}: {one_line(error)}."
+                f"cannot convert the classes {names} to the target's type {y.dtype}: "
+                f"{one_line(error)}."
             ) from None
     return as_array(labels)

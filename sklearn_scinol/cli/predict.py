@@ -1,7 +1,6 @@
 """Predict the rows of files with a saved model, and write CSV, a line for each row.
 
-The columns are found by their names; others in the files, such as the target, do not
-matter.
+Columns are found by their names; others in the files, such as the target, are ignored.
 """
 
 import csv
@@ -16,12 +15,12 @@ from ..streams.files import find_files
 from .common import (
     add_output,
     add_reading,
-    cells_of,
     check_not_read,
-    known_by,
+    csv_cells,
+    known_columns,
     load_model,
     open_stream,
-    say,
+    print_line,
 )
 
 #: Name of the column with predictions.
@@ -29,7 +28,7 @@ PREDICTION = "prediction"
 
 
 def add_arguments(parser):
-    """Add what the command takes."""
+    """Add the arguments of the command."""
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
     )
@@ -53,8 +52,8 @@ def run(arguments):
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"The model of {arguments.model} has no probabilities.")
     classes = model.classes_.tolist() if is_classifier(model) else []
-    cell = cells_of(classes, arguments.escape_formulas)
-    stream = open_stream(arguments, arguments.files, **known_by(model))
+    cell = csv_cells(classes, arguments.escape_formulas)
+    stream = open_stream(arguments, arguments.files, **known_columns(model))
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(cell, classes) if arguments.proba else [PREDICTION])
@@ -64,7 +63,9 @@ def run(arguments):
             else:
                 writer.writerows([cell(each)] for each in model.predict(X).tolist())
     if stream.n_bad_rows:
-        say(f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr)
+        print_line(
+            f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
+        )
 
 
 def _output(path):

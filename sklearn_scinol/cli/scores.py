@@ -1,4 +1,4 @@
-"""Scores that are printed: a table while a model learns, and the values at the end."""
+"""Printed scores: a table while a model learns, and values at the end."""
 
 from contextlib import suppress
 
@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 
 from ..evaluation.scores import RunningScores
-from .common import say
+from .common import print_line
 
-__all__ = ["RunningTable", "score_test", "show"]
+__all__ = ["RunningTable", "print_scores", "score_test"]
 
-#: What scores are called.
+#: Printed names of scores.
 NAMES = {
     "neg_log_loss": "log loss",
     "accuracy": "accuracy",
@@ -25,9 +25,7 @@ MAX_LABEL_LENGTH = 14
 
 
 class RunningTable(RunningScores):
-    """Scores of a stream that is learned, of which lines are printed on the way.
-
-    They are at rows 1, 2, 4, 8, ..., and at the last one.
+    """Scores of a stream that is learned, printed at rows 1, 2, 4, 8, ... and the last.
 
     Parameters
     ----------
@@ -42,7 +40,7 @@ class RunningTable(RunningScores):
         self.loss_before = self.weight_before = 0.0
 
     def learn(self, X, y, sample_weight=None):
-        """Learn a chunk, each row after it was predicted."""
+        """Learn a chunk, and predict each row before."""
         try:
             answers = self.learner.answer_and_learn(X, y, sample_weight)
         except Exception as error:
@@ -69,14 +67,14 @@ class RunningTable(RunningScores):
     def _print_line(self, values):
         name, value = next(iter(values.items()))
         if self.loss_before == self.weight_before == 0.0:
-            say(LINE("average", "since", "", "current", "current", "number of"))
+            print_line(LINE("average", "since", "", "current", "current", "number of"))
             last = "last", "rows", "label", "prediction", "features"
-            say(LINE(_name_of_loss(name), *last))
+            print_line(LINE(_name_of_loss(name), *last))
         weight = self.scores[name].weight
         loss = weight * _loss(name, value)
         since = (loss - self.loss_before) / (weight - self.weight_before)
         average, self.loss_before, self.weight_before = loss / weight, loss, weight
-        say(
+        print_line(
             LINE(
                 f"{average:.6g}", f"{since:.6g}", f"{self.n_added:,}", *self._latest()
             ),
@@ -84,13 +82,14 @@ class RunningTable(RunningScores):
         )
 
     def _latest(self):
-        """Label, prediction and number of features of the latest row."""
+        """Return label, prediction and number of features of the latest row."""
         X, y, answers, sample_weight = self.chunk
         row = self.n_added - self.n_before - 1
         if sample_weight is not None:  # rows of weight 0 do not count
             row = np.flatnonzero(sample_weight)[row]
-        said = (_shown(y[row]), _shown(answers["predict"][row]))
-        return *said, self._n_features(X.slice(row, 1))
+        prediction = answers["predict"][row]
+        n_features = self._n_features(X.slice(row, 1))
+        return _shorten(y[row]), _shorten(prediction), n_features
 
     def _n_features(self, row):
         model = self.learner.predictor
@@ -100,31 +99,21 @@ class RunningTable(RunningScores):
 
 
 def score_test(learner, chunks):
-    """Scores of rows that are not learned."""
+    """Score rows that are not learned."""
     running = RunningScores(learner.scorers, learner.is_classifier)
     for X, y, *sample_weight in chunks:
         if learner.is_classifier and not (known := np.isin(y, learner.classes)).all():
             raise ValueError(
-                f"The test file has the class {_shown(y[~known][0])}, which is none "
-                "that the model knows."
+                f"The test file has the class {_shorten(y[~known][0])}, but the model "
+                "does not."
             )
         answers = learner.answer(X)
         running.add(y, answers, *sample_weight or [None], learner.classes)
     return running.finish()
 
 
-def show(result, stream, seconds):
-    """Print the scores at the end.
-
-    Parameters
-    ----------
-    result : dict
-        As :meth:`RunningScores.finish` gives it.
-    stream : TableStream
-        Where the rows came from.
-    seconds : float
-        How long that took.
-    """
+def print_scores(result, stream, seconds):
+    """Print the final scores that :meth:`RunningScores.finish` returns."""
     n_rows = int(result["n_samples"][-1])
     lines = {"rows": f"{n_rows:,}"}
     if stream.n_bad_rows:
@@ -133,7 +122,7 @@ def show(result, stream, seconds):
         lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
     lines["rows per second"] = f"{n_rows / seconds:,.0f}"
     for name, value in lines.items():
-        say(f"{name:20}{value:>14}")
+        print_line(f"{name:20}{value:>14}")
 
 
 def _name_of_loss(name):
@@ -141,10 +130,10 @@ def _name_of_loss(name):
 
 
 def _loss(name, value):
-    """A loss from a score, of which greater is better."""
+    """Convert a score to a loss."""
     return -value if name.startswith("neg_") else 1 - value
 
 
-def _shown(value):
+def _shorten(value):
     text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
     return text if len(text) <= MAX_LABEL_LENGTH else f"{text[: MAX_LABEL_LENGTH - 1]}…"

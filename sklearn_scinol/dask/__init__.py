@@ -1,4 +1,4 @@
-"""Data in partitions, on one machine or a cluster, with Dask underneath."""
+"""Learning from partitions of Dask, on one machine or a cluster."""
 
 from .fitting import fit_dask
 from .partitions import partitions

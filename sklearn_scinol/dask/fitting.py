@@ -1,4 +1,4 @@
-"""Estimators that learn partitions, in order or many at a time."""
+"""Learning of partitions, in order or many at a time."""
 
 import sys
 from copy import deepcopy
@@ -20,7 +20,7 @@ from .partitions import Chunks, import_dask
 
 __all__ = ["fit_dask"]
 
-#: A setting of Dask: from how many bytes on it warns of what is sent.
+#: Setting of Dask for the size of graphs above which it warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 AT_LEAST_0 = Interval(Integral, 0, None, closed="left")
@@ -60,77 +60,72 @@ def fit_dask(
 ) -> Any:
     """Learn from data in partitions.
 
-    The estimator goes to where the partitions are: to the workers of a cluster, where
-    there is a :class:`distributed.Client`, or to Dask's threads. It learns each with
-    `partial_fit`. The one that is given stays as it is.
+    The estimator goes to the partitions, to the workers of a cluster if there is a
+    :class:`distributed.Client`, else to Dask's threads, and learns each with
+    `partial_fit`. The argument stays as it is.
 
     Parameters
     ----------
     estimator : estimator
-        What has `partial_fit`. If it is fitted, it goes on learning from where it is,
-        as with `partial_fit`; to begin anew, give its :func:`~sklearn.base.clone`.
+        An estimator with `partial_fit`. If it is fitted, it goes on learning; to begin
+        anew, pass its :func:`~sklearn.base.clone`.
 
     X : dask array, dask dataframe or list of Delayed
         Rows, in any number of partitions, of any lengths. Blocks of arrays may be
-        sparse, with all columns or some. For frames the estimator is one that takes
-        them, such as a pipeline with a
-        :class:`~sklearn_scinol.preprocessing.TableEncoder`. Delayed are of
-        ``(X, y)`` or ``(X, y, sample_weight)`` each, of whatever the estimator takes.
+        sparse, with all columns or some. Frames need an estimator that takes them, such
+        as a pipeline with a :class:`~sklearn_scinol.preprocessing.TableEncoder`. Each
+        Delayed is of ``(X, y)`` or ``(X, y, sample_weight)``.
 
     y : dask array, series or dataframe, default=None
-        Targets of the rows, in the same partitions. None where Delayed have them, and
-        for transformers.
+        Targets of the rows, in the same partitions. None if Delayed have them, and for
+        transformers.
 
     classes : array-like of shape (n_classes,), default=None
-        All classes of the data. A classifier that is not fitted needs them, but one
-        with ``new_classes="add"``.
+        All classes of the data. An unfitted classifier needs them, except with
+        ``new_classes="add"``.
 
     sample_weight : dask array or series, default=None
         Non-negative weights of the rows, in the same partitions. None stands for ones.
 
     strategy : {"sequential", "merge"}, default="sequential"
-        With "sequential" one model learns all partitions in order, to the last bit as
-        `partial_fit` does. With "merge" models learn shards, which are as many
-        neighbouring partitions each, at the same time, and are merged by
-        :func:`~sklearn_scinol.merge_models`, a few at a time. See there which
-        estimators can be merged, and how.
+        With "sequential" one model learns all partitions in order, equal to the last
+        bit to `partial_fit`. With "merge" models learn shards of neighbouring
+        partitions at the same time, and are merged by
+        :func:`~sklearn_scinol.merge_models`, which says what can be merged.
 
     n_passes : int, default=1
-        How often all rows are learned. With "merge" all models begin each pass as what
-        was merged in the one before.
+        Number of passes over all rows. With "merge" all models begin each pass as the
+        merged model of the one before.
 
     n_shards : int, default=None
-        Number of shards with "merge", at most one for each partition. None stands for
-        the number of threads of all workers; on another cluster the model is then
-        another one.
+        Number of shards with "merge", at most one for each partition. By default the
+        number of threads of all workers; the model then depends on the cluster.
 
     n_start_rows : int, default=1000
-        With "merge", number of rows at the beginning that one model learns; the shards'
-        begin as it. Nothing is learned so where the estimator is fitted.
+        With "merge", number of first rows that one model learns, with which all shards
+        begin; none if the estimator is fitted.
 
     n_final_rows : int, default=2000
-        With "merge", number of rows at the end that the merged model learns, in each
-        pass. This is what finds the weights of a mixture's experts.
+        With "merge", number of last rows that the merged model learns in each pass,
+        which tell the weights of a mixture's experts.
 
     checkpoint : str, path-like or function, default=None
-        A file for what was learned so far, which
-        :func:`~sklearn_scinol.persistence.save` writes over and over: a dict of the
-        "model" and of "n_done". Or a function that is called with these two. With
-        "merge" that is done after each pass.
+        A file that :func:`~sklearn_scinol.persistence.save` writes over and over: a
+        dict of the "model" and of "n_done". Or a function to call with these two. With
+        "merge" after each pass.
 
     checkpoint_every : int, default=10
-        With "sequential", after how many partitions the model comes back to this
-        process. If a worker is lost, no more than these are learned again. No more than
-        these are read ahead, and in memory at a time, either.
+        With "sequential", number of partitions after which the model comes back to this
+        process. No more are learned again if a worker is lost, and no more are in
+        memory at a time.
 
     n_done : int, default=0
-        How many partitions were learned by an earlier call and are passed over, those
-        of all passes: see the example. With "merge", of whole passes.
+        Number of partitions to skip, in all passes, that an earlier call has learned:
+        see the example. With "merge", of whole passes.
 
     compute : bool, default=True
         Whether to learn now. Otherwise all is one graph, without checkpoints. With
-        "sequential", workers with nothing else to do then read partitions ahead as far
-        as Dask lets them, which may be all.
+        "sequential", idle workers then read partitions ahead, perhaps all.
 
     Returns
     -------
@@ -141,45 +136,40 @@ def fit_dask(
     Raises
     ------
     ImportError
-        If Dask is not installed, or skops where `checkpoint` is a file.
+        If Dask is not installed, or skops if `checkpoint` is a file.
     TypeError
-        If the data are none of these, or the estimator has no `partial_fit`, cannot be
+        If the data are of other types, or the estimator has no `partial_fit`, cannot be
         merged with "merge", or cannot be saved.
     ValueError
         If a classifier lacks `classes`, partitions do not fit together, or there are
-        no rows at all. What the estimator does not accept raises its own errors, with a
-        note that names the partition.
+        no rows. Errors of the estimator have a note that names the partition.
 
     See Also
     --------
     predict_dask : Predict partitions.
-    partitions : A stream for progressive validation.
+    partitions : Make a stream for progressive validation.
 
     Notes
     -----
-    *Rows of X and y.* Arrays whose lengths are known are divided as X is. All others
-    must have as many partitions, with the same rows.
+    *Rows of X and y.* Arrays of known lengths are divided as X is. All others must have
+    as many partitions, with the same rows.
 
-    *Start and end.* Each row is learned once a pass. Where the lengths of partitions
-    are not known, as in frames, `n_start_rows` are rows of the first partition, and
+    *Start and end.* Each row is learned once a pass. If the lengths of partitions are
+    not known, as in frames, `n_start_rows` are rows of the first partition, and
     `n_final_rows` of the last, and fewer if these are shorter.
 
-    *Memory.* With "merge" a task reads the partition that it learns: each thread has
-    one in memory. Those with the rows of the start and the end are read again for them.
+    *Memory.* With "merge" each thread has one partition in memory. Those with the first
+    and last rows are read again for these.
 
-    *Where partitions are.* Tasks go to partitions that are in the memory of workers.
-    Shards learn at the same time if theirs are on different workers.
+    *Workers.* Tasks go to partitions that are in the memory of workers; shards learn at
+    the same time if theirs are on different workers. What is lost with a worker is
+    learned again, with the same result to the last bit: with "merge" all that it has
+    learned in this pass. Workers have the configuration of this thread.
 
-    *Lost workers.* Dask does again what was lost with a worker, and the outcome is the
-    same to the last bit: no task changes what it was given. With "merge" that is all
-    that it has learned in this pass.
-
-    *Progress.* The dashboard shows tasks named "partial_fit" and "merge_models". A bar
-    is what ``progress(client.compute(fit_dask(..., compute=False)))`` shows, with
-    :func:`distributed.progress`, or :class:`dask.diagnostics.ProgressBar` where there
-    is no cluster.
-
-    *Configuration.* That of this thread, such as the engine, is in force on workers.
+    *Progress.* The dashboard shows tasks named "partial_fit" and "merge_models". For a
+    bar, call ``progress(client.compute(fit_dask(..., compute=False)))``, with
+    :func:`distributed.progress`, or without a cluster use
+    :class:`dask.diagnostics.ProgressBar`.
 
     Examples
     --------
@@ -248,22 +238,21 @@ def fit_dask(
             raise ValueError("With compute=False there are no checkpoints.")
         begin = graph.begin(model)
         return graph.delayed(reduce(lambda model, stage: stage(model), stages, begin))
-    tell = _teller(checkpoint, model)
-    # A model of any size is sent once a stage, which is no reason to warn. The settings
-    # of distributed are there when it is.
+    save_checkpoint = _checkpoint_function(checkpoint, model)
+    # Do not warn of large models, which are sent once a stage.
     quiet = {LARGE_GRAPH: 2**62} if "distributed" in sys.modules else {}
     with dask.config.set(quiet):
         for stage, end in zip(stages, ends[1:], strict=True):
             (model,) = dask.compute(graph.delayed(stage(graph.begin(model))))
             graph.tasks.clear()
-            tell(model, end)
+            save_checkpoint(model, end)
     if stages and not _is_fitted(model):
         raise ValueError("No partition has any rows.")
     return model
 
 
 def _check(estimator, classes, has_targets):
-    """Find out what would fail, before anything is computed."""
+    """Check arguments before anything is computed."""
     name = type(estimator).__name__
     if not hasattr(estimator, "partial_fit"):
         raise TypeError(
@@ -280,13 +269,13 @@ def _check(estimator, classes, has_targets):
         and not _adds_classes(estimator)
     ):
         raise ValueError(
-            f"{name} is not fitted: classes must be passed, for no partition need have "
+            f"{name} is not fitted: classes must be passed, for no partition may have "
             "all of them."
         )
 
 
 def _cuts(lengths, n_partitions, n_start_rows, n_final_rows):
-    """How many rows at the ends of partitions are the first and last ones of all."""
+    """Return numbers of rows of each partition among the first and last of all."""
     cuts = np.zeros((n_partitions, 2), np.intp)
     if lengths is None:
         cuts[0, 0], cuts[-1, 1] = n_start_rows, n_final_rows
@@ -298,11 +287,11 @@ def _cuts(lengths, n_partitions, n_start_rows, n_final_rows):
     return cuts
 
 
-def _teller(checkpoint, model):
-    """What to do with a model after each stage."""
+def _checkpoint_function(checkpoint, model):
+    """Return the function to call after each stage."""
     if checkpoint is None:
         return lambda model, n_done: None
     if callable(checkpoint):
         return checkpoint
-    _packed(_skops("fit_dask"), model)  # or it is known now that this fails
+    _packed(_skops("fit_dask"), model)  # fails now, if ever
     return lambda model, n_done: save({"model": model, "n_done": n_done}, checkpoint)

@@ -1,4 +1,4 @@
-"""The tasks of learning, and the graphs that they make."""
+"""Tasks of learning, and graphs of tasks."""
 
 from contextlib import contextmanager
 from copy import deepcopy
@@ -16,20 +16,19 @@ from ..merging import merge_models
 
 __all__ = ["Graph", "check_mergeable", "configured", "n_threads"]
 
-#: How many models are merged at a time, at most.
+#: Maximum number of models merged at a time.
 SPLIT_EVERY = 8
 
 
 class Graph:
-    """Makes graphs of tasks, which learn chunks.
+    """Makes graphs of tasks that learn chunks.
 
-    They are plain dicts: to put one :class:`~dask.delayed.Delayed` after the other
-    takes a time that is quadratic in their number.
+    They are plain dicts: a chain of :class:`~dask.delayed.Delayed` takes a time that is
+    quadratic in their number.
 
     Parameters
     ----------
     chunks : Chunks
-        The partitions.
     classes : array-like or None
         For `partial_fit`.
     """
@@ -41,13 +40,13 @@ class Graph:
         self.tasks = {}
 
     def begin(self, model):
-        """Key of a model that is there."""
+        """Add a model; return its key."""
         return self._add("model", model)
 
     def sequence(self, model, numbers):
-        """Learn partitions one after the other.
+        """Learn partitions one after the other; return the key of the model.
 
-        Each is made by tasks of its own: while one is learned, workers make the next.
+        Each has its own tasks: while one is learned, workers compute the next.
         """
         for number in numbers:
             part = self.chunks.parts[number]
@@ -55,19 +54,19 @@ class Graph:
         return model
 
     def shards(self, model, n_shards, cuts):
-        """Learn shards at the same time, and merge what was learned.
+        """Learn shards at the same time, and merge them; return the key of the model.
 
-        A task makes the partition that it learns. If other tasks did, Dask would have
-        all workers make partitions of the first shard, before any of the others.
+        A task computes the partition that it learns. Else Dask would have all workers
+        compute partitions of the first shard before any of the others.
 
         Parameters
         ----------
         model : str
-            Key of what is known before.
+            Key of the model to begin with.
         n_shards : int
         cuts : ndarray of shape (n_partitions, 2)
-            How many rows at the beginning of a partition are learned before the shards,
-            and how many at its end after they were merged.
+            Numbers of rows at the beginning of each partition that are learned before
+            the shards, and at its end after they were merged.
         """
         recipes = self.chunks.recipes()
 
@@ -91,14 +90,15 @@ class Graph:
         shards = np.array_split(np.arange(len(cuts)), n_shards)
         models = [learned(start, shard, "middle") for shard in shards]
         while len(models) > 1:
-            some = _batches(models, SPLIT_EVERY)
+            batches = range(0, len(models), SPLIT_EVERY)
             models = [
-                self._add("merge_models", (merge, list(keys), start)) for keys in some
+                self._add("merge_models", (merge, models[i : i + SPLIT_EVERY], start))
+                for i in batches
             ]
         return learned(models[0], ends, "last")
 
     def delayed(self, key):
-        """The model of a key, yet to be computed."""
+        """Return the lazy model of a key."""
         return self.chunks.delayed(key, self.tasks)
 
     def _learn(self, number, **how):
@@ -107,29 +107,25 @@ class Graph:
         )
 
     def _add(self, name, task):
-        """Key of a task, with a name that the dashboard shows."""
+        """Add a task, with a name for the dashboard; return its key."""
         key = f"{name}-{uuid4().hex}"
         self.tasks[key] = task
         return key
 
 
-def _batches(items, n):
-    return [items[i : i + n] for i in range(0, len(items), n)]
-
-
-# What tasks do. None changes what it is given, so that it can be done again.
+# Functions of tasks. None changes its arguments, so that it can be called again.
 
 
 def learn(model, chunk, number, given, config, prepare=None):
-    """A model that has learned one more chunk.
+    """Return a copy of a model that has learned one more chunk.
 
     Parameters
     ----------
     model : estimator
     chunk : object
-        What `prepare` makes a chunk of; without it the chunk.
+        The chunk, or the argument of `prepare`, which returns it.
     number : int
-        Of the partition.
+        Number of the partition.
     given : dict
         Further arguments of `partial_fit`.
     config : tuple of dict
@@ -156,7 +152,7 @@ def learn(model, chunk, number, given, config, prepare=None):
 
 
 def _unpacked(chunk):
-    """X, y and sample_weight of a partition."""
+    """Return X, y and sample_weight of a partition."""
     if not isinstance(chunk, (list, tuple)) or not 1 <= len(chunk) <= 3:
         raise TypeError(
             "Delayed must be of (X, y) or (X, y, sample_weight), got "
@@ -167,14 +163,14 @@ def _unpacked(chunk):
 
 @contextmanager
 def configured(config):
-    """Have the configurations of this package and of scikit-learn from elsewhere."""
+    """Set the configurations of this package and of scikit-learn."""
     of_package, of_sklearn = config
     with config_context(**of_package), sklearn.config_context(**of_sklearn):
         yield
 
 
 def made(values, part, tasks, others):
-    """A partition, of its own tasks and of the values of others."""
+    """Compute a partition by its own tasks, given the values of others."""
     from dask.core import get
 
     values = dict(zip(others, values, strict=True))
@@ -186,7 +182,7 @@ def made(values, part, tasks, others):
 
 
 def rows_of(values, making, which, n_first, n_last):
-    """The first rows of a chunk, the last that are none of these, or those between."""
+    """Return the first rows of a chunk, the last of the others, or those between."""
     chunk = making(values)
     if not n_first and not n_last:
         return chunk
@@ -202,14 +198,14 @@ def rows_of(values, making, which, n_first, n_last):
 
 
 def check_mergeable(model):
-    """A model; raise what merging would raise in the end."""
+    """Return a model if it can be merged."""
     if _is_fitted(model):
         merge_models([model])
     return model
 
 
 def merge(models, start):
-    """One model of several, of which some may have learned nothing."""
+    """Merge models, of which some may not be fitted."""
     models = [model for model in models if _is_fitted(model)]
     if not models:
         return start
@@ -217,7 +213,7 @@ def merge(models, start):
 
 
 def n_threads():
-    """How many tasks run at the same time."""
+    """Return the number of tasks that run at the same time."""
     import dask
     from dask.base import get_scheduler
     from dask.system import CPU_COUNT

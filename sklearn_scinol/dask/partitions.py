@@ -1,4 +1,4 @@
-"""Collections of Dask as chunks of rows, which are computed one by one."""
+"""Collections of Dask as chunks of rows."""
 
 import sys
 from collections import ChainMap, Counter
@@ -21,21 +21,19 @@ def partitions(
 ) -> Iterator[tuple[Any, ...]]:
     """Compute partitions one after the other, as a stream of chunks.
 
-    Each is computed, and comes to this process, some time before it is asked for; there
-    are never more than `n_ahead` that wait. The estimator that learns them can be any,
-    and stays here.
+    Up to `n_ahead` partitions are computed, and come to this process, in advance. Any
+    estimator can learn them here.
 
     Parameters
     ----------
     X : dask array, dask dataframe or list of Delayed
         Rows, as :func:`fit_dask` takes them.
     y : dask array, series or dataframe, default=None
-        Their targets; None where Delayed have them.
+        Targets; None if Delayed have them.
     sample_weight : dask array or series, default=None
-        Their weights; None stands for ones.
+        Weights of rows; None stands for ones.
     n_ahead : int, default=2
-        How many partitions are computed at the same time, ahead. With 0 each is
-        computed when it is asked for.
+        Number of partitions that are computed at the same time, in advance.
 
     Returns
     -------
@@ -48,7 +46,7 @@ def partitions(
     ImportError
         If Dask is not installed.
     TypeError, ValueError
-        If the data are none of these, or their partitions do not fit together.
+        If data or partitions do not fit together.
 
     See Also
     --------
@@ -96,12 +94,12 @@ class Chunks(NamedTuple):
     Attributes
     ----------
     parts : list
-        For each partition the keys of X, y and sample_weight, as far as there are such,
-        in a list; or the key of a tuple of these.
+        For each partition a list of the keys of X, y and sample_weight, as far as there
+        are any; or the key of a tuple of these.
     graph : dict
-        What they are made of.
+        Tasks that make the partitions.
     lengths : list of int or None
-        Numbers of rows; None where those of some are not known.
+        Numbers of rows; None if some are not known.
     """
 
     parts: list[Any]
@@ -110,7 +108,7 @@ class Chunks(NamedTuple):
 
     @classmethod
     def of(cls, X, y=None, sample_weight=None):
-        """From what users have."""
+        """Make chunks of the arguments of :func:`fit_dask`."""
         if isinstance(X, (list, tuple)):
             chunks = _checked_chunks(X, y, sample_weight)
             return cls([chunk.key for chunk in chunks], _graph(chunks), None)
@@ -130,13 +128,9 @@ class Chunks(NamedTuple):
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
     def recipes(self):
-        """How to make each partition, apart from all others.
+        """Return for each partition its part, its own tasks, and other keys they need.
 
-        Returns
-        -------
-        recipes : list of (object, dict, list)
-            The part; the tasks that make it and are for no other; and the keys that
-            these need besides, of what is in memory of a cluster, for instance.
+        Other keys are those of shared tasks, and of data in the memory of a cluster.
         """
         from dask.optimization import cull
 
@@ -155,7 +149,7 @@ class Chunks(NamedTuple):
         return recipes
 
     def delayed(self, key, tasks):
-        """The outcome of one of further tasks, yet to be computed."""
+        """Return the lazy result of one of further tasks."""
         from dask.delayed import Delayed
         from dask.optimization import cull
 
@@ -164,11 +158,10 @@ class Chunks(NamedTuple):
 
 
 def _graph(collections):
-    """What partitions are made of.
+    """Return the tasks of collections.
 
-    Frames stay as they are: to read a few columns only, Dask would give them fewer
-    partitions, each its own number. Arrays are optimised together, so that what several
-    are made of is computed once.
+    Arrays are optimised together, to compute what they share once. Frames stay as they
+    are: to read a few columns only, Dask would change their partitions.
     """
     from dask.highlevelgraph import HighLevelGraph
 
@@ -179,7 +172,7 @@ def _graph(collections):
     if arrays := [*filter(is_array, collections)]:
         together = HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays))
         keys = [array.__dask_keys__() for array in arrays]
-        # Without what is in memory of a cluster already.
+        # Leaves out what is in memory of a cluster already.
         graph.update(arrays[0].__dask_optimize__(together, keys))
     return graph
 
@@ -190,14 +183,14 @@ def _is_future(task):
 
 
 def _keys(collection):
-    """Those of its partitions."""
+    """Return the keys of the partitions of a collection."""
     from dask.core import flatten
 
     return [*flatten(collection.__dask_keys__())]
 
 
 def with_all_columns(X):
-    """Rows with all their columns in one block."""
+    """Return rows with all columns in one block."""
     if getattr(X, "ndim", None) != 2:
         raise ValueError(f"Expected 2D array, got {getattr(X, 'ndim', 0)}D array.")
     return X.rechunk({1: -1}) if is_array(X) else X
@@ -208,14 +201,14 @@ def is_array(collection):
 
 
 def _lengths(collection):
-    """Numbers of rows of the partitions; None if some are not known."""
+    """Return numbers of rows of the partitions; None if some are not known."""
     if not is_array(collection) or np.isnan(collection.chunks[0]).any():
         return None
     return [int(length) for length in collection.chunks[0]]
 
 
 def _like(X, name, other):
-    """What belongs to rows, in partitions of the same rows."""
+    """Return targets or weights in the partitions of their rows."""
     if is_array(other):
         if other.ndim > 1:
             other = other.rechunk({1: -1})
@@ -236,10 +229,8 @@ def _like(X, name, other):
 
 
 def _n_partitions(collection):
-    """Number of partitions along the rows."""
-    if is_array(collection):
-        return collection.numblocks[0]
-    return collection.npartitions
+    """Return the number of partitions along the rows."""
+    return collection.numblocks[0] if is_array(collection) else collection.npartitions
 
 
 def _checked_chunks(chunks, y, sample_weight):

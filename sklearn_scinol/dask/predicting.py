@@ -1,4 +1,4 @@
-"""Predictions of rows in partitions, made when they are asked for."""
+"""Lazy predictions of rows in partitions."""
 
 from copy import deepcopy
 from functools import partial
@@ -18,24 +18,24 @@ __all__ = ["predict_dask"]
 
 
 def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
-    """Predict rows in partitions, each partition when it is asked for.
+    """Predict rows in partitions lazily.
 
     Parameters
     ----------
     estimator : estimator
-        A fitted one. What it learns afterwards changes nothing.
+        A fitted estimator, of which a copy predicts.
 
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows. Blocks of arrays may be sparse, with all columns or some.
 
     method : str, default="predict"
-        Which method of the estimator answers, such as "predict_proba".
+        The method to predict with, such as "predict_proba".
 
     Returns
     -------
-    answers : dask array of shape (n_samples,) or (n_samples, n_outputs)
-        What the method answers, with as many blocks as X has partitions. Their lengths
-        are known where those of X are.
+    predictions : dask array of shape (n_samples,) or (n_samples, n_outputs)
+        Predictions, with a block for each partition of X, of known length if that of
+        the partition is.
 
     Raises
     ------
@@ -44,12 +44,12 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     ImportError
         If Dask is not installed.
     NotFittedError
-        If the estimator has learned nothing.
+        If the estimator is not fitted.
     TypeError
         If X is neither a dask array nor a dataframe.
     ValueError
-        If the estimator does not take such rows. Values that it does not accept raise
-        its errors when they are computed.
+        If the estimator does not take rows of this kind. Invalid values raise its
+        errors when they are computed.
 
     See Also
     --------
@@ -74,17 +74,16 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     import dask.array as da
 
     chunks = Chunks.of(X)
-    answer = partial(
-        _answers,
+    predict = partial(
+        _predict,
         estimator=deepcopy(estimator),
         method=method,
         config=(get_config(), sklearn.get_config()),
     )
-    # What a row is answered tells what all are.
-    nothing = answer((_one_row(with_all_columns(X)),))[:0]
+    nothing = predict((_one_row(with_all_columns(X)),))[:0]
     name, ends = f"{method}-{uuid4().hex}", (0,) * (nothing.ndim - 1)
     model = f"model-{uuid4().hex}"
-    graph: dict[Any, Any] = {model: partial(answer, nothing=nothing)}
+    graph: dict[Any, Any] = {model: partial(predict, nothing=nothing)}
     for number, part in enumerate(chunks.parts):
         graph[(name, number, *ends)] = (_call, model, part)
     lengths = chunks.lengths or [np.nan] * len(chunks.parts)
@@ -97,14 +96,14 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
 
 
 def _one_row(X):
-    """A row such as those of a collection."""
+    """Return a row with the columns and types of a collection."""
     if not is_array(X):
         return X._meta_nonempty.iloc[:1]
     row = np.zeros((1, X.shape[1]), X.dtype)
     return type(X._meta)(row) if sparse.issparse(X._meta) else row
 
 
-def _answers(chunk, estimator, method, config, nothing=None):
+def _predict(chunk, estimator, method, config, nothing=None):
     (X,) = chunk
     if _num_samples(X) == 0:
         return nothing

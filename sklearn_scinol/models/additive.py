@@ -157,6 +157,6 @@ class AdditiveModel(LinearModel):
         engine = get_engine(current_engine())
         X = X.toarray() if sparse.issparse(X) else X
         values = DenseRows(super().transform(X))
-        rows = self._add_codes(engine, values, self.bins.of_rows(engine, X))
+        rows = self._add_codes(engine, values, self.bins.convert(engine, X))
         csr = rows.data, rows.indices.view(np.int32), rows.indptr
         return sparse.csr_array(csr, shape=(len(X), self.n_columns))

@@ -396,7 +396,7 @@ class LinearModel(OnlineModel):
         kept = 1.0 if is_sparse else 1.0 - features.forgetting
         if not (flags.f_contiguous if by_records else flags.c_contiguous):
             return False
-        if self._may_pass_over_all if is_sparse else features.any_waits:
+        if self._may_pass_over_all if is_sparse else features.has_waiting_zeros:
             return False
         if features.kept != kept or features.limits is not None:
             return False
@@ -520,8 +520,8 @@ class LinearModel(OnlineModel):
         """Weights of coordinates, from what :meth:`_to_units` gives."""
         d, w, b = self.n_features, weights[:, :-1], weights[:, -1]
         if self.target is not None:
-            w, b = self.target.of_weights(w, b)
-        of_values, b = self.features.of_units(w[:, :d], b, self.weight_scale.smallest)
+            w, b = self.target.from_weights(w, b)
+        of_values, b = self.features.from_units(w[:, :d], b, self.weight_scale.smallest)
         weights = np.column_stack([of_values, w[:, d:], b])
         return np.clip(weights[:, : self.n_coordinates], -MAX_FLOAT, MAX_FLOAT)
 
@@ -777,10 +777,10 @@ class LinearModel(OnlineModel):
         -------
         bound : float
         """
-        if self.features.some_changed:
+        if self.features.has_altered_values:
             return np.inf
         if self.features.units is not None:
-            coef = self.features.units.of_raw(coef)
+            coef = self.features.units.from_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
         return self._bound(self.state(), u, self.first)
 

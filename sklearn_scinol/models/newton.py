@@ -226,7 +226,7 @@ class NewtonModel(LinearModel):
 
     def transform(self, X):
         with np.errstate(all="ignore"):
-            Z = self.features.enter_unlearned(X)
+            Z = self.features.convert(X)
             Z = Z.toarray() if sparse.issparse(Z) else Z
             Z = Z.astype(np.float64, copy=False)
             if self.features.has_moments:

@@ -1,4 +1,4 @@
-"""One-hot codes of bins, on a stream."""
+"""Transformer of features into one-hot codes of bins."""
 
 from numbers import Integral
 
@@ -6,13 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import (
-    _check_feature_names_in,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .._invariants import same_structure
-from ..models.base import snapshot
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 from ..transforms.placement import Moves
 from .stream import FeatureTransformer
@@ -21,32 +17,29 @@ __all__ = ["OnlineBinner"]
 
 
 class OnlineBinner(FeatureTransformer):
-    """One-hot codes of the bins that values fall into, on a stream.
+    """Encodes features as one-hot codes of bins, on a stream.
 
-    A linear model of the bins is a step function of each feature: it learns what is not
-    linear in the values, and is one of generalised additive models. The edges of the
-    bins are values of the first rows, and stay as they are then, so that nothing that
-    was learned changes its meaning.
+    A linear model of the codes is a step function of each feature, a generalised
+    additive model. The edges of the bins are values of the first rows, and stay, so
+    that columns keep their meaning.
 
-    Only the order of a feature's values matters: the codes do not change if the feature
-    is replaced by its logarithm, its rank, or any increasing function. A row costs
-    O(n_features), and has at most so many ones.
+    Only the order of a feature's values matters: its logarithm, its rank or any
+    increasing function has the same codes. A row costs O(n_features).
 
     Parameters
     ----------
     n_samples : int, default=100
-        Number of rows after which the edges are fixed. The rows before have no codes.
+        Number of rows after which the edges are fixed. Rows before have no codes.
 
     n_quantiles : int, default=8
-        Number of quantiles of the rows that are edges, and of quantiles of the distinct
-        values, which matter where most rows have the same value. Equal edges are one.
+        Number of edges that are quantiles of the rows, and of edges that are quantiles
+        of the distinct values, which matter where most rows have the same value.
 
     Attributes
     ----------
     edges_ : list of ndarray
-        Edges of each feature, in ascending order. A value falls into the bin that ends
-        with the first edge that is not below it, or into the last bin. Empty before
-        they are fixed, and for features with up to two values, which have no codes.
+        Edges of each feature, in ascending order. A bin includes its upper edge. Empty
+        before they are fixed, and for features with up to two values, without codes.
 
     n_samples_seen_ : int
         Number of rows so far.
@@ -55,7 +48,7 @@ class OnlineBinner(FeatureTransformer):
         Number of features.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
+        Feature names, if X has them.
 
     See Also
     --------
@@ -63,10 +56,8 @@ class OnlineBinner(FeatureTransformer):
 
     Notes
     -----
-    Each feature has ``2 * n_quantiles + 2`` columns from the first row on, so that a
-    model may learn from them before it is known which of them will be used: one for
-    each bin that there may be, and the last for NaN, which is a bin of its own. They
-    are sparse.
+    Each feature has ``2 * n_quantiles + 2`` columns from the first row on, and may not
+    use all: one for each possible bin, and the last for NaN. They are sparse.
 
     Examples
     --------
@@ -108,17 +99,17 @@ class OnlineBinner(FeatureTransformer):
         if learns and not self._bins.is_fixed:
             n_without = self.n_samples - self.n_samples_seen_
             self._bins.learn(rows)
-        codes = self._bins.columns(engine, rows[n_without:])
+        codes = self._bins.one_hot(engine, rows[n_without:])
         none = sparse.csr_array((len(rows) - codes.shape[0], codes.shape[1]))
         return sparse.vstack([none, codes], format="csr") if n_without else codes
 
-    def _take_state(self, engine, shards, everything):
+    def _merge_state(self, engine, shards, sources):
         bins = self._bins = FeatureBins.merged(shards.of(lambda each: each._bins))
         n_columns = bins.n_columns * self.n_features_in_
         starts, placements = np.arange(0, n_columns, bins.n_columns), []
-        for each in everything:
+        for each in sources:
             moves = Moves(n_columns)
-            bins.move(each._bins, starts, moves)
+            bins.add_moves(each._bins, starts, moves)
             placements.append(moves.placement())
         return placements
 
@@ -127,18 +118,18 @@ class OnlineBinner(FeatureTransformer):
         fresh = FeatureBins(self.n_features_in_, n_samples, n_quantiles)
         yield from same_structure(self._bins, fresh, "the state")
 
-    def _way_back_of_state(self):
-        return snapshot(self._bins)
+    def _checkpoint_state(self):
+        return self._bins.checkpoint()
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[np.object_]:
-        """Get names of the columns: those of features, and numbers of bins.
+        """Get names of the columns of transformed rows.
 
         Parameters
         ----------
         input_features : array-like of str of shape (n_features,), default=None
-            Names of features, where the input had none.
+            Feature names, if the input had none.
 
         Returns
         -------
@@ -147,8 +138,8 @@ class OnlineBinner(FeatureTransformer):
         """
         check_is_fitted(self)
         codes = [f"bin{k}" for k in range(self._bins.n_columns - 1)] + ["missing"]
-        names = _check_feature_names_in(self, input_features)
-        names = [f"{name}_{code}" for name in names for code in codes]
+        features = _check_feature_names_in(self, input_features)
+        names = [f"{feature}_{code}" for feature in features for code in codes]
         return np.array(names, dtype=object)
 
     @property

@@ -1,4 +1,4 @@
-"""Standardised features, on a stream."""
+"""Transformer of features into standardised ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +13,15 @@ __all__ = ["OnlineScaler"]
 
 
 class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
-    """Features in standard deviations from their mean, on a stream.
+    """Standardises features, on a stream.
 
-    The mean and the variance are those of all rows so far, the row itself included: the
-    first row becomes zeros, and an outlier takes part in the deviation that it is
-    divided by, so that no value becomes larger than the square root of the number of
-    rows. :class:`~sklearn.preprocessing.StandardScaler` leaves the row out when it
-    transforms a new one, and sees whole chunks before it transforms their rows.
+    Mean and variance are those of all rows so far, the row itself included: the first
+    row becomes zeros, and no value becomes larger than the square root of the number of
+    rows. :class:`~sklearn.preprocessing.StandardScaler` leaves out a new row, and sees
+    whole chunks before it transforms their rows.
 
-    What comes out does not change with a feature's unit: to the last bit if that is
-    changed by a power of two. Learners of this package need no scaling; others do.
+    Rescaling a feature changes nothing, to the last bit if it is by a power of two.
+    Learners of this package need no scaling; others do.
 
     Attributes
     ----------
@@ -30,7 +29,7 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
         Mean of the values so far, in their units; 0 if there were none.
 
     var_ : ndarray of shape (n_features,)
-        Their variance, not corrected for bias.
+        Variance of the values so far, not corrected for bias.
 
     n_samples_seen_ : int
         Number of rows so far.
@@ -39,16 +38,16 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
         Number of features.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
+        Feature names, if X has them.
 
     See Also
     --------
-    sklearn.preprocessing.StandardScaler : The same from all rows at once.
+    sklearn.preprocessing.StandardScaler : Standardises by all rows at once.
 
     Notes
     -----
-    NaN stands for a value that is missing: it is left as it is, and out of the moments.
-    These are updated row by row [1]_, without cancellation, whatever the mean is.
+    NaN is a missing value: it stays, and is left out of the moments, which are updated
+    row by row [1]_ without cancellation.
 
     References
     ----------
@@ -77,16 +76,17 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
             return self._standard.learn(engine, rows)
         return self._standard.transform(rows)
 
-    def _take_state(self, engine, shards, everything):
-        of_each = shards.of(lambda each: each._standard)
-        self._standard = StandardTransform.merged(of_each)
-        return [None for _ in everything]
+    def _merge_state(self, engine, shards, sources):
+        self._standard = StandardTransform.merged(
+            shards.of(lambda each: each._standard)
+        )
+        return [None for _ in sources]
 
     def _invariants_of_state(self):
         fresh = StandardTransform(self.n_features_in_)
         yield from same_structure(self._standard, fresh, "the state")
 
-    def _way_back_of_state(self):
+    def _checkpoint_state(self):
         return self._standard.checkpoint()
 
     @property

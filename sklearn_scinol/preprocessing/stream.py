@@ -1,4 +1,4 @@
-"""What transformers share that learn from a stream."""
+"""Base classes of transformers that learn from a stream."""
 
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
@@ -33,51 +33,50 @@ class StreamTransformer(
 
     @abstractmethod
     def _read(self, X, reset):
-        """Check rows; return them as `_start`, `_encode` take them."""
+        """Validate rows; return them as `_start` and `_encode` take them."""
 
     @abstractmethod
     def _start(self, rows):
-        """Get ready for the first rows."""
+        """Initialise the state for the first rows."""
 
     @abstractmethod
     def _encode(self, engine, rows, learns):
-        """Rows as they are transformed; each after it was learned, if they are."""
+        """Transform rows, each after it was learned if `learns`."""
 
     @abstractmethod
-    def _way_back_of_state(self):
-        """How to undo what will be learned, but for attributes that are replaced."""
+    def _checkpoint_state(self):
+        """Return a function that restores what learning changes in place."""
 
     @abstractmethod
     def _invariants_of_state(self):
-        """What holds of what was learned, beyond what its parts state."""
+        """Yield what holds of the state, beyond what its parts state."""
 
     @abstractmethod
-    def _take_state(self, engine, shards, everything):
-        """Take what several transformers have learned, once ready for the first rows.
+    def _merge_state(self, engine, shards, sources):
+        """Take the state of several transformers, when still unfitted.
 
         Parameters
         ----------
         engine : Engine
         shards : Shards
-        everything : list
-            The transformers, and perhaps what they began as.
+        sources : list
+            The transformers, and perhaps their common start.
 
         Returns
         -------
         placements : list of Placement or None
-            Where the columns of these lie in the columns that it has; None where
-            they are the same.
+            Placement of the columns of each source; None if they stay.
         """
 
     def _learn(self, engine, rows):
-        """Learn rows, where that costs less than to transform them as well."""
+        """Learn rows without transforming them."""
         self._encode(engine, rows, learns=True)
 
     # What they get.
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None) -> Self:
-        """Forget what was learned, and learn rows.
+        """Learn rows, and forget what was learned before.
 
         Parameters
         ----------
@@ -94,14 +93,14 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not usable. The transformer is then as it was.
+            If the rows are not valid. The transformer is then unchanged.
         """
-        self._take(X, self._learn, reset=True)
+        self._learn_rows(X, self._learn, reset=True)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: TableLike, y: object = None) -> Self:
-        """Go on with the next rows.
+        """Learn the next rows.
 
         Parameters
         ----------
@@ -118,18 +117,16 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not usable. The transformer is then as it was.
+            If the rows are not valid. The transformer is then unchanged.
         """
-        self._take(X, self._learn, reset=not self.__sklearn_is_fitted__())
+        self._learn_rows(X, self._learn, reset=not self.__sklearn_is_fitted__())
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit_transform(self, X: TableLike, y: object = None) -> Any:
         """Learn the next rows in order, and transform each as it is learned.
 
-        Unlike with :meth:`partial_fit` and :meth:`transform` one after the other, no
-        row is transformed by what came after it: how rows are cut into chunks changes
-        nothing.
+        No row is transformed by later ones: the size of chunks changes nothing.
 
         Parameters
         ----------
@@ -146,16 +143,15 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not usable. The transformer is then as it was.
+            If the rows are not valid. The transformer is then unchanged.
         """
-
-        take = _wrap_method_output(type(self)._take, "transform")
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
         encode = partial(self._encode, learns=True)
-        return take(self, X, encode, reset=not self.__sklearn_is_fitted__())
+        return learn(self, X, encode, reset=not self.__sklearn_is_fitted__())
 
     @reads
     def transform(self, X: TableLike) -> Any:
-        """Transform rows, each as if it came next on the stream.
+        """Transform rows, each as if it were the next of the stream.
 
         Parameters
         ----------
@@ -170,45 +166,46 @@ class StreamTransformer(
         Raises
         ------
         NotFittedError
-            If there were no rows yet.
+            If no row was learned yet.
         ValueError
-            If the rows are not usable.
+            If the rows are not valid.
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        return self._encode(engine_in_use(), rows, learns=False)
+        return self._encode(get_engine(current_engine()), rows, learns=False)
 
     @learns
-    def _take(self, X, learn, reset):
+    def _learn_rows(self, X, learn, reset):
         with rollback_on_error(self) as rollbacks:
             rows = self._read(X, reset)
             if reset:
                 self._start(rows)
                 self.n_samples_seen_ = 0
             else:
-                rollbacks.append(self._way_back_of_state())
-            result = learn(engine_in_use(), rows)
+                rollbacks.append(self._checkpoint_state())
+            result = learn(get_engine(current_engine()), rows)
             self.n_samples_seen_ += len(rows)
             return result
 
-    def _of_row(self, x, learns):
-        """What becomes of a single row, as rows one by one are handed on.
+    def _transform_row(self, x, learns):
+        """Transform a single row, learned before if `learns`.
 
-        Once fitted; parameters are not looked at, and whoever calls has a way back.
+        The transformer is fitted, parameters are not validated, and the caller has a
+        checkpoint.
         """
         rows = self._read(chunk_of(x), reset=False)
-        row = row_of(self._encode(engine_in_use(), rows, learns))
+        row = row_of(self._encode(get_engine(current_engine()), rows, learns))
         self.n_samples_seen_ += learns
         return row
 
     # Merging.
 
     def _merged(self, others, start):
-        """A transformer that has learned what this and others have."""
+        """Merge this transformer and others."""
         return self._merged_and_placed(others, start)[0]
 
     def _merged_and_placed(self, others, start):
-        """The same, and where the columns of each lie in those of the merged one.
+        """Merge this transformer and others.
 
         Returns
         -------
@@ -217,10 +214,10 @@ class StreamTransformer(
             For this and the others, and for `start` if there is one.
         """
         members = [self, *others]
-        everything = members if start is None else [*members, start]
+        sources = members if start is None else [*members, start]
         if not others:
-            return deepcopy(self), [None for _ in everything]
-        for other in everything[1:]:
+            return deepcopy(self), [None for _ in sources]
+        for other in sources[1:]:
             self._check_alike(other)
         fresh, merged = self._fresh(), self._fresh()
         shards = Shards(members, fresh if start is None else start, None)
@@ -228,21 +225,20 @@ class StreamTransformer(
         if min(n_rows) < n_rows.start:
             raise ValueError(LATER_START)
         merged.n_samples_seen_ = int(n_rows.sum())
-        return merged, merged._take_state(engine_in_use(), shards, everything)
+        return merged, merged._merge_state(
+            get_engine(current_engine()), shards, sources
+        )
 
     def _invariants(self):
-        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        """Yield what holds between two calls."""
         yield from invariants_of_input(self)
         if self.__sklearn_is_fitted__():
-            n = self.n_samples_seen_  # of merged ones, earlier versions have a float
-            yield (
-                "n_samples_seen_ is a number of rows",
-                is_count(int(n)) and int(n) == n,
-            )
+            n = self.n_samples_seen_  # a float if an earlier version merged it
+            yield "n_samples_seen_ is an integer", is_count(int(n)) and int(n) == n
             yield from self._invariants_of_state()
 
     def _fresh(self):
-        """One that is ready for the first rows."""
+        """Return a transformer of these columns before the first row."""
         fresh = clone(self)
         for name, value in vars(self).items():
             if name.endswith("_"):
@@ -252,24 +248,25 @@ class StreamTransformer(
         return fresh
 
     def _check_alike(self, other):
-        """Check that rows of both have the same columns."""
+        """Check that another transformer encodes the same columns."""
 
     def _checkpoint(self):
-        """How to take the transformer back to what it is now."""
+        """Return a function that restores the transformer."""
         before = vars(self).copy()
-        of_state = self._way_back_of_state() if self.__sklearn_is_fitted__() else None
+        is_fitted = self.__sklearn_is_fitted__()
+        restore_state = self._checkpoint_state() if is_fitted else None
 
         def restore():
             vars(self).clear()
             vars(self).update(before)
-            if of_state:
-                of_state()
+            if restore_state:
+                restore_state()
 
         return restore
 
 
 class FeatureTransformer(StreamTransformer):
-    """Base of those that take rows of numbers, where NaN stands for what is missing."""
+    """Base of the transformers of rows of numbers, where NaN is a missing value."""
 
     def _read(self, X, reset):
         refuse_masks(X=X)
@@ -282,8 +279,3 @@ class FeatureTransformer(StreamTransformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def engine_in_use():
-    """The engine that is configured."""
-    return get_engine(current_engine())

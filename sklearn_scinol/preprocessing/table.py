@@ -1,4 +1,4 @@
-"""Raw tables made into rows that learners take, on a stream."""
+"""Transformer of raw tables into sparse rows of numbers."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -11,30 +11,31 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import refuse_masks
+from ..config import current_engine
+from ..engines import get_engine
 from ..estimators.rows import SparseRow
 from ..tables.columns import COMBINED_KINDS
 from ..tables.encoding import Encoding
-from ..tables.frames import all_missing, is_of_dicts, open_frame
-from ..tables.kinds import KINDS, as_kind, kind_of
+from ..tables.frames import all_missing, is_dict_rows, open_frame
+from ..tables.kinds import KINDS, as_kind, infer_kind
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
-from .stream import StreamTransformer, engine_in_use
+from .stream import StreamTransformer
 
 __all__ = ["TableEncoder"]
 
 Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop"]
 
 
-# No saved table has more columns.
+# Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
 
 
 class TableEncoder(StreamTransformer):
-    """Rows of numbers from tables with columns of all kinds, on a stream.
+    """Encodes tables with columns of all kinds as rows of numbers, on a stream.
 
-    A chunk of a table goes in: a frame of pandas or polars, a table or record batch of
-    pyarrow, an array, or a list of dicts. What comes out are sparse rows that any
-    linear learner takes, and that let it learn what is not linear in the numbers. Each
-    kind of column becomes something else:
+    It takes chunks of a table: a frame of pandas or polars, a table or record batch of
+    pyarrow, an array, or a list of dicts. It gives sparse rows for any linear learner,
+    which can learn what is not linear in the numbers. Each kind is encoded in its way:
 
     ========  ======================================================================
     number    its value in standard deviations from the mean, as by
@@ -47,55 +48,53 @@ class TableEncoder(StreamTransformer):
     text      words and pairs of neighbouring words, in lower case, by hashing
     ========  ======================================================================
 
-    A value that is missing is something to learn from: each kind has a column for it.
+    Each kind also has a column for missing values.
 
-    Nothing has to be known beforehand. Categories and words that were never seen go to
-    one of `n_hashed` columns by a hash of the column's name and the value [1]_. They
-    may share a column, but new ones never need more memory.
+    Nothing has to be known beforehand: new categories and words go to one of `n_hashed`
+    columns by a hash of the column's name and the value [1]_. They may share a column,
+    but never need more memory.
 
     Parameters
     ----------
     kinds : dict, default=None
         Kinds of columns by their names: "number", "category", "boolean", "date",
-        "text", or "drop" for one to be left out. About any other the types of its
-        values decide in the first chunk that has some. Strings are text there if they
-        have three words on average and most are different, and categories otherwise;
-        strings that are numbers or dates have to be declared.
+        "text", or "drop" to leave a column out. By default the types of values in the
+        first chunk that has some decide. Strings are text if they have three words on
+        average and most are distinct, and categories otherwise; strings that stand for
+        numbers or dates have to be declared.
 
     interactions : list of tuple of str, default=None
-        Names of columns, two or more, whose values are also taken together, by hashing.
-        They may be numbers, of which the bin counts, categories and booleans.
+        Names of two or more columns whose values are also combined, by hashing:
+        numbers, of which the bin counts, categories and booleans.
 
     n_hashed : int, default=2**18
-        Number of columns for what is hashed.
+        Number of columns for hashed values.
 
     n_named : int, default=128
-        Number of different values of a number or category that get columns of their
-        own, in the order in which they come. Numbers that hardly ever come again get
-        none.
+        Number of distinct values of a number or category that get columns of their own,
+        in the order in which they come. Numbers that hardly ever recur get none.
 
     n_quantiles : int, default=8
         Numbers have up to twice as many bins, see :class:`OnlineBinner`.
 
     missing_columns : {"error", "ignore"}, default="error"
-        What to do if a column of the first chunk is not in a later one. Ignored means
-        that all its values are missing. In dicts it means that in any case.
+        What to do if a later chunk lacks a column of the first one. "ignore" takes its
+        values as missing, as is always done in dicts.
 
     new_columns : {"error", "ignore"}, default="error"
-        What to do with a column that the first chunk did not have.
+        What to do with a column that the first chunk does not have.
 
     Attributes
     ----------
     kinds_ : dict
-        The kind of each column, without those that are left out; None as long as all
-        values of a column were missing.
+        The kind of each column that is not dropped; None as long as all its values
+        were missing.
 
     categories_ : dict
         Values that have columns of their own, by the names of numbers and categories.
 
     hashed_names_ : dict
-        From the number of a column that is hashed to, to a list with the first two
-        names that came to it.
+        The first two names that came to each hashed column, by its number.
 
     n_samples_seen_ : int
         Number of rows so far.
@@ -104,7 +103,7 @@ class TableEncoder(StreamTransformer):
         Number of columns of the table.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the table has such.
+        Column names, if the table has them.
 
     See Also
     --------
@@ -114,21 +113,19 @@ class TableEncoder(StreamTransformer):
 
     Notes
     -----
-    :meth:`partial_fit_transform` goes row by row: what becomes of a row depends on the
-    rows before it and not on the chunk that it is in, but for the first one with values
-    of a column, which decides about its kind. What comes before is missing, whatever
-    the kind will be. :meth:`transform` gives what would become of each row if it came
-    next.
+    :meth:`partial_fit_transform` goes row by row: an encoded row depends on the rows
+    before it and not on its chunk, but for the first chunk with values of a column,
+    which decides its kind. :meth:`transform` encodes each row as if it came next.
 
     A column whose first value is missing has room for any kind. Its columns come after
-    those of the others; names that end in a number are of those that its kind does not
-    need.
+    those of the others; those that its kind does not need have names that end in a
+    number.
 
-    Numbers do not depend on units: what comes out is the same if a column is multiplied
-    by a power of two, and but for rounding by any number. Times are in UTC.
+    Rescaling a number by a power of two changes nothing, by any other factor nothing
+    but rounding. Times are in UTC.
 
-    Two values that are hashed are taken for the same with a probability of 2^-64, and
-    share a column with one of ``1 / n_hashed``.
+    Two hashed values are confused with a probability of 2^-64, and share a column with
+    a probability of ``1 / n_hashed``.
 
     References
     ----------
@@ -201,14 +198,14 @@ class TableEncoder(StreamTransformer):
         Returns
         -------
         names : ndarray of str of shape (n_features_out,)
-            Such as "age", "age<=25", "age=30", "city=Oslo" and "age_missing"; where
-            names are hashed, the first two that came to the column with " | " between
-            them. The names of columns that no row has come to end in a number.
+            Such as "age", "age<=25", "age=30", "city=Oslo" and "age_missing"; for a
+            hashed column, the first two names that came to it, joined by " | ". Unused
+            columns have names that end in a number.
 
         Raises
         ------
         NotFittedError
-            If there were no rows yet.
+            If no row was learned yet.
         """
         check_is_fitted(self)
         return self._encoding.names()
@@ -221,7 +218,7 @@ class TableEncoder(StreamTransformer):
 
     @property
     def hashed_names_(self) -> dict[int, list[str]]:
-        """The first two names that came to columns that are hashed to."""
+        """First two names that came to each hashed column, by its number."""
         check_is_fitted(self)
         return self._encoding.hashed_names()
 
@@ -240,53 +237,53 @@ class TableEncoder(StreamTransformer):
             self._set_names(frame)
             self.kinds_ = kinds
         else:
-            self._check_names(frame, is_of_dicts(X))
-        columns, found, names = {}, {}, {*frame.names}
+            self._check_names(frame, is_dict_rows(X))
+        columns, new_kinds, names = {}, {}, {*frame.names}
         for name, kind in self.kinds_.items():
-            missing = name not in names
-            column = all_missing(frame.n_rows) if missing else frame.column(name)
+            is_there = name in names
+            column = frame.column(name) if is_there else all_missing(frame.n_rows)
             if kind is None:
-                kind = kind_of(column)
+                kind = infer_kind(column)
             if kind is not None:
                 column = as_kind(column, kind, name)
             if kind != self.kinds_[name]:
-                found[name] = kind
+                new_kinds[name] = kind
             columns[name] = column
-        if reset or found:
-            self._check_interactions(self.kinds_ | found)
-        return _Rows(columns, frame.n_rows, found)
+        if reset or new_kinds:
+            self._check_interactions(self.kinds_ | new_kinds)
+        return _Rows(columns, frame.n_rows, new_kinds)
 
     def _find_kinds(self, frame):
         declared, names = self.kinds or {}, {*frame.names}
         if unknown := [name for name in declared if name not in names]:
-            raise ValueError(f"kinds has names that no column has: {unknown}.")
+            raise ValueError(f"kinds has unknown columns: {unknown}.")
         for name, kind in declared.items():
             if kind not in (*KINDS, "drop"):
                 raise ValueError(
                     f"The kind of {name!r} must be one of {[*KINDS, 'drop']}, got "
                     f"{kind!r}."
                 )
-        kinds = {
-            name: declared.get(name) or _first_kind(frame.column(name))
-            for name in frame.names
-        }
-        kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
+        kinds = {}
+        for name in frame.names:
+            kind = declared.get(name) or _first_kind(frame.column(name))
+            if kind != "drop":
+                kinds[name] = kind
         if not kinds:
             raise ValueError("The table has no columns, or all are dropped.")
         return kinds
 
     def _check_interactions(self, kinds):
-        """Check that columns can be combined whose kinds are known by now."""
+        """Check that columns of these kinds can be combined."""
         for names in self.interactions or ():
             if not isinstance(names, list | tuple) or len({*names}) < 2:
                 raise ValueError(
-                    "interactions must consist of tuples of two or more different "
-                    f"names of columns, got {names!r}."
+                    "interactions must be tuples of two or more different names of "
+                    f"columns, got {names!r}."
                 )
             for name in names:
                 if kinds.get(name, "drop") not in (*COMBINED_KINDS, None):
                     raise ValueError(
-                        f"interactions has {name!r}, which is no column of kind "
+                        f"interactions has {name!r}, which is not a column of kind "
                         f"{' or '.join(map(repr, COMBINED_KINDS))}."
                     )
 
@@ -296,17 +293,17 @@ class TableEncoder(StreamTransformer):
         if frame.has_names:
             self.feature_names_in_ = np.array(frame.names, dtype=object)
 
-    def _check_names(self, frame, is_of_dicts):
+    def _check_names(self, frame, has_dicts):
         has_names = hasattr(self, "feature_names_in_")
         known = [f"x{j}" for j in range(self.n_features_in_)]
         known = list(self.feature_names_in_) if has_names else known
         given = {*frame.names}
-        new = sorted(given - {*known})
-        missing = [name for name in self.kinds_ if name not in given]
-        is_wrong = (new and self.new_columns == "error") or (
-            missing and self.missing_columns == "error" and not is_of_dicts
-        )
-        if not is_wrong:
+        new, missing = [], []
+        if self.new_columns == "error":
+            new = sorted(given - {*known})
+        if self.missing_columns == "error":
+            missing = [name for name in self.kinds_ if name not in given]
+        if not new and (has_dicts or not missing):
             return
         if not (has_names or frame.has_names):
             raise ValueError(
@@ -314,9 +311,9 @@ class TableEncoder(StreamTransformer):
                 f"{self.n_features_in_} features as input."
             )
         message = "The feature names should match those that were passed during fit."
-        if new and self.new_columns == "error":
+        if new:
             message += f" Feature names unseen at fit time: {new}."
-        if missing and self.missing_columns == "error":
+        if missing:
             message += f" Feature names seen at fit time, yet now missing: {missing}."
         raise ValueError(message)
 
@@ -332,44 +329,44 @@ class TableEncoder(StreamTransformer):
 
     def _encode(self, engine, rows, learns):
         encoding = self._encoding
-        if rows.found:
-            encoding = encoding.decided(rows.found, self.n_samples_seen_)
-        if rows.found and learns:
-            self._encoding, self.kinds_ = encoding, self.kinds_ | rows.found
+        if rows.new_kinds:
+            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        if rows.new_kinds and learns:
+            self._encoding, self.kinds_ = encoding, self.kinds_ | rows.new_kinds
         return encoding.encode(engine, rows.columns, len(rows), learns)
 
-    def _of_row(self, x, learns):
-        stacked = self._read_plain(x)
+    def _transform_row(self, x, learns):
+        stacked = self._stack_row(x)
         if stacked is None:
-            return super()._of_row(x, learns)
-        encoding = self._encoding
-        data, indices, _ = encoding.join(engine_in_use(), stacked, 1, learns)
+            return super()._transform_row(x, learns)
+        encoding, engine = self._encoding, get_engine(current_engine())
+        data, indices, _ = encoding.encode_stacked(engine, stacked, 1, learns)
         self.n_samples_seen_ += learns
         return SparseRow(indices, data, encoding.n_columns)
 
-    def _read_plain(self, x):
-        """Values of a dict as they are encoded; None if it needs a closer look."""
+    def _stack_row(self, x):
+        """Stack a dict of plain values; None if it needs a closer look."""
         names = getattr(self, "feature_names_in_", None)
         if not isinstance(x, dict) or names is None or not x.keys() <= {*names}:
             return None
         try:
-            return self._encoding.stacked_row(x)
+            return self._encoding.stack_row(x)
         except (TypeError, ValueError, OverflowError):
             return None
 
     @property
     def _first_kinds(self):
-        """Kinds as the first row tells them: None where its value is missing."""
+        """Kinds by the first row: None where its value is missing."""
         return self.kinds_ | dict.fromkeys(self._encoding.late)
 
     def _fresh(self):
-        unknowing = copy(self)
-        unknowing.kinds_ = self._first_kinds
-        return super(TableEncoder, unknowing)._fresh()
+        early = copy(self)
+        early.kinds_ = self._first_kinds
+        return super(TableEncoder, early)._fresh()
 
-    def _take_state(self, engine, shards, everything):
+    def _merge_state(self, engine, shards, sources):
         found = {}
-        for each in everything:
+        for each in sources:
             late = each._encoding.late.items()
             known = {name: kind for name, kind in late if kind is not None}
             _check_same_kinds(known, known | found)
@@ -377,33 +374,30 @@ class TableEncoder(StreamTransformer):
         self.kinds_ = self.kinds_ | found
 
         def encoding_of(each):
-            return each._encoding.decided(found, each.n_samples_seen_)
+            return each._encoding.with_kinds(found, each.n_samples_seen_)
 
-        self._encoding = self._encoding.decided(found, 0)
-        self._encoding.take(engine, shards.of(encoding_of))
-        return [
-            self._encoding.placement(engine, encoding_of(each)) for each in everything
-        ]
+        encoding = self._encoding = self._encoding.with_kinds(found, 0)
+        encoding.merge(engine, shards.of(encoding_of))
+        return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):
         _check_same_kinds(self._first_kinds, other._first_kinds)
 
     def _invariants_of_state(self):
-        yield "there are not columns without bound", self.n_features_in_ <= MAX_COLUMNS
+        yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
         yield "kinds are known", {*self.kinds_.values()} <= {*KINDS, None}
-        yield "the state is of the columns", type(self._encoding) is Encoding
+        yield "the state is an encoding", type(self._encoding) is Encoding
         late = self._encoding.late
         yield "late columns are there", late.items() <= self.kinds_.items()
         early = {name: kind for name, kind in self.kinds_.items() if name not in late}
-        groups = [group for group in self._encoding.groups if not group.is_late]
-        fresh = Encoding(early, [], 1, 1, 1, 1).groups
-        yield (
-            "the state is of the kinds",
-            [(type(group), group.names) for group in groups]
-            == [(type(group), group.names) for group in fresh],
+        expected = Encoding(early, [], 1, 1, 1, 1)
+        of_state, fresh = (
+            [(type(each), each.names) for each in encoding.groups if not each.is_late]
+            for encoding in (self._encoding, expected)
         )
+        yield "the state has the kinds", of_state == fresh
 
-    def _way_back_of_state(self):
+    def _checkpoint_state(self):
         return self._encoding.checkpoint()
 
     def __sklearn_is_fitted__(self):
@@ -411,20 +405,18 @@ class TableEncoder(StreamTransformer):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.dict = True
-        tags.input_tags.string = True
+        for name in "allow_nan", "categorical", "dict", "string":
+            setattr(tags.input_tags, name, True)
         return tags
 
 
 def _first_kind(column):
-    """Kind of a column of the first chunk; None if its first value is missing."""
-    return None if column.is_missing[0] else kind_of(column)
+    """Infer a column's kind in the first chunk; None if its first value is missing."""
+    return None if column.is_missing[0] else infer_kind(column)
 
 
 def _check_same_kinds(kinds, others):
-    """Check that models can be merged that have found these kinds of columns."""
+    """Check that models with these kinds of columns can be merged."""
     if differing := [name for name, kind in kinds.items() if others[name] != kind]:
         raise ValueError(
             "Only models that have found the same kinds of columns can be merged, "
@@ -434,19 +426,10 @@ def _check_same_kinds(kinds, others):
 
 
 class _Rows:
-    """Columns of a table, with values of their kinds.
+    """Columns of a table by name, and kinds that these rows are the first to tell."""
 
-    Parameters
-    ----------
-    columns : dict
-        From names to :class:`Column`.
-    n_rows : int
-    found : dict
-        Kinds that nothing but these rows tells.
-    """
-
-    def __init__(self, columns, n_rows, found):
-        self.columns, self._n_rows, self.found = columns, n_rows, found
+    def __init__(self, columns, n_rows, new_kinds):
+        self.columns, self._n_rows, self.new_kinds = columns, n_rows, new_kinds
 
     def __len__(self):
         return self._n_rows

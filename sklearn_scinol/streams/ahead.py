@@ -1,8 +1,7 @@
-"""Work that is done ahead, in threads that end with whoever asked for it.
+"""Iterators that work ahead in threads, which end with the iteration.
 
-Threads only ever do a bounded piece of work and never wait for somebody to take it, so
-that there is nothing to be stuck in: not when an iteration is abandoned, and not when
-the interpreter ends, which waits for them.
+Threads do bounded pieces of work and never wait for a consumer: nothing blocks when an
+iteration is abandoned, nor when the interpreter ends, which waits for them.
 """
 
 from collections import deque
@@ -11,14 +10,14 @@ from contextlib import closing
 
 __all__ = ["map_ahead", "read_ahead"]
 
-#: What the names of threads begin with.
+#: Prefix of the names of threads.
 NAME = "sklearn_scinol.streams"
 
 DONE = object()
 
 
 def read_ahead(iterator, n):
-    """Yield what a generator yields, of which up to `n` are made ahead in a thread."""
+    """Yield the items of a generator, up to `n` of them made ahead in a thread."""
     if n == 0:
         yield from iterator
         return
@@ -31,7 +30,7 @@ def read_ahead(iterator, n):
 
 
 def map_ahead(function, items, n_threads):
-    """Yield what a function makes of each item, in order, computed in threads."""
+    """Yield the function of each item, in order, computed in threads."""
     if n_threads == 0:
         yield from map(function, items)
         return
@@ -46,7 +45,7 @@ def map_ahead(function, items, n_threads):
 
 
 class _Pool(ThreadPoolExecutor):
-    """Threads that finish what they are at, and begin nothing else, in the end."""
+    """Threads that finish their work, and begin no other, at exit."""
 
     def __init__(self, n_threads):
         super().__init__(n_threads, thread_name_prefix=NAME)

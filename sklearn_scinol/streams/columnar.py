@@ -1,4 +1,4 @@
-"""Parquet and Arrow IPC: files that have columns with types."""
+"""Parquet and Arrow IPC: files with typed columns."""
 
 from abc import abstractmethod
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from .rows import Part, Tables, check_rows, gather, halves
 
 __all__ = ["Arrow", "Parquet"]
 
-#: So many rows are decoded at once.
+#: Number of rows decoded at once.
 BATCH_ROWS = 2**15
 
-#: So much of each column is read at once. Whole groups of rows would be otherwise, and
-#: `pre_buffer` keeps those of the whole file.
+#: Bytes of each column read at once. By default, whole groups of rows are; `pre_buffer`
+#: would keep all of them.
 BUFFER_BYTES = 2**16
 
 #: Files of the IPC format begin with this, streams do not.
@@ -21,7 +21,7 @@ MAGIC = b"ARROW1"
 
 
 class ColumnarFormat(Tables):
-    """Reads files of one of the formats.
+    """Base of the readers of typed columns.
 
     Parameters
     ----------
@@ -35,18 +35,13 @@ class ColumnarFormat(Tables):
 
     @abstractmethod
     def opened(self, file):
-        """Open a file, as a context manager.
+        """Open a file; return a context manager of schema and batches.
 
-        Returns
-        -------
-        schema : pyarrow.Schema
-        batches : callable
-            Given the names of columns, and whether to use threads, yields record
-            batches that have them.
+        `batches(names, use_threads)` yields record batches of these columns.
         """
 
-    def look(self):
-        """Types of the columns of the first file."""
+    def infer_schema(self):
+        """Return the schema of the first file."""
         file = self.files[0]
         with read_errors(file), self.opened(file) as (schema, _):
             self.names = schema.names
@@ -65,7 +60,7 @@ class ColumnarFormat(Tables):
                 yield self._part(table, only_first_bad)
 
     def _part(self, table, only_first_bad):
-        """What comes of some rows."""
+        """Convert rows, and find the bad ones."""
         good, faults = gather(
             halves(lambda i, j: self._cast(table.slice(i, j - i)), 0, table.num_rows),
             lambda rows: check_rows(rows, self.roles),
@@ -90,24 +85,20 @@ class Parquet(ColumnarFormat):
                 BATCH_ROWS, columns=names, use_threads=use_threads
             )
 
-        with (
-            open(file, "rb") as stream,
-            pq.ParquetFile(
-                stream, pre_buffer=False, buffer_size=BUFFER_BYTES
-            ) as reader,
-        ):
+        options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
+        with open(file, "rb") as stream, pq.ParquetFile(stream, **options) as reader:
             yield reader.schema_arrow, batches
 
 
 class Arrow(ColumnarFormat):
-    """Files and streams of Arrow's IPC format, which Feather is another name for."""
+    """Files and streams of Arrow's IPC format, also called Feather."""
 
     @contextmanager
     def opened(self, file):
         import pyarrow as pa
 
         with open(file, "rb") as stream:
-            # Not mapped to memory, of which large files would seem to take much.
+            # Not mapped: large files would seem to take much memory.
             is_file = stream.read(len(MAGIC)) == MAGIC
             stream.seek(0)
             open_reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
@@ -120,8 +111,8 @@ class Arrow(ColumnarFormat):
                 )
                 stream.seek(0)
                 reader = open_reader(stream, options=options)
-                if is_file:
-                    return map(reader.get_batch, range(reader.num_record_batches))
-                return reader
+                if not is_file:
+                    return reader
+                return map(reader.get_batch, range(reader.num_record_batches))
 
             yield schema, batches

@@ -1,23 +1,17 @@
-"""Columns: what they are for, and of which types."""
+"""Roles and types of columns."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from ..tables.frames import is_text, one_array
-from .errors import ReadError, quote
+from ..tables.frames import as_single_array, is_string_type
+from .errors import ReadError, quote, with_article
 
-__all__ = [
-    "Roles",
-    "as_array",
-    "check_names",
-    "name_of_type",
-    "wanted_schema",
-]
+__all__ = ["Roles", "as_array", "check_names", "describe_type", "wanted_schema"]
 
 
 class Roles(NamedTuple):
-    """Names of the columns, by what they are for."""
+    """Names of the columns, by their roles."""
 
     features: list
     target: str | None
@@ -30,11 +24,11 @@ class Roles(NamedTuple):
 
     @classmethod
     def choose(cls, names, columns, target, sample_weight, file):
-        """Those of a file with these columns, as somebody asks for them."""
+        """Choose the roles of columns as :func:`read_table` is asked to."""
         named = {"target": target, "sample_weight": sample_weight}
         for parameter, name in named.items():
             if name is not None:
-                _check_are_columns([name], names, file, f"{parameter}=")
+                _check_are_columns([name], names, file, f"{parameter}={name!r}: ")
         others = [name for name in named.values() if name is not None]
         if len(set(others)) < len(others):
             raise ValueError(f"The column {target!r} cannot be both target and weight.")
@@ -47,7 +41,7 @@ class Roles(NamedTuple):
             _check_are_columns(columns, names, file)
             for name in columns:
                 if name in others:
-                    raise ValueError(f"The column {name!r} has another role already.")
+                    raise ValueError(f"The column {name!r} has another role.")
             if len(set(columns)) < len(columns):
                 raise ValueError("columns has a name twice.")
         if not columns:
@@ -55,25 +49,25 @@ class Roles(NamedTuple):
         return cls(columns, target, sample_weight)
 
     def unpack(self, table):
-        """What the table is to who learns from it."""
+        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
         X = table.select(self.features)
-        answer = [as_array(table[name]) for name in self[1:] if name is not None]
-        return (X, *answer) if answer else X
+        others = [as_array(table[name]) for name in self[1:] if name is not None]
+        return (X, *others) if others else X
 
 
 def _check_are_columns(given, names, file, prefix=""):
-    """Check that a file has columns of some names; name all that it has not."""
+    """Check that a file has columns of these names."""
     known = {*names}
     if missing := [name for name in given if name not in known]:
-        are = "is" if len(missing) == 1 else "are"
+        columns = "column" if len(missing) == 1 else "columns"
         raise ValueError(
-            f"{prefix}{quote(', '.join(map(repr, missing)))} {are} none of the columns "
-            f"of {file}: {quote(str(names))}."
+            f"{prefix}{file} has no {columns} {quote(', '.join(map(repr, missing)))} "
+            f"(columns: {quote(str(names)[1:-1])})."
         )
 
 
 def check_names(expected, names, first, file):
-    """Check that a file has the columns of the first one, each once."""
+    """Check that a file has the columns of the first file, each once."""
     given, known = set(), {*expected}
     for name in names:
         if name in given:
@@ -89,17 +83,17 @@ def check_names(expected, names, first, file):
 
 
 def wanted_schema(schema, roles, column_types, is_inferred, file):
-    """Names and types of the columns to read.
+    """Return names and types of the columns to read.
 
     Parameters
     ----------
     schema : pyarrow.Schema
-        What the first file has.
+        Schema of the first file.
     roles : Roles
     column_types : dict or None
-        What somebody says about some columns.
+        Types that the caller gives.
     is_inferred : bool
-        Whether types are those of the first rows, and later ones may differ.
+        Whether types were inferred from the first rows.
     file : Path
         The first file.
     """
@@ -126,7 +120,7 @@ def wanted_schema(schema, roles, column_types, is_inferred, file):
 
 
 def _widened(kind, is_target):
-    """A type that later rows have, too, as far as can be foreseen."""
+    """Return a type that later rows are likely to fit, too."""
     import pyarrow as pa
 
     types = pa.types
@@ -146,18 +140,18 @@ def _as_type(kind):
         return pa.type_for_alias(kind)
     except (TypeError, ValueError):
         raise ValueError(
-            f"column_types: {kind!r} is no type, as 'float64' and 'string' are."
+            f"column_types: {kind!r} is not a type, such as 'float64' or 'string'."
         ) from None
 
 
-def name_of_type(kind):
-    """What users call it."""
+def describe_type(kind):
+    """Describe a type in words, such as "a number"."""
     import pyarrow as pa
 
     types = pa.types
     if types.is_floating(kind) or types.is_decimal(kind):
-        return "number"
-    return "whole number" if types.is_integer(kind) else str(kind)
+        return "a number"
+    return "a whole number" if types.is_integer(kind) else with_article(str(kind))
 
 
 def _is_target(kind):
@@ -167,19 +161,16 @@ def _is_target(kind):
     if types.is_dictionary(kind):
         kind = kind.value_type
     kinds = types.is_integer, types.is_floating, types.is_decimal, types.is_boolean
-    return is_text(kind) or any(is_kind(kind) for is_kind in kinds)
+    return is_string_type(kind) or any(is_kind(kind) for is_kind in kinds)
 
 
 def as_array(column):
-    """A column of pyarrow as a NumPy array: numbers, booleans or strings.
-
-    Strings become NumPy's own, whose comparisons are fast.
-    """
+    """Convert a column of pyarrow to a NumPy array, strings to NumPy's own."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = one_array(column)
-    if is_text(column.type):
+    column = as_single_array(column)
+    if is_string_type(column.type):
         codes = pc.dictionary_encode(column)
         if codes.null_count:
             return column.to_numpy(zero_copy_only=False)

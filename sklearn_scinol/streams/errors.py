@@ -1,12 +1,19 @@
-"""What is wrong with files, each in one sentence."""
+"""Errors about files, in one sentence each."""
 
 from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
 
-__all__ = ["ReadError", "one_line", "quote", "read_errors", "refused"]
+__all__ = [
+    "ReadError",
+    "one_line",
+    "parse_errors",
+    "quote",
+    "read_errors",
+    "with_article",
+]
 
-#: No message quotes more of a file than so many characters.
+#: Maximum number of characters that a message quotes of a file.
 MAX_QUOTE = 200
 
 
@@ -20,8 +27,8 @@ class ReadError(ValueError):
     path : str or path-like
         The file.
     row : int, default=None
-        Number of the row, if there is one to blame: of the rows of data in the file,
-        counted from 1. The header and empty lines are not counted.
+        Number of the bad row among the rows of data in the file, counted from 1. The
+        header and empty lines are not counted.
     """
 
     def __init__(
@@ -35,8 +42,8 @@ class ReadError(ValueError):
         return type(self), (*self.args, self.path, self.row)
 
 
-def refused():
-    """The exceptions of pyarrow, and of others that read for it, about what is read."""
+def parse_errors():
+    """Return the exceptions that parsers raise for bad data."""
     import pyarrow as pa
 
     return (
@@ -53,7 +60,7 @@ def refused():
 
 @contextmanager
 def read_errors(path, encoding="utf-8"):
-    """Say in one sentence what goes wrong with a file in the block."""
+    """Turn the errors of a block that reads a file into sentences."""
     try:
         yield
     except ReadError:
@@ -67,16 +74,21 @@ def read_errors(path, encoding="utf-8"):
             f"{path} is not text in {encoding}: pass encoding=, such as 'latin-1'.",
             path,
         ) from None
-    except refused() as error:
+    except parse_errors() as error:
         raise ReadError(f"{path} cannot be read: {one_line(error)}.", path) from error
 
 
 def one_line(error):
-    """The words of an error, without the full stop."""
+    """Return the message of an error without the full stop."""
     words = " ".join(str(error).split()).rstrip(".")
     return quote(words) or type(error).__name__
 
 
 def quote(text):
-    """The beginning of a text, if it is long."""
+    """Return the beginning of a long text."""
     return text if len(text) <= MAX_QUOTE else f"{text[:MAX_QUOTE]}…"
+
+
+def with_article(noun):
+    """Return a noun with "a" or "an"."""
+    return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"

@@ -1,4 +1,4 @@
-"""Which files are meant, which format they have, and how they are opened."""
+"""Files: how to find them, tell their format and open them."""
 
 import codecs
 import glob
@@ -19,28 +19,17 @@ __all__ = [
     "open_text",
 ]
 
-#: Formats by the endings of names.
-ENDINGS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".tab": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".arrows": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-    ".svm": "libsvm",
-    ".libsvm": "libsvm",
-    ".svmlight": "libsvm",
+#: Endings of the names of files of each format.
+FORMATS = {
+    "csv": (".csv", ".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".arrows", ".feather", ".ipc"),
+    "json": (".jsonl", ".ndjson", ".json"),
+    "libsvm": (".svm", ".libsvm", ".svmlight"),
 }
+FORMAT_OF_ENDING = {end: name for name, ends in FORMATS.items() for end in ends}
 
-FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
-
-#: How text can be compressed, by the last ending.
+#: Compressions of text by the last ending.
 COMPRESSIONS = {
     ".gz": "gzip",
     ".bz2": "bz2",
@@ -49,14 +38,14 @@ COMPRESSIONS = {
     ".lz4": "lz4",
 }
 
-#: Encodings that need no change.
+#: Encodings that need no conversion.
 UTF8 = "ascii", "utf-8", "utf-8-sig"
 
 TABS = ".tsv", ".tab"
 
 
 def find_files(path):
-    """The files of a path, a folder, a pattern, or a list of such."""
+    """Find the files of a path, a folder, a pattern, or a list of these."""
     if isinstance(path, (list, tuple)):
         files = list(chain.from_iterable(map(find_files, path)))
         if not files:
@@ -76,7 +65,7 @@ def find_files(path):
 
 
 def _files_in(folder):
-    """The files of a folder, but for hidden ones and those that start with "_"."""
+    """Find the files of a folder, except names that start with "." or "_"."""
     try:
         files = sorted(
             file
@@ -91,23 +80,24 @@ def _files_in(folder):
 
 
 def format_of(files, file_format):
-    """The format that all files have."""
+    """Return the format of all files."""
     if file_format != "auto":
         if file_format not in FORMATS:
+            known = ("auto", *FORMATS)
             raise ValueError(
-                f"file_format must be one of {('auto', *FORMATS)}, got {file_format!r}."
+                f"file_format must be one of {known}, got {file_format!r}."
             )
         return file_format
     formats = {}
     for file in files:
         ending = _endings(file)[0]
-        if ending not in ENDINGS:
+        if ending not in FORMAT_OF_ENDING:
             raise ReadError(
                 f"The name of {file} does not tell its format: pass file_format=, one "
-                f"of {FORMATS}.",
+                f"of {tuple(FORMATS)}.",
                 file,
             )
-        formats.setdefault(ENDINGS[ending], file)
+        formats.setdefault(FORMAT_OF_ENDING[ending], file)
     if len(formats) > 1:
         (one, file), (other, another) = list(formats.items())[:2]
         raise ReadError(
@@ -120,22 +110,20 @@ def format_of(files, file_format):
 
 
 def delimiter_of(file):
-    """What stands between the values, going by the name of the file."""
+    """Return the delimiter of a CSV file, by its name."""
     return "\t" if _endings(file)[0] in TABS else ","
 
 
 def _endings(file):
-    """Endings of a name in small letters: that of the format, of the compression."""
-    suffixes = [suffix.lower() for suffix in Path(file).suffixes]
-    compression = (
-        suffixes.pop() if suffixes[-1:] and suffixes[-1] in COMPRESSIONS else ""
-    )
-    return (suffixes[-1] if suffixes else ""), compression
+    """Return the endings of a name for format and compression, in lower case."""
+    suffixes = ["", *(suffix.lower() for suffix in Path(file).suffixes)]
+    compression = suffixes.pop() if suffixes[-1] in COMPRESSIONS else ""
+    return suffixes[-1], compression
 
 
 @contextmanager
 def open_text(file, encoding="utf-8"):
-    """The bytes of a text file, decompressed and in UTF-8."""
+    """Open the bytes of a text file, decompressed and in UTF-8."""
     import pyarrow as pa
 
     compression = COMPRESSIONS.get(_endings(file)[1])
@@ -151,12 +139,12 @@ def open_text(file, encoding="utf-8"):
 
 
 def check_encoding(encoding):
-    """Return the name of an encoding if there is one of text by that name."""
+    """Return the name of a text encoding, or raise an error."""
     try:
-        "text".encode(encoding)  # others than those of text cannot be used so
+        "text".encode(encoding)  # which only text encodings can
     except (LookupError, ValueError):
         raise ValueError(
-            f"encoding={encoding!r} is no encoding of text, as 'utf-8' and 'latin-1' "
-            "are."
+            f"encoding={encoding!r} is not a text encoding, such as 'utf-8' or "
+            "'latin-1'."
         ) from None
     return encoding

@@ -15,8 +15,9 @@ from .columnar import Arrow, Parquet
 from .columns import Roles, wanted_schema
 from .errors import ReadError
 from .files import find_files, format_of
+from .json_lines import JSONLines
 from .rows import BadRow, Tables, rechunk
-from .text import CSV, LIBSVM, JSONLines
+from .text import CSV, LIBSVM
 
 __all__ = ["TableStream", "read_table"]
 
@@ -28,7 +29,7 @@ READERS = {
     "libsvm": LIBSVM,
 }
 
-#: What is kept of the bad rows of a stream.
+#: Maximum number of bad rows that a stream keeps.
 MAX_BAD_ROWS = 1000
 
 OnBadRow: TypeAlias = Literal["error", "skip", "warn"]
@@ -57,37 +58,34 @@ def read_table(
 ) -> "TableStream":
     """Read files of any size as a stream of chunks, in the order of the rows.
 
-    Whatever the size of the files, a few chunks are in memory, and the next ones are
-    read in threads while the latest is learned from. This is for
-    :func:`~sklearn_scinol.evaluation.progressive_validation`, and for loops over
-    `partial_fit`.
+    Only a few chunks are in memory; threads read the next ones while a model learns the
+    latest. Streams are for :func:`~sklearn_scinol.evaluation.progressive_validation`
+    and for loops over `partial_fit`.
 
     Parameters
     ----------
     path : path-like or list of path-like
-        A file; a folder, of which all files are read, sorted by name, but for those
-        whose names begin with "." or "_"; or a pattern, such as ``2024-*.csv``. All
-        files must have the same columns. Text can be compressed (".gz", ".bz2", ".xz",
-        ".zst", ".lz4").
+        A file; a folder, whose files are read in order of their names, except those
+        that begin with "." or "_"; or a pattern, such as ``2024-*.csv``. All files must
+        have the same columns. Text can be compressed (".gz", ".bz2", ".xz", ".zst",
+        ".lz4").
     target : str, default=None
-        The column to predict. LIBSVM files have it anyway.
+        The column to predict, except in LIBSVM files.
     sample_weight : str, default=None
         The column with weights of the rows.
     columns : list of str, default=None
         The columns of features. All others by default.
     chunk_rows : int, default=32768
-        Number of rows of a chunk. All have as many but for the last one, however they
-        are spread over files.
+        Number of rows of a chunk; fewer in the last one only. Chunks may span files.
     file_format : {"auto", "csv", "parquet", "arrow", "json", "libsvm"}, default="auto"
         "auto" goes by the names: .csv, .tsv and .tab (values with tabs between them),
         .parquet and .pq, .arrow, .arrows, .feather and .ipc (files and streams),
         .json, .jsonl and .ndjson (an object a line), .svm, .libsvm and .svmlight.
     on_bad_row : {"error", "skip", "warn"}, default="error"
-        What becomes of a row that has too few or too many values, a value that is not
-        of the type of its column, no target (or one that is empty or not finite), or
-        no weight (or one that is negative or not finite). "error" raises a
-        :class:`ReadError` that names file and row. "skip" leaves it out, and "warn"
-        says so: the attributes `n_bad_rows` and `bad_rows` of the stream tell of them.
+        What to do with a row that has too few or too many values, a value of another
+        type than its column, no finite target, or no finite non-negative weight.
+        "error" raises a :class:`ReadError` that names file and row. "skip" leaves it
+        out, "warn" also warns; the stream's `n_bad_rows` and `bad_rows` record it.
     read_ahead : int, default=2
         Number of chunks that are read ahead in threads. 0 stands for no threads.
     column_types : dict of str to str or pyarrow.DataType, default=None
@@ -99,12 +97,12 @@ def read_table(
     column_names : list of str, default=None
         CSV only: names of the columns, if the files have no header.
     null_values : list of str, default=None
-        CSV only: what stands for a missing value, besides nothing at all. By default
-        "NA", "NaN", "null" and the like, as pyarrow has them.
+        CSV only: texts of missing values, besides the empty one. By default "NA",
+        "NaN", "null" and the like, as in pyarrow.
     encoding : str, default=None
-        That of text, "utf-8" by default.
+        Encoding of text, "utf-8" by default.
     n_features : int, default=None
-        LIBSVM only: number of features. By default the files are looked through for it.
+        LIBSVM only: number of features. By default the files are searched for it.
     zero_based : bool, default=None
         LIBSVM only: whether numbers of features start at 0, and not at 1.
 
@@ -116,29 +114,27 @@ def read_table(
     Raises
     ------
     FileNotFoundError
-        If there is no such file, or none in the folder.
+        If there is no file.
     PermissionError
-        If it must not be read.
+        If a file must not be read.
     ReadError
-        If a file is empty, damaged, or something else than said. This is a ValueError,
-        and is raised here for what the first rows of the first file tell, and for all
-        else when the stream gets there.
+        If a file is empty, damaged, or of another format. This is a ValueError. The
+        first rows of the first file raise it here, all others during iteration.
     ImportError
         If pyarrow is not installed.
 
     Notes
     -----
     Columns of CSV and JSON files have the types that pyarrow infers from the first
-    block of the first file, about a megabyte or a hundred rows, with the following
-    exceptions, so that no later row is refused for them. Integers are read as float64,
-    as are columns that are empty there: a later row may have a fraction, and whole
-    numbers up to 2 ** 53 are exact. Weights are float64 too. Only a target keeps its
-    integers, which may be classes. Times are read in microseconds. JSON fields that no
-    object of the first block has are left out.
+    block of the first file, about a megabyte or a hundred rows, except that later rows
+    may have other numbers: integers, empty columns and weights are read as float64,
+    which is exact for whole numbers up to 2 ** 53. Only a target keeps its integers,
+    which may be classes. Times are read in microseconds. JSON fields that no object of
+    the first block has are left out.
 
-    A value in quotes may go on in the next line, for up to a megabyte: what is longer
-    is taken for a quote that is never closed, and the row for a bad one. So is a JSON
-    object that is nested more than 100 deep.
+    A value in quotes may span lines, for up to a megabyte: a longer one is taken for a
+    quote that is never closed, and the row is bad. So is a JSON object that is nested
+    more than 100 deep.
 
     Examples
     --------
@@ -157,7 +153,7 @@ def read_table(
     ...     print(X.column_names, X.num_rows, y)
     ['rooms', 'area'] 2 [400 790]
     >>> print(stream.bad_rows[0].reason)
-    has '?' in column 'rooms', which is no number
+    has '?' in column 'rooms', which is not a number
     >>> result = progressive_validation(ScInOLRegressor(), stream)
     >>> result.n_samples[-1]
     np.int64(2)
@@ -179,11 +175,12 @@ def read_table(
         "zero_based": zero_based,
     }
     reader_class = READERS[file_format]
-    known = signature(reader_class).parameters
-    _refuse(file_format, {k: options[k] for k in options if k not in known})
-    reader = reader_class(files, **{k: options[k] for k in options if k in known})
+    known = options.keys() & signature(reader_class).parameters
+    reader_options = {name: options.pop(name) for name in known}
+    _refuse(file_format, options)
+    reader = reader_class(files, **reader_options)
     if isinstance(reader, Tables):
-        schema = reader.look()
+        schema = reader.infer_schema()
         roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
         types = wanted_schema(schema, roles, column_types, reader.is_text, files[0])
         reader.prepare(roles, types)
@@ -202,12 +199,8 @@ class TableStream:
     ----------
     reader : object
         Reads parts of the files.
-    chunk_rows : int
-        Number of rows in a chunk.
-    on_bad_row : {"error", "skip"}
-        What to do with a row that does not fit.
-    read_ahead : int
-        Number of chunks that threads read ahead.
+    chunk_rows, on_bad_row, read_ahead
+        See :func:`read_table`.
 
     Attributes
     ----------
@@ -216,7 +209,7 @@ class TableStream:
     schema : pyarrow.Schema or None
         Names and types of the columns of `X`; None if it is a sparse matrix.
     n_bad_rows : int
-        Number of rows that the latest iteration has left out so far.
+        Number of rows that the latest iteration has left out.
     bad_rows : list of BadRow
         The first thousand of them.
     """
@@ -241,14 +234,16 @@ class TableStream:
                 yield chunk
 
     def _chunks(self):
-        """Yield chunks, and the bad rows since the one before."""
+        """Yield chunks, and bad rows since the chunk before."""
         reader = self._reader
         for rows, bad in rechunk(self._parts(), self._chunk_rows, reader.join):
             yield None if rows is None else reader.unpack(rows), bad
 
     def _parts(self):
         """Yield rows in order, and the bad ones among them."""
-        n_threads = n_cores() if self._read_ahead else 0
+        import pyarrow as pa
+
+        n_threads = pa.cpu_count() if self._read_ahead else 0
         is_error = self._on_bad_row == "error"
         for file in self._reader.files:
             n_before = 0
@@ -259,7 +254,8 @@ class TableStream:
                 ]
                 yield from ((rows, []) for rows in part.rows)
                 if bad and is_error:
-                    raise ReadError(_sentence(bad[0], part.faults[0]), file, bad[0].row)
+                    message = _with_remedy(str(bad[0]), part.faults[0].remedy)
+                    raise ReadError(message, file, bad[0].row)
                 yield None, bad
                 n_before += part.n_rows
 
@@ -273,18 +269,10 @@ class TableStream:
             warnings.warn(f"{bad[0]} It is left out.{more}", stacklevel=3)
 
 
-def _sentence(bad_row, fault):
-    """What to say of a row that is bad."""
-    remedy = "on_bad_row='skip' to leave such rows out"
-    if fault.remedy:
-        remedy = f"{fault.remedy}, or {remedy}"
-    return f"{str(bad_row).rstrip('.')}: pass {remedy}."
-
-
-def n_cores():
-    import pyarrow as pa
-
-    return pa.cpu_count()
+def _with_remedy(message, remedy):
+    skip = "on_bad_row='skip' to leave such rows out"
+    remedies = f"{remedy}, or {skip}" if remedy else skip
+    return f"{message.rstrip('.')}: pass {remedies}."
 
 
 def _check_pyarrow():
@@ -298,7 +286,7 @@ def _check_pyarrow():
 
 
 def _refuse(file_format, options):
-    """Refuse what somebody asks of files of a format that do not have it."""
+    """Refuse options that a format does not have."""
     for name, value in options.items():
         if value is not None:
             raise ValueError(f"{name}= cannot be used with {file_format} files.")

@@ -1,4 +1,4 @@
-"""Rows that were read: which are bad, and chunks of equal size."""
+"""Rows that were read: how to find bad ones, and make chunks of equal size."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..tables.frames import is_text
-from .errors import refused
+from ..tables.frames import is_string_type
+from .errors import parse_errors
 
 __all__ = [
     "BadRow",
@@ -19,6 +19,7 @@ __all__ = [
     "check_rows",
     "gather",
     "halves",
+    "parse_lines",
     "rechunk",
 ]
 
@@ -32,12 +33,12 @@ class BadRow:
     path : str
         The file.
     row : int
-        Its number among the rows of data in the file, counted from 1. The header and
-        empty lines are not counted.
+        Number of the row among the rows of data in the file, counted from 1. The header
+        and empty lines are not counted.
     reason : str
-        What is wrong with it.
+        What is wrong with the row.
     text : str or None
-        The row as it is in the file, if that is text.
+        The row in the file, if that is text.
     """
 
     path: str
@@ -50,66 +51,56 @@ class BadRow:
 
 
 class Fault(NamedTuple):
-    """What is wrong with a row."""
+    """Reason why a row is bad."""
 
-    row: int  # among those that were read together, from 0
+    row: int  # among the rows that were read together, from 0
     reason: str
-    remedy: str = ""  # what else than to skip the row can be done
+    remedy: str = ""  # what to do instead of skipping the row
     text: str | None = None
 
 
 class Part(NamedTuple):
-    """What comes of some rows that follow each other.
+    """Consecutive rows, good and bad."""
 
-    Attributes
-    ----------
-    rows : list of pyarrow.Table or SparseRows
-        The good ones.
-    n_rows : int
-        How many there are, good and bad.
-    faults : list of Fault
-        Of the bad ones.
-    """
-
-    rows: list
-    n_rows: int
-    faults: list
+    rows: list  # of pyarrow.Table or SparseRows, the good ones
+    n_rows: int  # good and bad
+    faults: list  # of Fault, of the bad ones
 
 
 class Tables(ABC):
-    """What readers have in common that give tables."""
+    """Base of the readers of tables."""
 
     #: Whether values are text that has to be parsed.
     is_text: bool
 
     @abstractmethod
-    def look(self):
-        """Names and types of the columns, as the first file has them."""
+    def infer_schema(self):
+        """Return names and types of the columns, from the first file."""
 
     def prepare(self, roles, schema):
-        """Be told what to read, before the first row is."""
+        """Set what to read, before the first row."""
         self.roles, self.schema = roles, schema
 
     @property
     def features(self):
-        """Names and types of the features."""
+        """Schema of the features."""
         import pyarrow as pa
 
         return pa.schema(map(self.schema.field, self.roles.features))
 
     def join(self, tables):
-        """A table of the rows of several, which are not copied."""
+        """Join tables without a copy."""
         import pyarrow as pa
 
         return pa.concat_tables(tables)
 
     def unpack(self, table):
-        """What the table is to who learns from it."""
+        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
         return self.roles.unpack(table)
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix with its targets, which is cut and joined as a table is."""
+    """A sparse matrix with its targets, which can be sliced and joined like a table."""
 
     X: sparse.csr_matrix
     y: np.ndarray
@@ -131,26 +122,22 @@ class SparseRows(NamedTuple):
 
 
 def halves(parse, start, stop):
-    """Yield what can be made of rows in order, in parts that are as large as possible.
-
-    Rows that cannot be parsed end up alone: what is wrong with one row does not depend
-    on others, so that halving finds them. This is for the rare case only, and costs
-    nothing else than that.
+    """Parse rows in parts as large as possible; bad rows end up alone, by halving.
 
     Yields
     ------
     start : int
         Number of the first row.
     rows : object or None
-        What `parse(start, stop)` gives.
+        The result of `parse(start, stop)`.
     error : Exception or None
-        What it raises for the one row.
+        The error of a single row.
     """
     try:
         rows = parse(start, stop)
         if rows.num_rows != stop - start:
             raise ValueError("it does not end where its line ends")
-    except refused() as error:
+    except parse_errors() as error:
         if stop - start == 1:
             yield start, None, error
             return
@@ -162,17 +149,22 @@ def halves(parse, start, stop):
     yield from halves(parse, middle, stop)
 
 
+def parse_lines(parse, lines):
+    """Parse lines of text as :func:`halves` does rows, given how to parse text."""
+    return halves(lambda i, j: parse(b"".join(lines[i:j])), 0, len(lines))
+
+
 def gather(parts, check, explain, only_first):
     """Separate good rows from bad ones.
 
     Parameters
     ----------
     parts : iterable
-        What :func:`halves` yields.
+        Items of :func:`halves`.
     check : callable
-        Gives the good ones of rows that could be parsed, and faults of the others.
+        Gives the good ones of parsed rows, and faults of the others.
     explain : callable
-        Gives reason and remedy of the error of a row that could not be.
+        Gives reason and remedy for the error of a row.
     only_first : bool
         Whether to stop at the first bad row.
 
@@ -195,13 +187,7 @@ def gather(parts, check, explain, only_first):
 
 
 def check_rows(table, roles):
-    """The rows of a table that have a target and a weight, and why others have not.
-
-    Returns
-    -------
-    table : pyarrow.Table
-    faults : list of Fault
-    """
+    """Return a table of the rows with valid target and weight, and faults of others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -213,19 +199,19 @@ def check_rows(table, roles):
         wrong = pc.is_null(target, nan_is_null=True)
         if pa.types.is_floating(target.type):
             wrong = pc.or_(wrong, pc.fill_null(pc.is_inf(target), False))
-        elif is_text(target.type):
+        elif is_string_type(target.type):
             wrong = pc.or_(wrong, pc.fill_null(pc.equal(target, ""), False))
         for i in _places(wrong):
             value = target[i].as_py()
-            said = f"the target {value}" if value else "no target"
-            bad[i] = f"has {said} in column {roles.target!r}"
+            found = f"the target {value}" if value else "no target"
+            bad[i] = f"has {found} in column {roles.target!r}"
     if roles.sample_weight is not None:
         weight = table[roles.sample_weight]
         fine = pc.and_(pc.greater_equal(weight, 0.0), pc.is_finite(weight))
         for i in _places(pc.invert(pc.fill_null(fine, False))):
             value = weight[i].as_py()
-            said = "no weight" if value is None else f"the weight {value}"
-            bad.setdefault(i, f"has {said} in column {roles.sample_weight!r}")
+            found = "no weight" if value is None else f"the weight {value}"
+            bad.setdefault(i, f"has {found} in column {roles.sample_weight!r}")
     if bad:
         keep = np.ones(table.num_rows, dtype=bool)
         keep[list(bad)] = False
@@ -234,21 +220,21 @@ def check_rows(table, roles):
 
 
 def _places(mask):
-    """Where a mask of pyarrow holds."""
+    """Return the places where a mask of pyarrow is true."""
     import pyarrow.compute as pc
 
     return np.flatnonzero(mask).tolist() if pc.any(mask).as_py() else []
 
 
 def rechunk(parts, size, join):
-    """Yield rows in chunks of a size, all but the last, and the bad rows up to there.
+    """Yield rows in chunks of a size, except the last, and bad rows up to their end.
 
     Parameters
     ----------
     parts : iterable of (rows, list of BadRow)
     size : int
     join : callable
-        Puts a list of rows together, which are slices of what comes in.
+        Joins a list of slices of rows.
     """
     waiting, bad, n_waiting = [], [], 0
     for rows, more_bad in parts:

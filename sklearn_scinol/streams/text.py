@@ -1,8 +1,8 @@
-"""CSV, JSON lines and LIBSVM text: files whose rows are lines of text.
+"""CSV and LIBSVM: files whose rows are lines of text, and what such formats share.
 
-They are read in blocks of whole rows, each of which is parsed by itself, in threads.
-That is faster than the readers of whole files that pyarrow has, takes little memory,
-and leaves a block that has something wrong in it to be looked at row by row.
+Files are read in blocks of whole rows, which threads parse one by one. That is faster
+than pyarrow's readers of whole files, takes little memory, and lets a block with a bad
+row be parsed row by row.
 """
 
 import re
@@ -16,49 +16,41 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead
-from .columns import check_names, name_of_type
-from .errors import ReadError, one_line, read_errors, refused
+from .columns import check_names, describe_type
+from .errors import ReadError, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
-from .rows import Fault, Part, SparseRows, Tables, check_rows, gather, halves
+from .rows import (
+    Fault,
+    Part,
+    SparseRows,
+    Tables,
+    check_rows,
+    gather,
+    parse_lines,
+)
 
-__all__ = ["CSV", "LIBSVM", "JSONLines"]
+__all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
 
-#: So much text is parsed at once. Smaller blocks take longer, and so do larger ones,
-#: which do not stay in the processor's cache.
+#: Bytes parsed at once. Smaller blocks take longer, and so do larger ones, which do not
+#: stay in the processor's cache.
 BLOCK_BYTES = 2**20
 
-#: A block of wide rows is larger: it has so many rows, or so many bytes. Each column of
-#: a block takes as long as a hundred of its values.
+#: A block of wide rows is larger, up to these numbers of rows or bytes: a column of a
+#: block takes as long as a hundred values.
 MIN_BLOCK_ROWS = 100
 MAX_BLOCK_BYTES = 2**25
 
-#: No row is longer.
+#: Maximum number of bytes of a row.
 MAX_ROW_LENGTH = 2**26
 
-#: No value in quotes that has several lines is longer.
+#: Maximum number of bytes of a value in quotes that has several lines.
 MAX_QUOTED = 2**20
-
-#: No value of a JSON object is nested deeper: pyarrow takes time that is quadratic in
-#: it, and ends the process in the end. Parquet files have the same limit.
-MAX_JSON_DEPTH = 100
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-LINE_END = b"\r\n"
-
-TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
+LINE_ENDS = b"\n", b"\r"
 
 ENCODING = "encoding=, such as 'latin-1'"
-
-#: Makes one kind of all brackets; deletes all but these, quotes and ends of lines.
-BRACKETS = bytes.maketrans(b"[]", b"{}")
-NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
-
-#: A string, whose letters are deleted; one that is never closed ends with its line.
-STRING = re.compile(rb'"[^"\r\n]*+"?+')
-
-#: A null that is no value: those follow a colon, a comma or "[".
-NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
 
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 
@@ -77,47 +69,34 @@ class TextFormat(ABC):
         self.files = files
         self.encoding = "utf-8" if encoding is None else check_encoding(encoding)
 
-    # What a format gives.
+    # Parts of a format.
 
     def start(self, file, block):
-        """Begin with the first block of a file.
-
-        Returns
-        -------
-        names : list of str or None
-            Those of the columns in the order of the file, if that matters.
-        block : bytes-like
-            The first block, without what is not data.
-        """
+        """Return names of columns, if needed, and the first block without a header."""
         return None, block
 
     @abstractmethod
     def parse(self, names, block):
-        """Make rows of a block."""
+        """Parse the rows of a block."""
 
     @abstractmethod
     def explain(self, names, error):
-        """What is wrong with a row, as it follows on "Row 1 of a file", and a remedy.
-
-        Returns
-        -------
-        reason, remedy : str
-        """
+        """Return a reason that continues "Row 1 of a file", and a remedy."""
 
     @abstractmethod
     def check(self, rows):
-        """The rows that have a target and a weight, and faults of the others."""
+        """Return the rows with valid target and weight, and faults of the others."""
 
     def end_of_rows(self, data):
-        """Where the last row of some text ends; 0 if none does."""
+        """Return where the last complete row ends; 0 if there is none."""
         # A return at the very end may be half of a line's end.
         return data.rfind(b"\n") + 1 or data.rfind(b"\r", 0, -1) + 1
 
     def rows_in(self, block):
-        """The rows of a block, each with the end of its line."""
+        """Split a block into rows, each with the end of its line."""
         return [line for line in bytes(block).splitlines(True) if not line.isspace()]
 
-    # What is done with it.
+    # Reading.
 
     def read(self, file, n_threads, only_first_bad):
         """Yield a :class:`Part` for each block of a file."""
@@ -127,7 +106,7 @@ class TextFormat(ABC):
 
     @contextmanager
     def opened(self, file):
-        """The names of the columns of a file, and an iterator over its blocks."""
+        """Open a file: names of its columns, and an iterator over its blocks."""
         with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
             blocks = self.blocks(stream)
             first = bytes(next(blocks, b"")).removeprefix(BYTE_ORDER_MARK)
@@ -161,20 +140,17 @@ class TextFormat(ABC):
                 return
 
     def _part(self, names, only_first_bad, block):
-        """What comes of a block."""
+        """Parse a block, and find the bad rows."""
         lines = None
         try:
             rows = self.parse(names, block)
             n_rows, parts = rows.num_rows, [(0, rows, None)]
-        except refused():
+        except parse_errors():
             lines = self.rows_in(block)
             n_rows = len(lines)
-            parts = halves(
-                lambda i, j: self.parse(names, b"".join(lines[i:j])), 0, n_rows
-            )
-        good, faults = gather(
-            parts, self.check, partial(self.explain, names), only_first_bad
-        )
+            parts = parse_lines(partial(self.parse, names), lines)
+        explain = partial(self.explain, names)
+        good, faults = gather(parts, self.check, explain, only_first_bad)
         if faults and lines is None:
             lines = self.rows_in(block)
         for i, fault in enumerate(faults):
@@ -184,7 +160,7 @@ class TextFormat(ABC):
 
 
 class TextTable(Tables, TextFormat):
-    """Those whose columns have names."""
+    """Base of the text formats whose columns have names."""
 
     is_text = True
 
@@ -193,7 +169,7 @@ class TextTable(Tables, TextFormat):
 
 
 class CSV(TextTable):
-    """Values with something between them, below a header with the columns' names."""
+    """Values with a delimiter, below a header with the names of columns."""
 
     def __init__(
         self,
@@ -205,8 +181,7 @@ class CSV(TextTable):
         null_values=None,
     ):
         super().__init__(files, encoding=encoding)
-        if delimiter is None:
-            delimiter = delimiter_of(files[0])
+        delimiter = delimiter_of(files[0]) if delimiter is None else delimiter
         if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
             raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
         self.delimiter = delimiter
@@ -217,36 +192,28 @@ class CSV(TextTable):
         self.null_values = null_values
         self.names = None
 
-    def look(self):
-        """Types of the columns, by the first rows of the first file."""
+    def infer_schema(self):
+        """Return names and types of the columns, from the first rows."""
         with self.opened(self.files[0]) as (names, blocks):
             self.names = names
             block = next(blocks, b"\n")
             options = self._convert_options()
             try:
                 return self._read(names, options, block).schema
-            except refused():
+            except parse_errors():
                 block = self._without_bad_rows(names, block)
                 return self._read(names, options, block).schema
 
     def _without_bad_rows(self, names, block):
-        """The rows that have as many values as there are columns."""
+        """Drop rows that have more or fewer values than there are columns."""
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        lines = self.rows_in(block)
+        lines, good = self.rows_in(block), []
         options = pc.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
-        parts = halves(
-            lambda i, j: self._read(names, options, b"".join(lines[i:j])),
-            0,
-            len(lines),
-        )
-        good = [
-            line
-            for first, rows, _ in parts
-            if rows is not None
-            for line in lines[first : first + rows.num_rows]
-        ]
+        for first, rows, _ in parse_lines(partial(self._read, names, options), lines):
+            if rows is not None:
+                good += lines[first : first + rows.num_rows]
         return b"".join(good) or b"\n"
 
     def prepare(self, roles, schema):
@@ -270,10 +237,9 @@ class CSV(TextTable):
         header = self.row.match(block)
         if header is None:
             raise ReadError(f"The header of {file} has a quote left open.", file)
-        names = pc.read_csv(
-            pa.BufferReader(header[0]), parse_options=self._parse_options()
-        ).column_names
-        return names, block[header.end() :]
+        options = self._parse_options()
+        table = pc.read_csv(pa.BufferReader(header[0]), parse_options=options)
+        return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
         table = self._read(names, self.options, block)
@@ -286,14 +252,11 @@ class CSV(TextTable):
         import pyarrow as pa
         import pyarrow.csv as pc
 
-        return pc.read_csv(
-            pa.BufferReader(pa.py_buffer(block)),
-            pc.ReadOptions(
-                column_names=names, use_threads=False, block_size=len(block) + 1
-            ),
-            self._parse_options(),
-            options,
+        reading = pc.ReadOptions(
+            column_names=names, use_threads=False, block_size=len(block) + 1
         )
+        data = pa.BufferReader(pa.py_buffer(block))
+        return pc.read_csv(data, reading, self._parse_options(), options)
 
     def _parse_options(self):
         import pyarrow.csv as pc
@@ -319,8 +282,8 @@ class CSV(TextTable):
             if value is None and "UTF8" in words:
                 return f"has text in column {name!r} that is not UTF-8", ENCODING
             value = "a value" if value is None else value[1]
-            kind = name_of_type(self.schema.field(name).type)
-            reason = f"has {value} in column {name!r}, which is no {kind}"
+            kind = describe_type(self.schema.field(name).type)
+            reason = f"has {value} in column {name!r}, which is not {kind}"
             other = "float64" if _is_float(value.strip("'")) else "string"
             return reason, f"column_types={{{name!r}: {other!r}}}"
         return f"cannot be read: {words}", ""
@@ -329,7 +292,7 @@ class CSV(TextTable):
         end = super().end_of_rows(data)
         if _is_even(data, end):
             return end
-        # A quote is open there, or is none, such as that of 5" in a text.
+        # A quote is open there, or stands for itself, such as in 5".
         end = 0
         while row := self.row.match(data, end):
             end = row.end()
@@ -341,82 +304,11 @@ class CSV(TextTable):
             row = self.row.match(block, end) or ANY_LINE.match(block, end)
             rows.append(row[0])
             end = row.end()
-        return [row for row in rows if row.strip(LINE_END)]
-
-
-class JSONLines(TextTable):
-    """An object a line."""
-
-    def look(self):
-        """Types of the columns, by the first rows of the first file."""
-        import pyarrow as pa
-
-        kinds, errors = {}, []
-        with self.opened(self.files[0]) as (_, blocks):
-            lines = self.rows_in(next(blocks))
-            parts = halves(lambda i, j: self._read(b"".join(lines[i:j])), 0, len(lines))
-            for _, rows, error in parts:
-                if error is not None:
-                    errors.append(error)
-                    continue
-                for field in rows.schema:
-                    if kinds.get(field.name) in (None, pa.null()):
-                        kinds[field.name] = field.type
-        if not kinds:
-            reason, _ = self.explain(None, errors[0]) if errors else ("is empty", "")
-            raise ReadError(
-                f"{self.files[0]} has no row that can be read: the first one {reason}.",
-                self.files[0],
-            )
-        return pa.schema(kinds)
-
-    def parse(self, names, block):
-        table = self._read(
-            block,
-            explicit_schema=self.schema,
-            unexpected_field_behavior="ignore",
-        )
-        table.validate(full=True)  # that text is UTF-8, which the parser does not
-        return table.select(self.schema.names)
-
-    def _read(self, block, **keywords):
-        import pyarrow as pa
-        import pyarrow.json as pj
-
-        block = bytes(block)
-        if _is_deep(block):
-            raise ValueError(TOO_DEEP)
-        if _has_null_row(block):  # which ends the process in pyarrow
-            raise ValueError("it is null")
-        return pj.read_json(
-            pa.BufferReader(pa.py_buffer(block)),
-            pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
-            pj.ParseOptions(**keywords),
-        )
-
-    def explain(self, names, error):
-        words = one_line(error)
-        if words == TOO_DEEP:
-            return words, ""
-        if found := re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", words):
-            name, expected, kind = found.groups()
-            article = "an" if kind[0] in "ao" else "a"
-            reason = f"has {article} {kind} in column {name!r}, which is no {expected}"
-            return reason, ""
-        if isinstance(error, UnicodeError) or "UTF8" in words:
-            return "has text that is not UTF-8", ENCODING
-        if found := re.search(r"Column\(/(.*?)\) was specified twice", words):
-            return f"has the key {found[1]!r} twice", ""
-        if "Number too big" in words:
-            return "has a number that is too large for float64", ""
-        if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
-            return f"has {found[2].strip()}, which is no {found[1]}", ""
-        words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
-        return f"is no JSON object: {words}", ""
+        return [row for row in rows if row.strip(b"\r\n")]
 
 
 class LIBSVM(TextFormat):
-    """A target a line, then features by their numbers, where they are not 0."""
+    """Lines of a target, then numbers and values of the features other than 0."""
 
     features = None
     join = staticmethod(SparseRows.join)
@@ -429,16 +321,15 @@ class LIBSVM(TextFormat):
             self.n_features = max(1, *map(self._n_features_in, files))
 
     def _n_features_in(self, file):
-        """Look through a file for the largest number of a feature."""
+        """Find the largest number of a feature in a file."""
         parts = self.read(file, 0, False)
         return max((rows.X.shape[1] for part in parts for rows in part.rows), default=0)
 
     def parse(self, names, block):
-        return SparseRows(
-            *load_svmlight_file(
-                BytesIO(block), n_features=self.n_features, zero_based=self.zero_based
-            )
+        X, y = load_svmlight_file(
+            BytesIO(block), n_features=self.n_features, zero_based=self.zero_based
         )
+        return SparseRows(X, y)
 
     def rows_in(self, block):
         return [line for line in super().rows_in(block) if line.split(b"#")[0].strip()]
@@ -447,10 +338,8 @@ class LIBSVM(TextFormat):
         finite = np.isfinite(rows.y)
         if finite.all():
             return rows, []
-        faults = [
-            Fault(int(i), f"has the target {rows.y[i]}")
-            for i in np.flatnonzero(~finite)
-        ]
+        bad = np.flatnonzero(~finite).tolist()
+        faults = [Fault(i, f"has the target {rows.y[i]}") for i in bad]
         return SparseRows(rows.X[finite], rows.y[finite]), faults
 
     def unpack(self, rows):
@@ -463,37 +352,10 @@ class LIBSVM(TextFormat):
         return f"cannot be read: {words}", ""
 
 
-def _is_deep(block):
-    """Whether JSON is nested too deep, at least up to its first error."""
-    if b"[" not in block and block.count(b"{") <= block.count(b"}\n{") + 1:
-        return False  # each object begins where the one before ends
-    brackets = (
-        block.replace(rb"\\", b"")
-        .replace(rb"\"", b"")
-        .translate(BRACKETS, NO_BRACKETS)
-        .replace(b'""', b"")  # most strings
-    )
-    brackets = STRING.sub(b"", brackets).translate(None, b"\r\n")
-    depth = 0
-    while b"{}" in brackets and depth <= MAX_JSON_DEPTH:
-        brackets = brackets.replace(b"{}", b"")  # the innermost ones
-        depth += 1
-    return depth + brackets.count(b"{") > MAX_JSON_DEPTH
-
-
-def _has_null_row(block):
-    """Whether JSON has a null instead of an object."""
-    if block.count(b"null") <= block.count(b": null") + block.count(b":null"):
-        return False
-    unescaped = block.replace(rb"\\", b"").replace(rb"\"", b"")
-    return NULL_ROW.search(STRING.sub(b"", unescaped)) is not None
-
-
 def _is_short(block):
-    """Whether a block should have more rows."""
+    """Whether a block should get more rows."""
     return len(block) < MAX_BLOCK_BYTES and all(
-        len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS
-        for end in (b"\n", b"\r")
+        len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS for end in LINE_ENDS
     )
 
 
@@ -514,10 +376,7 @@ def _is_even(data, end):
 
 
 def _pattern_of_rows(delimiter):
-    """Regular expression of a row, with the end of its line.
-
-    Quotes count as such at the beginning of a value only.
-    """
+    """Compile a pattern of rows; quotes count at the beginning of a value only."""
     d = re.escape(delimiter.encode())
     quoted = rb'"[^"]*+(?:""[^"]*+)*+"[^%b\r\n]*+' % d
     value = rb'(?:%b|(?!")[^%b\r\n]*+)' % (quoted, d)

@@ -1,4 +1,4 @@
-"""How a table becomes rows of numbers: which columns there are, and what fills them."""
+"""Encoding of tables as rows of numbers: the columns of all groups, side by side."""
 
 from copy import copy
 
@@ -8,43 +8,33 @@ from scipy import sparse
 from .._invariants import is_count, same_structure
 from ..blocks import Entries
 from ..transforms.placement import Moves
-from .columns import (
-    Booleans,
-    Categories,
-    Dates,
-    Hashed,
-    Numbers,
-    Texts,
-    Undecided,
-    key_of_text,
-    keys_of_values,
-)
+from .base import Hashed, key_of_text, keys_of_values
+from .columns import Booleans, Categories, Dates, Numbers, Texts, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS
 from .strings import Strings
 
 __all__ = ["Encoding"]
 
-# Columns for the values of a column, of whichever kind: those of dates.
+# Maximum number of columns for the values of a column, which dates have.
 MAX_VALUES = Dates.n_values_each
 
-# No file may make more columns for the codes of a single one.
+# Maximum number of columns for the codes of a column, in models from files.
 MAX_ROOM = 2**24
 
 
 class Encoding:
-    """What the columns of a table become, one beside the other.
+    """Encodes the columns of a table as columns of numbers.
 
-    First come values, then codes, and last the columns that keys go to by hashing. What
-    a column becomes whose first value is missing must not depend on how soon its kind
-    is known: among values and codes these columns come last, and have as much room each
-    as any kind needs.
+    Values come first, then codes, and last the columns that keys are hashed to. A
+    column is *late* if its first value is missing. What it becomes must not depend on
+    when its kind is known: among values and codes late columns come last, and each has
+    as much room as any kind needs.
 
     Parameters
     ----------
     kinds : dict
-        From names of columns to their kinds; None for those whose first value is
-        missing.
+        From names of columns to their kinds; None for late ones.
     interactions : list of tuple of str
         Columns whose values are hashed together.
     n_hashed, n_named, n_samples, n_quantiles : int
@@ -53,18 +43,18 @@ class Encoding:
     Attributes
     ----------
     late : dict
-        Kinds of the columns whose first value is missing; None where none is known.
+        Kinds of late columns; None where none is known yet.
     n_values : int
         Number of columns for values.
     room : int
-        Number of columns for codes that each of the late ones has.
+        Number of columns for the codes of each late column.
     missing : ndarray of int of shape (n_late,)
-        The columns that say of each of these that its value is missing.
+        The column for missing values of each late column.
     value_columns : ndarray of int
         The columns of the values of all groups, one after the other.
     """
 
-    late: dict = {}  # of models that version 0.2.0 has saved
+    late: dict = {}  # version 0.2.0 saved none
 
     def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
         self.interactions = interactions
@@ -85,7 +75,7 @@ class Encoding:
         self._group_late(0)
 
     def _room_of_any_kind(self):
-        """Return numbers of columns for codes: before missing ones, and in all."""
+        """Return numbers of columns for codes: before the missing one, and in all."""
         groups = self._groups_of({kind: kind for kind in KINDS})
         before = max(group.missing_code for group in groups)
         return before, max(
@@ -93,7 +83,7 @@ class Encoding:
         )
 
     def _groups_of(self, kinds):
-        """Make a group of the columns of each kind that there is."""
+        """Return a group of columns for each kind that there is."""
         n_named, n_samples, n_quantiles = self.sizes
         makers = {
             "number": lambda names: Numbers(names, n_samples, n_quantiles, n_named),
@@ -103,20 +93,16 @@ class Encoding:
             "text": Texts,
             None: Undecided,
         }
-        groups = []
-        for kind, make in makers.items():
-            if names := [name for name, each in kinds.items() if each == kind]:
-                groups.append(make(names))
-        return groups
+        names_of_kind = {kind: [] for kind in makers}
+        for name, kind in kinds.items():
+            names_of_kind[kind].append(name)
+        return [makers[kind](names) for kind, names in names_of_kind.items() if names]
 
-    def decided(self, kinds, n_rows):
-        """Know the kinds of some more columns, which were missing in so many rows.
+    def with_kinds(self, kinds, n_rows):
+        """Return an encoding that knows the kinds of more late columns.
 
-        Returns
-        -------
-        encoding : Encoding
-            Another one, which has what it can in common with this one; this one if
-            there are no such columns.
+        Their values were missing in the first `n_rows` rows. Groups of other columns
+        are shared with this encoding.
         """
         if not self.late:
             return self
@@ -126,7 +112,7 @@ class Encoding:
         return encoding
 
     def _group_late(self, n_rows):
-        """Group the columns whose first value is missing by their kinds, as known."""
+        """Group late columns by their kinds, as far as known."""
         former = {type(group): group for group in self.groups if group.is_late}
         self.groups = [group for group in self.groups if not group.is_late]
         n_values = sum(group.n_values for group in self.groups)
@@ -136,12 +122,12 @@ class Encoding:
             if known is None:
                 group.skip(n_rows)
             else:
-                group.put(known)  # a copy: what is decided may be taken back
+                group.copy_from(known)  # which may be used again
             self.groups.append(group)
         self.value_columns = self._columns_of_values(n_values)
 
     def _numbers_of(self, group):
-        """Return the numbers of a group's columns among the late ones."""
+        """Return the places of a group's columns among the late ones."""
         return np.array([[*self.late].index(name) for name in group.names])
 
     def _places_of(self, group):
@@ -161,7 +147,7 @@ class Encoding:
         return self.n_named_columns + self.hashed.n_columns
 
     def encode(self, engine, columns, n_rows, learns):
-        """Rows of numbers.
+        """Encode rows as a CSR array of shape (n_rows, n_columns).
 
         Parameters
         ----------
@@ -170,37 +156,24 @@ class Encoding:
             From names to :class:`Column`, with values of their kinds.
         n_rows : int
         learns : bool
-            Whether rows are learned in order, each before it is encoded; else each is
-            encoded as if it came next.
-
-        Returns
-        -------
-        rows : CSR array of shape (n_rows, n_columns)
+            Whether each row is learned before it is encoded; else each is encoded as if
+            it came next.
         """
         stacked = [
-            group.stacked([columns[name] for name in group.names])
+            group.stack([columns[name] for name in group.names])
             for group in self.groups
         ]
-        data, indices, indptr = self.join(engine, stacked, n_rows, learns)
+        data, indices, indptr = self.encode_stacked(engine, stacked, n_rows, learns)
         rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
         rows.has_canonical_format = True
         return rows
 
-    def stacked_row(self, row):
-        """What `join` takes, of a dict; errors if its values are not plain."""
-        return [group.of_row(row) for group in self.groups]
+    def stack_row(self, row):
+        """Stack a row that is a dict; errors if it has other than plain values."""
+        return [group.stack_row(row) for group in self.groups]
 
-    def join(self, engine, stacked, n_rows, learns):
-        """The three arrays of rows as CSR.
-
-        Parameters
-        ----------
-        stacked : list
-            For each of the groups of columns what it takes, see `stacked` and `of_row`
-            of :class:`Columns`.
-        engine, n_rows, learns
-            See :meth:`encode`.
-        """
+    def encode_stacked(self, engine, stacked, n_rows, learns):
+        """Encode the stacked columns of each group; return the three arrays of CSR."""
         groups = [
             group.encode(engine, columns, learns)
             for group, columns in zip(self.groups, stacked, strict=True)
@@ -208,94 +181,90 @@ class Encoding:
         values = [each.values for each in groups if each.values is not None]
         codes = [each.codes for each in groups]
         hashed = [each for group in groups for each in group.hashed]
-        hashed += [self._together(engine, names, groups) for names in self.interactions]
-        values = _side_by_side(values, n_rows, np.float64)
-        codes = _side_by_side(codes, n_rows, np.int32)
+        hashed += [self._combine(engine, names, groups) for names in self.interactions]
+        values = _hstack(values, n_rows, np.float64)
+        codes = _hstack(codes, n_rows, np.int32)
         if self.late:
             given, values = values, np.full((n_rows, self.n_values), np.nan)
             values[:, self.value_columns] = given
             codes = np.sort(codes, axis=1)
-        entries = Entries(
-            values,
-            codes,
-            *self._hash(engine, hashed, n_rows, learns),
-        )
+        entries = Entries(values, codes, *self._hash(engine, hashed, n_rows, learns))
         return engine.join_entries(entries, self.n_named_columns)
 
-    def _together(self, engine, names, encoded):
-        """Keys of the values of several columns together."""
-        members = [self._keys_of(name, encoded) for name in names]
-        together = key_of_text(engine, " & ".join(names))
+    def _combine(self, engine, names, encoded):
+        """Return keys of the combined values of several columns."""
+        members = [self._keys(name, encoded) for name in names]
+        keys = key_of_text(engine, " & ".join(names))
         for member in members:
-            together = engine.mix_keys(together, member.keys)
+            keys = engine.mix_keys(keys, member.keys)
 
-        def names_of(rows):
-            pieces = [members[0].names_of(rows)]
+        def get_names(rows):
+            pieces = [members[0].get_names(rows)]
             for member in members[1:]:
-                pieces += " & ", member.names_of(rows)
-            return Strings.joined(pieces)
+                pieces += " & ", member.get_names(rows)
+            return Strings.join(pieces)
 
-        return Hashed(together, None, None, names_of)
+        return Hashed(keys, None, None, get_names)
 
-    def _keys_of(self, name, encoded):
-        for group, of_group in zip(self.groups, encoded, strict=True):
+    def _keys(self, name, encoded):
+        for group, group_encoded in zip(self.groups, encoded, strict=True):
             if name in group.names:
-                return of_group.keys_of(group.names.index(name))
+                return group_encoded.get_keys(group.names.index(name))
         raise KeyError(name)
 
     def _hash(self, engine, hashed, n_rows, learns):
-        """Columns of keys: as many for all rows, then those of which rows have some."""
-        places, of_all, some, rows = [], [], [], []
+        """Return columns of keys: one of each row, then those of rows with several."""
+        places, single, several, rows = [], [], [], []
         for each in hashed:
             places.append(self.hashed.places(each.keys))
             if each.is_given is not None:
                 places[-1][~each.is_given] = -1
             if each.rows is None:
-                of_all.append(places[-1][:, np.newaxis])
+                single.append(places[-1][:, np.newaxis])
             else:
-                some.append(places[-1])
+                several.append(places[-1])
                 rows.append(each.rows)
         if learns and hashed:
             self._remember_in_order(engine, hashed, places, n_rows)
         indptr = np.zeros(n_rows + 1, np.int64)
         words = np.empty(0, np.int32)
-        if some:
+        if several:
             rows = np.concatenate(rows)
             np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-            words = np.concatenate(some)[np.argsort(rows, kind="stable")]
-        return _side_by_side(of_all, n_rows, np.int32), words, indptr
+            words = np.concatenate(several)[np.argsort(rows, kind="stable")]
+        return _hstack(single, n_rows, np.int32), words, indptr
 
     def _remember_in_order(self, engine, hashed, places, n_rows):
         """Remember keys row by row, so that chunks do not decide which came first."""
-        of_all = np.arange(n_rows)
-        rows = [of_all if each.rows is None else each.rows for each in hashed]
+        all_rows = np.arange(n_rows)
+        rows = [all_rows if each.rows is None else each.rows for each in hashed]
         order = np.argsort(np.concatenate(rows), kind="stable")
         sizes = np.array([len(each.keys) for each in hashed])
         ends = np.cumsum(sizes)
 
-        def names_of(new):
+        def get_names(new):
             numbers = order[new]
             sources = np.searchsorted(ends, numbers, side="right")
             by_source = np.argsort(sources, kind="stable")
             numbers -= (ends - sizes)[sources]
             names = [
-                hashed[source].names_of(numbers[sources == source])
+                hashed[source].get_names(numbers[sources == source])
                 for source in np.unique(sources)
             ]
-            return Strings.concatenated(names).take(np.argsort(by_source))
+            return Strings.concatenate(names).take(np.argsort(by_source))
 
         keys = np.concatenate([each.keys for each in hashed])[order]
-        self.hashed.remember(engine, np.concatenate(places)[order], keys, names_of)
+        self.hashed.remember(engine, np.concatenate(places)[order], keys, get_names)
 
     def names(self):
-        """Names of all columns: an array of strings."""
-        of_values = [name for group in self.groups for name in group.value_names()]
-        of_codes = [name for group in self.groups for name in group.code_names()]
-        of_hashed = [f"hashed_{k}" for k in range(self.hashed.n_columns)]
+        """Return the names of all columns: an array of strings."""
+        values = [name for group in self.groups for name in group.value_names()]
+        codes = [name for group in self.groups for name in group.code_names()]
+        hashed = [f"hashed_{k}" for k in range(self.hashed.n_columns)]
         for column, found in self.hashed.names().items():
-            of_hashed[column] = " | ".join(found)
+            hashed[column] = " | ".join(found)
         if not self.late:
-            return np.array(of_values + of_codes + of_hashed, dtype=object)
+            return np.array(values + codes + hashed, dtype=object)
         names = np.empty(self.n_columns, object)
         for number, name in enumerate(self.late):
             n_after = len(self.late) - number
@@ -303,53 +272,44 @@ class Encoding:
             code = self.n_named_columns - self.room * n_after
             columns = np.r_[value : value + MAX_VALUES, code : code + self.room]
             names[columns] = [f"{name}_column{k}" for k in range(columns.size)]
-        names[self.value_columns] = of_values
-        names[np.concatenate([group.code_columns() for group in self.groups])] = (
-            of_codes
-        )
-        names[self.n_named_columns :] = of_hashed
+        names[self.value_columns] = values
+        names[np.concatenate([group.code_columns() for group in self.groups])] = codes
+        names[self.n_named_columns :] = hashed
         return names
 
     def categories(self):
-        """Values that have columns of their own, by the names of table columns."""
+        """Return the values with columns of their own, by the names of columns."""
         found = {}
         for group in self.groups:
             found |= group.categories()
         return found
 
     def retired_columns(self):
-        """Columns that no row will come to any more: of values that were given up."""
+        """Return the columns that no row will come to any more."""
         return np.concatenate([group.retired_columns() for group in self.groups])
 
     def hashed_names(self):
-        """From columns that are hashed to, to the names that came to them."""
+        """Map columns that keys are hashed to, to the names that came to them."""
         start = self.n_named_columns
         return {start + place: names for place, names in self.hashed.names().items()}
 
     # Merging.
 
-    def take(self, engine, shards):
-        """Learn what several of the same kinds have, before the first row.
-
-        Parameters
-        ----------
-        engine : Engine
-        shards : Shards
-            Encodings, which stay as they are.
-        """
+    def merge(self, engine, shards):
+        """Learn what encodings of the same kinds have learned, before the first row."""
         for number, group in enumerate(self.groups):
-            group.take(shards.of(lambda each, number=number: each.groups[number]))
+            group.merge(shards.of(lambda each, number=number: each.groups[number]))
         for encoding in shards:
             self._check_interactions(encoding)
         for encoding in shards:
             self._remember(engine, encoding)
 
     def _check_interactions(self, other):
-        """Check that combined columns have the same keys as in one of those taken."""
+        """Check that combined columns have the same keys in another encoding."""
         combined = {name for names in self.interactions for name in names}
-        for group, of_other in zip(self.groups, other.groups, strict=True):
+        for group, theirs in zip(self.groups, other.groups, strict=True):
             for name in combined.intersection(group.names):
-                if not group.keys_match(of_other, name):
+                if not group.keys_match(theirs, name):
                     raise ValueError(
                         f"Models cannot be merged that have interactions of {name!r} "
                         "and know its values in another order: let all begin as copies "
@@ -357,45 +317,36 @@ class Encoding:
                     )
 
     def _remember(self, engine, other):
-        """Remember what another one has hashed, and what is to be from now on."""
+        """Remember what another one has hashed, and what is hashed from now on."""
         self.hashed.remember_all(engine, other.hashed)
-        for group, of_other in zip(self.groups, other.groups, strict=True):
-            for keys, names in group.without_slots(engine, of_other):
+        for group, theirs in zip(self.groups, other.groups, strict=True):
+            for keys, names in group.newly_hashed(engine, theirs):
                 places = self.hashed.places(keys)
                 self.hashed.remember(engine, places, keys, names.take)
 
     def placement(self, engine, other):
-        """Where the columns of rows lie of one whose state this has taken.
+        """Return a :class:`Placement` of the columns of an encoding that was merged.
 
-        Parameters
-        ----------
-        engine : Engine
-        other : Encoding
-
-        Returns
-        -------
-        placement : Placement or None
-            None if they are the same.
+        None stands for columns at the same places.
         """
 
-        def columns_of(name, keys):
+        def hashed_columns(name, keys):
             keys = keys_of_values(engine, name, keys)
             return self.n_named_columns + self.hashed.places(keys)
 
         moves = Moves(self.n_columns)
-        for group, of_other in zip(self.groups, other.groups, strict=True):
-            group.move(of_other, moves, columns_of)
+        for group, theirs in zip(self.groups, other.groups, strict=True):
+            group.add_moves(theirs, moves, hashed_columns)
         return moves.placement()
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         early = [group for group in self.groups if not group.is_late]
         n_values = sum(group.n_values for group in early)
         start = n_values + MAX_VALUES * len(self.late)
         for group in self.groups:
-            yield from same_structure(
-                group, group.fresh(), f"the {type(group).__name__}"
-            )
+            name = f"the {type(group).__name__}"
+            yield from same_structure(group, group.fresh(), name)
         for group in early:
             yield "columns follow one another", group.start == start
             start += group.n_codes
@@ -410,7 +361,7 @@ class Encoding:
             yield "columns that are combined are there", names.issuperset(together)
 
     def _invariants_of_late(self, n_values, start):
-        """State where columns whose first value is missing come after the others."""
+        """Yield what holds of late columns, which come after the others."""
         n_late = len(self.late)
         yield "room is a number of columns", is_count(self.room, 1)
         yield "there is no room without bound", self.room <= MAX_ROOM
@@ -427,20 +378,15 @@ class Encoding:
             yield "late columns have their kind", type(group) is type(fresh)
             yield "late columns have their names", group.names == fresh.names
             yield from same_structure(group, fresh, f"the late {type(group).__name__}")
-            yield (
-                "late columns have their places",
-                _are_equal(group.places, self._places_of(group)),
-            )
-        yield (
-            "values have their columns",
-            _are_equal(self.value_columns, self._columns_of_values(n_values)),
-        )
+            places = self._places_of(group)
+            yield "late columns have their places", _are_equal(group.places, places)
+        columns = self._columns_of_values(n_values)
+        yield "values have their columns", _are_equal(self.value_columns, columns)
 
     def checkpoint(self):
-        """How to undo what will be learned."""
-        ways = [group.checkpoint() for group in self.groups]
-        ways.append(self.hashed.checkpoint())
-        return lambda: [way() for way in ways]
+        """Return a function that undoes what will be learned."""
+        rollbacks = [part.checkpoint() for part in (*self.groups, self.hashed)]
+        return lambda: [rollback() for rollback in rollbacks]
 
 
 def _are_equal(state, expected):
@@ -449,8 +395,8 @@ def _are_equal(state, expected):
     return is_array and np.array_equal(state, expected)
 
 
-def _side_by_side(blocks, n_rows, dtype):
-    """One array of the columns of several, without a copy of a single one."""
+def _hstack(blocks, n_rows, dtype):
+    """Put arrays side by side, without a copy of a single one."""
     if len(blocks) == 1:
         return blocks[0].astype(dtype, copy=False)
     return np.hstack([np.empty((n_rows, 0), dtype), *blocks], dtype=dtype)

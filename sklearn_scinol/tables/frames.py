@@ -1,7 +1,7 @@
-"""The columns of frames of pandas, polars and pyarrow, of arrays, and of dicts.
+"""Columns of frames of pandas, polars and pyarrow, of arrays, and of dicts.
 
-All become one of a few kinds of arrays, whatever library they are from. None of these
-is imported unless the frame is one of it, but for pyarrow, which reads strings faster.
+All become one of a few kinds of arrays, whatever library they are from. A library is
+imported for its own frames only, but pyarrow for all: it reads strings faster.
 """
 
 from collections import Counter
@@ -23,22 +23,21 @@ __all__ = [
     "Column",
     "Frame",
     "all_missing",
-    "in_utc",
+    "as_single_array",
+    "as_text",
+    "as_texts",
+    "as_utc",
+    "is_dict_rows",
     "is_missing_value",
-    "is_of_dicts",
-    "is_text",
-    "one_array",
+    "is_string_type",
     "open_frame",
-    "text_of",
-    "texts_of",
 ]
 
 
 class Column(NamedTuple):
     """The values of a column."""
 
-    #: float64 with NaN for what is missing, bool, datetime64[us] or strings
-    values: np.ndarray | Strings
+    values: np.ndarray | Strings  # float64 with NaN if missing, bool, datetime64[us]
     is_missing: np.ndarray  # bool, (n,)
 
 
@@ -49,10 +48,10 @@ class Frame:
     ----------
     names : iterable of str
     columns : iterable
-        As the library has them.
+        Columns of the library.
     n_rows : int
     read : callable
-        Makes a :class:`Column` of such a column.
+        Converts one of them to a :class:`Column`.
 
     Attributes
     ----------
@@ -82,7 +81,7 @@ class Frame:
         return list(self._columns)
 
     def column(self, name):
-        """The column of that name."""
+        """Read the column of that name."""
         try:
             return self._read(self._columns[name])
         except (TypeError, ValueError, OverflowError) as error:
@@ -90,97 +89,97 @@ class Frame:
 
 
 def all_missing(n_rows):
-    """A column without any value."""
-    return Column(Strings.of([""] * n_rows), np.ones(n_rows, bool))
+    """Return a column without any value."""
+    return Column(Strings.encode([""] * n_rows), np.ones(n_rows, bool))
 
 
-def is_of_dicts(X):
-    """Whether these are rows that are dicts."""
+def is_dict_rows(X):
+    """Whether `X` is a list of dicts."""
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
 def open_frame(X):
-    """Find the columns of a frame, of an array or of rows that are dicts.
+    """Open a frame, an array or a list of dicts as a :class:`Frame`.
 
     Raises
     ------
     TypeError
-        If it is none of these, or names are no strings.
+        If `X` is none of these, or names are not strings.
     ValueError
-        If the array has not two dimensions, or a name comes twice.
+        If the array does not have two dimensions, or a name comes twice.
     """
     library = type(X).__module__.partition(".")[0]
-    if is_of_dicts(X):
-        return _of_dicts(X)
+    if is_dict_rows(X):
+        return _from_dicts(X)
     if isinstance(X, Mapping) and not sparse.issparse(X):
         raise TypeError("A row that is a dict must be in a list: pass [row].")
     if library == "pyarrow" and hasattr(X, "schema"):
-        return Frame(X.schema.names, X.columns, X.num_rows, _of_arrow)
+        return Frame(X.schema.names, X.columns, X.num_rows, _from_arrow)
     if library == "polars" and hasattr(X, "get_columns"):
-        return Frame(X.columns, X.get_columns(), X.height, _of_polars)
+        return Frame(X.columns, X.get_columns(), X.height, _from_polars)
     if library == "pandas" and getattr(X, "ndim", 0) == 2:
         columns = [X.iloc[:, j] for j in range(X.shape[1])]
-        return Frame(X.columns, columns, len(X), _of_pandas)
+        return Frame(X.columns, columns, len(X), _from_pandas)
     X = check_array(X, accept_sparse=False, dtype=None, ensure_all_finite=False)
     if X.dtype.kind in "US":
         X = X.astype(object)
-    return Frame(range(X.shape[1]), X.T, len(X), _of_array)
+    return Frame(range(X.shape[1]), X.T, len(X), _from_array)
 
 
-def _of_dicts(rows):
+def _from_dicts(rows):
     columns = {}
     for r, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise TypeError(f"Row {r} is no dict, but of type {type(row).__name__}.")
+            raise TypeError(f"Row {r} is not a dict, but of type {type(row).__name__}.")
         for name, value in row.items():
             if name not in columns:
                 columns[name] = [None] * len(rows)
             columns[name][r] = value
-    return Frame(columns, columns.values(), len(rows), _of_objects)
+    return Frame(columns, columns.values(), len(rows), _from_objects)
 
 
-def _of_array(values):
+def _from_array(values):
     kind = values.dtype.kind
     if kind == "b":
         return Column(values, np.zeros(len(values), bool))
     if kind in "iuf":
-        return _of_numbers(values)
+        return _from_numbers(values)
     if kind == "M":
         values = values.astype("datetime64[us]")
         return Column(values, np.isnat(values))
     if kind == "m":
-        return _of_numbers(values / np.timedelta64(1, "s"))
+        return _from_numbers(values / np.timedelta64(1, "s"))
     if kind == "O":
-        return _of_objects(values.tolist())
+        return _from_objects(values.tolist())
     raise TypeError(f"values of type {values.dtype} are not supported.")
 
 
-def _of_numbers(values):
+def _from_numbers(values):
     values = values.astype(np.float64, copy=False)
     return Column(values, np.isnan(values))
 
 
-def _of_pandas(series):
+def _from_pandas(series):
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
-        return _of_array(series.to_numpy())
+        return _from_array(series.to_numpy())
     if hasattr(dtype, "categories"):
         codes = series.cat.codes.to_numpy()
-        return _of_categories(_of_pandas(series.cat.categories.to_series()), codes)
+        return _from_categories(_from_pandas(series.cat.categories.to_series()), codes)
     if find_spec("pyarrow"):
         infer_dtype = import_module("pandas").api.types.infer_dtype
         if dtype.name != "object" or infer_dtype(series, skipna=True) == "string":
             array = import_module("pyarrow").array(series, from_pandas=True)
-            return _of_arrow(array)
-    return _of_objects(series.astype(object).to_list())
+            return _from_arrow(array)
+    return _from_objects(series.astype(object).to_list())
 
 
-def _of_categories(categories, codes):
-    """A column by the numbers of its values among some; -1 for what is missing."""
+def _from_categories(categories, codes):
+    """Make a column of categories and codes; -1 stands for a missing value."""
     is_missing = codes < 0
     values = categories.values
     if len(values) == 0:
-        return _of_objects([None] * len(codes))
+        return _from_objects([None] * len(codes))
     codes = np.where(is_missing, 0, codes)
     values = values.take(codes) if isinstance(values, Strings) else values[codes]
     if values is not None and getattr(values, "dtype", None) == np.float64:
@@ -188,26 +187,26 @@ def _of_categories(categories, codes):
     return Column(values, is_missing)
 
 
-def _of_polars(series):
+def _from_polars(series):
     if find_spec("pyarrow"):
-        return _of_arrow(series.to_arrow())
+        return _from_arrow(series.to_arrow())
     if series.dtype.is_numeric() and not series.dtype.is_decimal():
-        return _of_numbers(series.cast(float).to_numpy())
-    return _of_objects(series.to_list())
+        return _from_numbers(series.cast(float).to_numpy())
+    return _from_objects(series.to_list())
 
 
-def _of_arrow(array):
+def _from_arrow(array):
     pa = import_module("pyarrow")
     types = pa.types
-    array = one_array(array)
+    array = as_single_array(array)
     kind = array.type
     if types.is_null(kind):
-        return _of_objects([None] * len(array))
+        return _from_objects([None] * len(array))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         array = array.cast(pa.float64(), safe=False)
-        return _of_numbers(array.to_numpy(zero_copy_only=False))
+        return _from_numbers(array.to_numpy(zero_copy_only=False))
     if types.is_duration(kind):
-        return _of_array(array.to_numpy(zero_copy_only=False).astype("m8[us]"))
+        return _from_array(array.to_numpy(zero_copy_only=False).astype("m8[us]"))
     is_missing = np.zeros(len(array), bool)
     if array.null_count:
         is_missing = array.is_null().to_numpy(zero_copy_only=False)
@@ -217,15 +216,15 @@ def _of_arrow(array):
     if types.is_date(kind) or types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us"), safe=False)
         return Column(array.to_numpy(zero_copy_only=False), is_missing)
-    if is_text(kind):
+    if is_string_type(kind):
         if str(kind) == "string_view":
             array = array.cast(pa.large_string())
-        return Column(_strings_of_arrow(array), is_missing)
+        return Column(_arrow_strings(array), is_missing)
     raise TypeError(f"values of type {kind} are not supported.")
 
 
-def one_array(column):
-    """A column of pyarrow in one piece, with values instead of places of them."""
+def as_single_array(column):
+    """Return a column of pyarrow as one array, without a dictionary."""
     pa = import_module("pyarrow")
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
@@ -236,55 +235,48 @@ def one_array(column):
     return column
 
 
-def is_text(kind):
-    """Whether a type of pyarrow is one of strings."""
-    types = import_module("pyarrow").types
-    # Old versions of pyarrow have no views.
-    is_view = str(kind) == "string_view"
-    return types.is_string(kind) or types.is_large_string(kind) or is_view
+def is_string_type(kind):
+    """Whether a type of pyarrow stands for strings."""
+    return str(kind) in ("string", "large_string", "string_view")
 
 
-def _strings_of_arrow(array):
+def _arrow_strings(array):
     is_large = str(array.type) == "large_string"
     _, offsets, data = array.buffers()
     if len(array) == 0 or offsets is None:
-        return Strings.of([])
+        return Strings.encode([])
     offsets = np.frombuffer(offsets, np.int64 if is_large else np.int32)
     offsets = offsets[array.offset : array.offset + len(array) + 1]
     data = np.frombuffer(b"" if data is None else data, np.uint8)
     return Strings(data, offsets.astype(np.int64))
 
 
-def _of_objects(values):
-    """A column of objects of Python, or of scalars of NumPy and pandas."""
+def _from_objects(values):
+    """Make a column of Python objects, or of scalars of NumPy and pandas."""
     missing = [is_missing_value(value) for value in values]
     is_missing = np.array(missing, bool)
 
-    def filled(instead):
+    given = [value for value, is_gap in zip(values, missing, strict=True) if not is_gap]
+
+    def filled(fill):
         pairs = zip(values, missing, strict=True)
-        return [instead if is_gap else value for value, is_gap in pairs]
+        return [fill if is_gap else value for value, is_gap in pairs]
 
-    def all_are(is_kind):
-        return not is_missing.all() and all(
-            is_gap or is_kind(value)
-            for value, is_gap in zip(values, missing, strict=True)
-        )
-
-    if all_are(_is_flag):
-        return Column(np.array([bool(value) for value in filled(False)]), is_missing)
-    if all_are(_is_number):
-        return _of_numbers(np.array(filled(np.nan), np.float64))
-    if all_are(lambda value: isinstance(value, timedelta)):
+    if given and all(map(_is_bool, given)):
+        return Column(np.array(filled(False), bool), is_missing)
+    if given and all(map(_is_number, given)):
+        return _from_numbers(np.array(filled(np.nan), np.float64))
+    if given and all(isinstance(value, timedelta) for value in given):
         seconds = [value.total_seconds() for value in filled(timedelta())]
-        return _of_numbers(np.where(is_missing, np.nan, seconds))
-    if all_are(lambda value: isinstance(value, date | np.datetime64)):
-        dates = [in_utc(value) for value in filled(np.datetime64("NaT"))]
+        return _from_numbers(np.where(is_missing, np.nan, seconds))
+    if given and all(isinstance(value, date | np.datetime64) for value in given):
+        dates = [as_utc(value) for value in filled(np.datetime64("NaT"))]
         return Column(np.array(dates, "datetime64[us]"), is_missing)
-    return Column(Strings.of(map(text_of, filled(""))), is_missing)
+    return Column(Strings.encode(map(as_text, filled(""))), is_missing)
 
 
 def is_missing_value(value):
-    """Whether an object of Python, or a scalar of NumPy or pandas, stands for none."""
+    """Whether a Python object, or a scalar of NumPy or pandas, is a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, np.datetime64):
@@ -292,26 +284,26 @@ def is_missing_value(value):
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def _is_flag(value):
+def _is_bool(value):
     return isinstance(value, bool | np.bool_)
 
 
 def _is_number(value):
-    return isinstance(value, Real | Decimal) and not _is_flag(value)
+    return isinstance(value, Real | Decimal) and not _is_bool(value)
 
 
-def in_utc(value):
-    """A date or time without a zone."""
+def as_utc(value):
+    """Return a date or time in UTC, without a zone."""
     if isinstance(value, datetime) and value.tzinfo is not None:
         return value.astimezone(UTC).replace(tzinfo=None)
     return value
 
 
-def text_of(value):
-    """How a value is written, the same for numbers of all types."""
+def as_text(value):
+    """Write a value as text, equal for equal numbers of all types."""
     if isinstance(value, str):
         return value
-    if isinstance(value, Integral) and not _is_flag(value):
+    if isinstance(value, Integral) and not _is_bool(value):
         return str(int(value))
     if _is_number(value):
         number = float(value)
@@ -321,13 +313,12 @@ def text_of(value):
     raise TypeError(f"a value of type {type(value).__name__} is not supported.")
 
 
-def texts_of(column):
-    """The values of a column as strings; of what is missing anything."""
+def as_texts(column):
+    """Return the values of a column as strings; missing ones are arbitrary."""
     values = column.values
     if isinstance(values, Strings):
         return values
-    filled = values
     if values.dtype == np.float64:
-        filled = np.where(column.is_missing, 0.0, values)
-    distinct, number = np.unique(filled, return_inverse=True)
-    return Strings.of([text_of(value) for value in distinct]).take(number.ravel())
+        values = np.where(column.is_missing, 0.0, values)
+    distinct, number = np.unique(values, return_inverse=True)
+    return Strings.encode([as_text(value) for value in distinct]).take(number.ravel())

@@ -1,4 +1,4 @@
-"""Columns that names are sent to by hashing, and which names came to them."""
+"""Columns that keys are hashed to, and the names that came to them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["HashedColumns"]
 
 
 class HashedColumns:
-    """Sends keys to columns, and knows the first two that came to each.
+    """Columns that keys are hashed to, which know the first two keys of each.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ class HashedColumns:
     first, second : ndarray of uint64 of shape (n_columns,)
         Keys, or 0.
     remembered : list of (ndarray of int32, Strings)
-        The columns that keys have come to as the first or the second one, and the names
-        of these keys, in that order.
+        Columns that keys came to as the first or second one, and names of these keys,
+        in order.
     """
 
     def __init__(self, n_columns):
@@ -33,11 +33,11 @@ class HashedColumns:
         self.remembered = []
 
     def places(self, keys):
-        """Columns of keys."""
+        """Return the columns of keys."""
         return place(keys, np.uint64(self.n_columns)).astype(np.int32)
 
-    def remember(self, engine, places, keys, names_of):
-        """Remember the names of keys, if they are the first ones at their places.
+    def remember(self, engine, places, keys, get_names):
+        """Remember the names of keys that are the first or second ones of their column.
 
         Parameters
         ----------
@@ -45,24 +45,21 @@ class HashedColumns:
         places : ndarray of int32 of shape (n,)
             -1 for none.
         keys : ndarray of uint64 of shape (n,)
-        names_of : callable
-            Gives the names, as :class:`Strings`, of the keys with some numbers.
+        get_names : callable
+            Gives the names of the keys at some places, as :class:`Strings`.
         """
         self.first, self.second = as_writable(self.first), as_writable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
-            self.remembered.append((places[new], names_of(new)))
+            self.remembered.append((places[new], get_names(new)))
         # In pieces of falling sizes: each is copied a few times in all.
-        while len(self.remembered) > 1 and _size(self, -2) < 2 * _size(self, -1):
-            self._merge(2)
-
-    def _merge(self, n_pieces):
-        columns, names = zip(*self.remembered[-n_pieces:], strict=True)
-        merged = np.concatenate(columns), Strings.concatenated(names)
-        self.remembered[-n_pieces:] = [merged]
+        while len(sizes := [len(columns) for columns, _ in self.remembered[-2:]]) == 2:
+            if sizes[0] >= 2 * sizes[1]:
+                break
+            self.remembered[-2:] = [_concatenate(self.remembered[-2:])]
 
     def names(self):
-        """The names that came to each column: a dict from columns to lists."""
+        """Return the names that came to each column: a dict from columns to lists."""
         found = {}
         for columns, names in self.remembered:
             for i, column in enumerate(columns.tolist()):
@@ -71,21 +68,16 @@ class HashedColumns:
 
     def remember_all(self, engine, other):
         """Remember what another one does."""
-        for columns, names in other._in_order():
-            is_second = np.ones(len(columns), bool)
-            is_second[np.unique(columns, return_index=True)[1]] = False
-            keys = np.where(is_second, other.second[columns], other.first[columns])
-            self.remember(engine, columns, keys, names.take)
-
-    def _in_order(self):
-        """All that is remembered, in one piece; nothing if there is none."""
-        if not self.remembered:
-            return []
-        columns, names = zip(*self.remembered, strict=True)
-        return [(np.concatenate(columns), Strings.concatenated(names))]
+        if not other.remembered:
+            return
+        columns, names = _concatenate(other.remembered)
+        is_second = np.ones(len(columns), bool)
+        is_second[np.unique(columns, return_index=True)[1]] = False
+        keys = np.where(is_second, other.second[columns], other.first[columns])
+        self.remember(engine, columns, keys, names.take)
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         yield "n_columns is a number of columns", is_count(self.n_columns, 1)
         for keys in self.first, self.second:
             yield "there are keys", keys.dtype == np.uint64
@@ -97,7 +89,7 @@ class HashedColumns:
             yield "names are strings", isinstance(names, Strings)
 
     def checkpoint(self):
-        """How to undo what will be remembered."""
+        """Return a function that undoes what will be remembered."""
         remembered = self.remembered.copy()
 
         def restore():
@@ -112,5 +104,6 @@ class HashedColumns:
         return restore
 
 
-def _size(hashed, piece):
-    return len(hashed.remembered[piece][0])
+def _concatenate(pieces):
+    columns, names = zip(*pieces, strict=True)
+    return np.concatenate(columns), Strings.concatenate(names)

@@ -1,4 +1,4 @@
-"""Many strings as the bytes of all of them."""
+"""Arrays of strings, as the bytes of all of them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ class Strings:
     Parameters
     ----------
     data : ndarray of uint8
-        Their bytes in UTF-8, one string after the other.
+        The strings in UTF-8, one after the other.
     offsets : ndarray of int64 of shape (n + 1,)
         Where each begins, and where the last one ends.
     """
@@ -20,9 +20,8 @@ class Strings:
         self.data, self.offsets = data, offsets
 
     @classmethod
-    def of(cls, texts):
-        """From strings of Python."""
-        # What is no text in UTF-8 may stand in a string of Python all the same.
+    def encode(cls, texts):
+        """Make an array of strings of Python, which may have lone surrogates."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         offsets = _offsets([len(text) for text in encoded])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
@@ -35,39 +34,40 @@ class Strings:
         return data.tobytes().decode("utf-8", "replace")
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         yield "data are bytes", self.data.dtype == np.uint8 and self.data.ndim == 1
         yield "offsets are integers", self.offsets.dtype == np.int64
-        yield "offsets are of one string or more", self.offsets.ndim == 1
+        yield "offsets have one dimension", self.offsets.ndim == 1
         ends = np.concatenate([[0], self.offsets, self.data.shape])
         yield "offsets are in order", np.diff(ends) >= 0
 
     def take(self, places):
-        """Those at some places."""
+        """Return the strings at some places."""
         starts, sizes = self.offsets[places], np.diff(self.offsets)[places]
         offsets = _offsets(sizes)
         moves = np.repeat(starts - offsets[:-1], sizes)
         return Strings(self.data[np.arange(offsets[-1]) + moves], offsets)
 
     @classmethod
-    def concatenated(cls, parts):
-        """Those of several arrays, one after the other."""
+    def concatenate(cls, parts):
+        """Return the strings of several arrays, one after the other."""
         sizes = [np.diff(part.offsets) for part in parts]
         data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
         return cls(np.concatenate(data), _offsets(np.concatenate(sizes)))
 
     @classmethod
-    def joined(cls, pieces):
-        """Strings that consist of pieces: arrays of strings, or the same for all."""
+    def join(cls, pieces):
+        """Join arrays of strings, or a string that all have, string by string."""
         n = max(len(piece) for piece in pieces if isinstance(piece, Strings))
         pieces = [
-            piece if isinstance(piece, Strings) else Strings.of([piece]).take([0] * n)
+            piece
+            if isinstance(piece, Strings)
+            else Strings.encode([piece]).take([0] * n)
             for piece in pieces
         ]
-        of_each = Strings.concatenated(pieces)
         order = np.arange(n * len(pieces)).reshape(len(pieces), n).T.ravel()
-        of_each = of_each.take(order)
-        return cls(of_each.data, of_each.offsets[:: len(pieces)])
+        ordered = Strings.concatenate(pieces).take(order)
+        return cls(ordered.data, ordered.offsets[:: len(pieces)])
 
 
 def _offsets(sizes):

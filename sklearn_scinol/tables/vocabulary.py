@@ -1,4 +1,4 @@
-"""The first different values of columns, each of which has a place of its own."""
+"""Vocabularies of columns: the first distinct values, each with a slot of its own."""
 
 import numpy as np
 
@@ -9,13 +9,13 @@ __all__ = ["Vocabulary"]
 
 
 class Vocabulary:
-    """Gives the different keys of each column slots, in the order in which they come.
+    """Slots for the distinct keys of each column, in the order in which they come.
 
     Parameters
     ----------
     n_columns, n_slots : int
     fewest_seen : int
-        A column's slots are given up if there were fewer keys when they are full: its
+        A column's slots are retired if there were fewer keys when they are full: its
         values hardly ever come again.
 
     Attributes
@@ -40,23 +40,21 @@ class Vocabulary:
         return self.slots.keys.shape[1]
 
     @property
-    def some_open(self):
-        """Whether slots are of use in some columns."""
+    def has_open(self):
+        """Whether slots are of use in some column."""
         return bool(self.slots.is_open.any())
 
     def find(self, engine, keys, is_given, name_of, learns):
-        """Slots of the keys of rows.
+        """Return the slots of the keys of rows.
 
         Parameters
         ----------
         engine : Engine
-        keys : ndarray of uint64 of shape (n, n_columns)
-        is_given : ndarray of bool of shape (n, n_columns)
+        keys, is_given : ndarray of uint64 and of bool, of shape (n, n_columns)
         name_of : callable
-            Name of the key in a row and a column.
+            Gives the name of the key in a row and a column.
         learns : bool
-            Whether new keys get slots; else each has the one that is next, which no
-            row had before.
+            Whether new keys get slots; else each has the next one, which no row had.
 
         Returns
         -------
@@ -72,12 +70,12 @@ class Vocabulary:
         return found
 
     def slot_names(self, j, name):
-        """Names of the columns of the slots of a column with that name."""
+        """Return names of the slots of the column `name`."""
         names = [f"{name}={value}" for value in self.names[j]]
         return names + [f"{name}_slot{k}" for k in range(len(names), self.n_slots)]
 
-    def put(self, other, places):
-        """Have the columns of another one at these places, before the first row."""
+    def copy_from(self, other, places):
+        """Copy the columns of a vocabulary to these places, before the first row."""
         for mine, theirs in zip(self.slots[:4], other.slots[:4], strict=True):
             mine[places] = theirs
         for place, names in zip(places, other.names, strict=True):
@@ -87,16 +85,16 @@ class Vocabulary:
 
     @property
     def is_full(self):
-        """Which columns have no slots left."""
+        """Mask of the columns that have no slots left."""
         return self.slots.n_used == self.n_slots
 
     @classmethod
     def merged(cls, shards):
-        """One of the values of several.
+        """Merge vocabularies.
 
-        Those that came first in one of them have slots first. If there are more values
-        than slots, the last ones get none. Slots are of use if they were in each, and
-        if no more than the share of values that gives them up was new.
+        Values that came first in one of them have slots first, and the last ones none
+        if there are too many. Slots are of use if they were in each, and if new values
+        were no more frequent than is allowed.
         """
         start = shards.start
         merged = cls(len(start.names), start.n_slots, start.slots.fewest_seen)
@@ -120,13 +118,13 @@ class Vocabulary:
         return merged
 
     def keys_of(self, j):
-        """The keys of a column that have slots, in order."""
+        """Return the keys of a column that have slots, in order."""
         return self.slots.keys[j, : self.slots.n_used[j]].tolist()
 
     def slots_in(self, other, j):
-        """The slot of another vocabulary that each of a column's is; -1 for none.
+        """Map the slots of a column to those of another vocabulary; -1 for none.
 
-        Slots that are free in both stay what they are.
+        Slots that are free in both stay where they are.
         """
         slots, n_used = np.arange(self.n_slots), int(self.slots.n_used[j])
         slots[n_used : other.slots.n_used[j]] = -1
@@ -134,18 +132,18 @@ class Vocabulary:
         slots[:n_used] = [slot_of.get(key, -1) for key in self.keys_of(j)]
         return slots
 
-    def beside(self, other, j):
-        """Slots and keys of a column whose keys have no slots in another vocabulary."""
+    def slots_not_in(self, other, j):
+        """Return slots of a column whose keys another one does not have, and keys."""
         slots = np.flatnonzero(self.slots_in(other, j)[: self.slots.n_used[j]] < 0)
         return slots, self.slots.keys[j, slots]
 
-    def move(self, other, starts, moves):
-        """Say where the slots of another one lie in these; see :class:`FeatureBins`."""
+    def add_moves(self, other, starts, moves):
+        """Note where slots of another one lie; see :meth:`FeatureBins.add_moves`."""
         for j, start in enumerate(starts):
             moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
 
     def invariants(self):
-        """What holds between two calls; types are known from the columns' kind."""
+        """Yield what holds between two calls, beyond :func:`same_structure`."""
         n_used = self.slots.n_used
         yield "fewest_seen is a number", is_count(self.slots.fewest_seen)
         yield "a slot is used once", (n_used >= 0) & (n_used <= self.n_slots)
@@ -157,16 +155,14 @@ class Vocabulary:
         )
 
     def checkpoint(self):
-        """How to undo what will be learned."""
-        n_used, n_seen, is_open = (each.copy() for each in self.slots[1:4])
+        """Return a function that undoes what will be learned."""
+        saved = [each.copy() for each in self.slots[1:4]]
 
         def restore():
-            for now, before in zip(
-                self.slots[1:4], (n_used, n_seen, is_open), strict=True
-            ):
+            for now, before in zip(self.slots[1:4], saved, strict=True):
                 now[:] = before
-            for j, names in enumerate(self.names):
-                self.slots.keys[j, n_used[j] :] = 0
-                del names[n_used[j] :]
+            for j, (names, n_used) in enumerate(zip(self.names, saved[0], strict=True)):
+                self.slots.keys[j, n_used:] = 0
+                del names[n_used:]
 
         return restore

@@ -1,6 +1,6 @@
-"""Bins of features, from the order of the values in the first rows."""
+"""Bins of features, with edges from the values of the first rows."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import combinations
 
 import numpy as np
@@ -11,28 +11,27 @@ from ..blocks import CodePlaces
 
 __all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
 
-# With edges from 30, 50, 70 and 100 rows, the losses of the default mixtures were .793,
-# .797, .796 and .793 of those of AdaHedge over six linear learners (geometric means of
-# 30 data sets): what matters on single data sets cancels.
+# With edges from 30, 50, 70 and 100 rows, default mixtures had losses of .793, .797,
+# .796 and .793 times AdaHedge of six linear learners (geometric means of 30 data sets).
 N_SAMPLES = 100
 N_QUANTILES = 8
 
-# Where shares of bins in others are measured, between two edges.
+# Number of points between two edges at which overlaps with other bins are measured.
 N_STEPS = 16
 
 
 class FeatureBins:
     """Cuts features into bins whose edges are values of the first rows.
 
-    The edges are quantiles of the rows, and of the distinct values: where most rows
-    have the same value, the former are few. Only the order of the values matters: with
-    an increasing function of a feature each value falls into the same bin.
+    Edges are quantiles of the rows, and of the distinct values: where most rows have
+    the same value, the former are few. Only the order of values matters: an increasing
+    function of a feature has the same bins.
 
     Parameters
     ----------
     n_features : int
     n_samples : int
-        The edges are fixed once there are so many rows.
+        Number of rows after which the edges are fixed.
     n_quantiles : int
         Number of quantiles of each kind.
 
@@ -43,7 +42,7 @@ class FeatureBins:
     edges : ndarray of shape (n_features, 2 n_quantiles)
         In ascending order, then NaN; a feature with up to two values has none.
     is_fixed : bool
-        Whether the edges are.
+        Whether the edges are fixed.
     """
 
     def __init__(self, n_features, n_samples, n_quantiles):
@@ -55,11 +54,11 @@ class FeatureBins:
 
     @property
     def n_columns(self):
-        """Columns for a feature: a bin more than edges, and the last for NaN."""
+        """Number of columns for a feature: a bin more than edges, and one for NaN."""
         return 2 * self.n_quantiles + 2
 
     def learn(self, X):
-        """Learn from the next rows, of shape (n, n_features); NaN is no value."""
+        """Learn from the next rows; NaN is left out."""
         if self.is_fixed:
             return
         self.first = np.vstack([self.first, X[: self.n_samples - len(self.first)]])
@@ -69,51 +68,43 @@ class FeatureBins:
             self.is_fixed = True
 
     def _edges(self, values):
-        """Those of a feature, from its first values."""
+        """Return the edges of a feature, from its first values."""
         edges = np.full(2 * self.n_quantiles, np.nan)
         values = np.sort(values[~np.isnan(values)])
         distinct = np.unique(values)
         if distinct.size > 2:
             found = np.union1d(self._quantiles(values), self._quantiles(distinct))
-            found = found[found < distinct[-1]]  # what is above no bin could tell
+            found = found[found < distinct[-1]]  # nothing is above the last
             edges[: found.size] = found
         return edges
 
     def _quantiles(self, ordered):
-        """Some of the values, as far from each other as can be."""
+        """Return evenly spaced quantiles of ordered values."""
         n = self.n_quantiles
         return ordered[np.arange(1, n + 1) * ordered.size // (n + 1)]
 
     @property
     def n_cells(self):
-        """Columns for a pair of features."""
+        """Number of columns for a pair of features."""
         return (self.n_quantiles + 1) ** 2
 
     @property
     def kind(self):
-        """Equal for bins that cut alike, given the same rows."""
+        """Parameters, equal for bins with the same edges after the same rows."""
         return self.n_samples, self.n_quantiles
 
     @property
     def has_edges(self):
-        """Which features are cut: shape (n_features,)."""
+        """Mask of the features with edges, of shape (n_features,)."""
         return ~np.isnan(self.edges[:, 0])
 
     def learn_and_convert(self, engine, X, is_learned):
-        """Bins of rows whose edges are known before them, learned in order.
-
-        Parameters
-        ----------
-        engine : Engine
-        X : ndarray of shape (n, n_features)
-            Finite values.
-        is_learned : ndarray of bool of shape (n,)
-            Rows that count.
+        """Learn the rows of a mask in order, and return the bins of rows.
 
         Returns
         -------
         bins : ndarray of int of shape (n_last, n_features)
-            Of the last rows; those before have none.
+            Bins of the last rows; those before the edges are known have none.
         """
         if not self.is_fixed:
             places = np.flatnonzero(is_learned)[: self.n_samples - len(self.first)]
@@ -121,45 +112,36 @@ class FeatureBins:
             X = X[places[-1] + 1 :] if self.is_fixed else X[:0]
         return engine.count_below(self.edges, X)
 
-    def of_rows(self, engine, X):
-        """Bins of rows that are not learned; see :meth:`learn_and_convert`."""
+    def convert(self, engine, X):
+        """Return the bins of rows without learning, see :meth:`learn_and_convert`."""
         return engine.count_below(self.edges, X if self.is_fixed else X[:0])
 
     def n_codes(self, pairs):
-        """Number of columns of one-hot codes, perhaps with those of pairs."""
+        """Return the number of columns of one-hot codes, with or without pairs."""
         d = len(self.edges)
         n_pairs = d * (d - 1) // 2 if pairs else 0
         return d * self.n_columns + n_pairs * self.n_cells
 
     def places(self, pairs):
-        """Where the ones of a row's code are.
+        """Return the :class:`CodePlaces` of a row's ones, with or without pairs.
 
-        Of a feature with more bins than quantiles of one kind make, some bins together
-        are a side of a cell: where cells are fewer, each is seen more often.
-
-        Parameters
-        ----------
-        pairs : bool
-            Whether cells of pairs come after the bins of features.
-
-        Returns
-        -------
-        places : CodePlaces
+        Of a feature with more bins than quantiles of one kind make, neighbouring bins
+        share a side of a cell: fewer cells are seen more often each.
         """
         n_edges = np.count_nonzero(~np.isnan(self.edges), axis=1)
         return _places(tuple(n_edges.tolist()), self.n_quantiles, pairs)
 
     def first_cell(self, i, j):
-        """Columns of the first cell of pairs of features ``i < j``."""
+        """Return the column of the first cell of the features ``i < j``."""
         d = len(self.edges)
         number = i * (2 * d - i - 1) // 2 + (j - i - 1)
         return self.n_codes(pairs=False) + number * self.n_cells
 
-    def columns(self, engine, X):
-        """One-hot codes of rows: a CSR array of shape (n, n_features n_columns).
+    def one_hot(self, engine, X):
+        """Return the codes of rows: a CSR array of shape (n, n_features n_columns).
 
         A value has none while the edges are not fixed, or if its feature has no edges.
-        NaN, which learners never see, is the last bin of each feature.
+        NaN is the last bin of each feature.
         """
         n, d = X.shape
         is_gap = np.isnan(X)
@@ -168,16 +150,16 @@ class FeatureBins:
         bins[is_gap] = self.n_columns - 1
         rows, features = np.nonzero(has_bin)
         shape = n, d * self.n_columns
-        # As narrow as can be: learners elsewhere refuse others.
+        # Some learners elsewhere refuse int64.
         index = np.int32 if max(rows.size, shape[1]) < 2**31 else np.int64
         columns = (features * self.n_columns + bins[rows, features]).astype(index)
         indptr = np.append(0, np.cumsum(has_bin.sum(axis=1))).astype(index)
         return sparse.csr_array((np.ones(rows.size), columns, indptr), shape=shape)
 
-    def put(self, other, places):
-        """Have the features of another one at these places, before the first row.
+    def copy_from(self, other, places):
+        """Copy the features of other bins to these places, before the first row.
 
-        The others were missing in all of its rows.
+        All other features were missing in their rows.
         """
         self.first = np.full((len(other.first), len(self.edges)), np.nan)
         self.first[:, places] = other.first
@@ -188,58 +170,50 @@ class FeatureBins:
 
     @classmethod
     def merged(cls, shards):
-        """Bins for the rows of several: those of one whose edges are fixed.
-
-        Where these differ, it is one that does not depend on the order.
-        """
+        """Return bins with fixed edges of one, whichever the order, or of all rows."""
         start = shards.start
         merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
         members = [start] if start.is_fixed else shards.members
-        of_each = [bins.edges for bins in members if bins.is_fixed]
-        if of_each:
-            filled = [np.nan_to_num(edges, nan=np.inf) for edges in of_each]
-            first = min(range(len(of_each)), key=lambda k: filled[k].ravel().tolist())
-            merged.edges, merged.is_fixed = of_each[first].copy(), True
+        if fixed := [bins.edges for bins in members if bins.is_fixed]:
+
+            def in_order(edges):
+                return np.nan_to_num(edges, nan=np.inf).ravel().tolist()
+
+            merged.edges, merged.is_fixed = min(fixed, key=in_order).copy(), True
             return merged
         rows = [bins.first[len(start.first) :] for bins in shards.members]
         merged.learn(np.vstack([start.first, *rows]))
         return merged
 
     def shares_in(self, other, pairs):
-        """What part of each column of codes lies in which column of other bins.
+        """Return the share of each column of codes that lies in those of other bins.
 
         Values are taken to be spread evenly between two edges.
-
-        Parameters
-        ----------
-        other : FeatureBins
-        pairs : bool
-            Whether there are cells of pairs.
 
         Returns
         -------
         shares : CSR array of shape (n_codes, n_codes)
             Its rows sum to 1, or to 0 where one of the two has no edges.
         """
-        d, of_features = len(self.edges), []
+        d, side_shares = len(self.edges), []
         shares = sparse.lil_array((self.n_codes(pairs), self.n_codes(pairs)))
         sides, other_sides = self.places(pairs).sides, other.places(pairs).sides
         for j in range(d):
-            of_bins = self._shares_of_feature(other, j)
+            bin_shares = self._shares_of_feature(other, j)
             first = j * self.n_columns
-            block = slice(first, first + len(of_bins))
-            shares[block, first : first + of_bins.shape[1]] = of_bins
-            of_features.append(
-                _grouped(of_bins, sides[j], other_sides[j], self.n_quantiles + 1)
+            block = slice(first, first + len(bin_shares))
+            shares[block, first : first + bin_shares.shape[1]] = bin_shares
+            side_shares.append(
+                _grouped(bin_shares, sides[j], other_sides[j], self.n_quantiles + 1)
             )
         for i, j in combinations(range(d), 2) if pairs else ():
             first = self.first_cell(i, j)
             block = slice(first, first + self.n_cells)
-            shares[block, block] = np.kron(of_features[i], of_features[j])
+            shares[block, block] = np.kron(side_shares[i], side_shares[j])
         return shares.tocsr()
 
     def _shares_of_feature(self, other, j):
-        """The same for the bins of a feature: (n_bins, n_bins of the other)."""
+        """Return shares of the bins of a feature: (n_bins, n_bins of the other)."""
         edges, others = (bins.edges[j] for bins in (self, other))
         edges, others = edges[~np.isnan(edges)], others[~np.isnan(others)]
         shares = np.zeros((len(edges) + 1, len(others) + 1))
@@ -248,27 +222,17 @@ class FeatureBins:
         steps = np.arange(1, N_STEPS + 1) / N_STEPS
         inner = edges[:-1, np.newaxis] * (1.0 - steps) + edges[1:, np.newaxis] * steps
         inner[:, -1] = edges[1:]
-        values = np.vstack(
-            [
-                np.full(N_STEPS, edges[0]),
-                inner,
-                np.full(N_STEPS, np.nextafter(edges[-1], np.inf)),
-            ]
-        )
-        for share, of_bin in zip(shares, np.searchsorted(others, values), strict=True):
-            np.add.at(share, of_bin, 1.0 / N_STEPS)
+        below = np.full(N_STEPS, edges[0])
+        above = np.full(N_STEPS, np.nextafter(edges[-1], np.inf))
+        found = np.searchsorted(others, np.vstack([below, inner, above]))
+        for share, bins in zip(shares, found, strict=True):
+            np.add.at(share, bins, 1.0 / N_STEPS)
         return shares
 
-    def move(self, other, starts, moves):
-        """Say where the codes of other bins lie in these.
+    def add_moves(self, other, starts, moves):
+        """Note in `moves` where the codes of other bins lie among these.
 
-        Parameters
-        ----------
-        other : FeatureBins
-        starts : ndarray of int of shape (n_features,)
-            The first column of each feature.
-        moves : Moves
-            Of columns that all stay where they are; changed.
+        `starts` has the first column of each feature.
         """
         if not other.is_fixed:
             return
@@ -285,8 +249,12 @@ class FeatureBins:
             columns, sources = np.nonzero(shares)
             moves.join(start + columns, start + sources, shares[columns, sources])
 
+    def checkpoint(self):
+        """Return a function that undoes what will be learned."""
+        return partial(vars(self).update, vars(self).copy())  # arrays are replaced
+
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         for name in "n_samples", "n_quantiles":
             yield f"{name} is a number", is_count(getattr(self, name), 1)
         n_features = len(self.edges)
@@ -306,13 +274,13 @@ class FeatureBins:
 
 @lru_cache(maxsize=16)
 def _places(n_edges, n_quantiles, pairs):
-    """See :meth:`FeatureBins.places`; of features that are cut so often."""
+    """Return places for features with so many edges, see :meth:`FeatureBins.places`."""
     bins = FeatureBins(len(n_edges), 0, n_quantiles)
     features, n_bins = np.flatnonzero(n_edges), 1 + np.array(n_edges)
     n_sides = n_quantiles + 1
     sides = np.outer(np.minimum(n_bins, n_sides), np.arange(bins.n_columns - 1))
     n_paired = len(features) if pairs else 0
-    i, j = (features[of] for of in np.triu_indices(n_paired, 1))
+    i, j = (features[k] for k in np.triu_indices(n_paired, 1))
     return CodePlaces(
         features,
         features * bins.n_columns,
@@ -324,10 +292,10 @@ def _places(n_edges, n_quantiles, pairs):
 
 
 def _grouped(shares, sides, other_sides, n_sides):
-    """Shares of sides of cells, from those of bins."""
+    """Return shares of the sides of cells, from shares of bins."""
     grouped = np.zeros((n_sides, n_sides))
-    of_bins = np.zeros((len(shares), n_sides))
-    np.add.at(of_bins.T, other_sides[: shares.shape[1]], shares.T)
-    np.add.at(grouped, sides[: len(shares)], of_bins)
+    bins = np.zeros((len(shares), n_sides))
+    np.add.at(bins.T, other_sides[: shares.shape[1]], shares.T)
+    np.add.at(grouped, sides[: len(shares)], bins)
     sums = grouped.sum(axis=1, keepdims=True)
     return np.divide(grouped, sums, out=np.zeros_like(grouped), where=sums > 0.0)

@@ -1,23 +1,15 @@
-"""The entries of rows, dense or sparse."""
+"""Entries of rows, dense or sparse."""
 
 from scipy import sparse
 
-__all__ = ["of_entries"]
+__all__ = ["map_entries"]
 
 
-def of_entries(function, X):
-    """Rows with other values.
+def map_entries(function, X):
+    """Replace the values of rows: an ndarray or a CSR array of the same shape.
 
-    Parameters
-    ----------
-    function : callable
-        Takes values and which features they are of, `...` for all features in turn.
-        Zeros must stay zeros.
-    X : ndarray or CSR array of shape (n, n_features)
-
-    Returns
-    -------
-    Z : ndarray or CSR array of shape (n, n_features)
+    The function takes values and which features they are of, `...` for all features in
+    turn. Zeros must stay zeros.
     """
     if not sparse.issparse(X):
         return function(X, ...)

@@ -10,7 +10,7 @@ from .._shards import Shards
 from ..blocks import Moments, as_writable
 from . import moments
 from .clipping import FeatureLimits
-from .entries import of_entries
+from .entries import map_entries
 from .ranges import MAX_VALUE, refuse_large
 from .units import MAX_IN_UNITS, FeatureUnits
 
@@ -18,10 +18,10 @@ __all__ = ["FeatureTransform"]
 
 
 class FeatureTransform:
-    """What is done to rows before a learner sees them.
+    """Clips, centres and scales rows before a learner sees them.
 
-    A row takes part in the moments that it is transformed with, so that it is known
-    before the prediction and nothing else is.
+    A row takes part in the moments that it is transformed with: the prediction knows
+    the row, and no later one.
 
     Parameters
     ----------
@@ -33,27 +33,23 @@ class FeatureTransform:
     in_units : bool
         Whether values are taken in units of their features before that.
     clip_ratio : float or None
-        What multiple of a feature's largest value so far is its limit, before all that.
+        Values are clipped, first of all, to ± `clip_ratio` times the largest so far.
     forgetting : float
-        What part of the weight that rows have in the moments each later row takes away,
-        if it is dense.
+        Share of the weight of past rows that each dense row takes away.
 
     Attributes
     ----------
     limits : FeatureLimits or None
-        At which values are clipped.
     units : FeatureUnits or None
-        In which values are taken.
     moments : ndarray of shape (0 or 1 or 3, n_features)
         With centring or scaling the weighted mean of the rows so far; with scaling
-        their variance, and the sum of the weights of the rows that both are of: sparse
-        rows leave out their zeros until the feature comes up again. In Fortran order
-        while rows are sparse.
+        their variance, and the sum of the weights in both: sparse rows leave out their
+        zeros until the feature comes up again. In Fortran order while rows are sparse.
     weight_sum : float
-        Sum of the weights of the rows so far, if there are moments: with forgetting, of
-        what is left of them.
+        Sum of the weights of the rows so far, less what is forgotten, if there are
+        moments.
     kept : float
-        What a row such as the last ones multiplies that sum by, before it is added.
+        Factor of that sum before each row of the present layout.
     """
 
     def __init__(
@@ -80,7 +76,7 @@ class FeatureTransform:
 
     @property
     def kind(self):
-        """What is done: equal for transforms that do the same."""
+        """Parameters, equal for transforms that do the same."""
         ratio = None if self.limits is None else self.limits.ratio
         units = self.units is not None
         return self.center, self.scale, self.forgetting, units, ratio
@@ -92,12 +88,12 @@ class FeatureTransform:
 
     @property
     def parts(self):
-        """The objects that the state is in."""
+        """Objects that have the state."""
         return [p for p in (self, self.limits, self.units) if p is not None]
 
     @property
-    def some_changed(self):
-        """Whether it has learned values other than those given, but for a unit."""
+    def has_altered_values(self):
+        """Whether learned values were clipped, or units changed later."""
         outgrown = self.units is not None and self.units.some_outgrown
         return outgrown or (self.limits is not None and self.limits.some_clipped)
 
@@ -110,27 +106,32 @@ class FeatureTransform:
         self._weight_sum[0] = value
 
     def ensure_layout(self, is_sparse):
-        """Get ready for dense or for sparse rows."""
-        if not is_sparse and self.any_waits:
-            self.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
-            self.moments[2] = self.weight_sum
-        # Zeros of sparse rows wait, and do not know for how many rows.
+        """Make the state what engines take for dense or sparse rows."""
+        if not is_sparse:
+            self.moments = self._moments_of_all()
+        # Zeros of sparse rows wait for an unknown number of rows.
         self.kept = 1.0 if is_sparse else 1.0 - self.forgetting
-        order = "F" if is_sparse else "C"
-        self.moments = as_writable(self.moments, order)
+        self.moments = as_writable(self.moments, "F" if is_sparse else "C")
         self._weight_sum = as_writable(self._weight_sum)
         for part in self.parts[1:]:
             part.ensure_layout()
 
     @property
-    def any_waits(self):
+    def has_waiting_zeros(self):
         """Whether zeros of sparse rows wait to be learned."""
         return self.scale and bool((self.moments[2] < self.weight_sum).any())
 
+    def _moments_of_all(self):
+        """Return the moments, with zeros that wait included."""
+        if not self.has_waiting_zeros:
+            return self.moments
+        weights = np.full(self.n_features, self.weight_sum)
+        return np.stack([*self.mean_and_variance(), weights])
+
     def checkpoint(self, columns):
-        """How to undo what rows with values in these columns only will do."""
+        """Return a function that undoes what rows in these columns change."""
         moments = self.moments.T
-        if len(self.moments):  # to take nothing of many columns takes long
+        if len(self.moments):  # taking nothing of many columns is slow
             moments = moments.take(columns, axis=0)
         weight_sum, kept = self.weight_sum, self.kept
         parts = [part.checkpoint(columns) for part in self.parts[1:]]
@@ -145,21 +146,21 @@ class FeatureTransform:
         return restore
 
     def state(self):
-        """What engines take to learn rows and to transform them, or None."""
+        """Return the moments as engines take them, or None."""
         if not self.has_moments:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center), self.kept)
 
     @property
     def largest(self):
-        """Up to what values may be, times the weights of their rows, in their units."""
+        """Maximum of a value in its unit, times the weight of its row."""
         return MAX_VALUE if self.units is None else MAX_IN_UNITS
 
     def learn_and_convert(self, engine, rows, weights, checks=True):
-        """Rows, clipped and in units of their features, which comes first of all.
+        """Learn limits and units, and return rows clipped and in units.
 
         See :meth:`FeatureUnits.learn_and_convert`. Without units, values that are too
-        large raise :exc:`OutOfRange`, unless the values are not to be looked at.
+        large raise :exc:`OutOfRange` if `checks`.
         """
         if self.limits is not None:
             rows = self.limits.learn_and_convert(engine, rows, weights)
@@ -172,37 +173,14 @@ class FeatureTransform:
         return rows, outgrown
 
     def learn(self, engine, rows, weights):
-        """Learn from rows in order, and transform each.
-
-        Parameters
-        ----------
-        engine : Engine
-        rows : DenseRows or CSRRows
-            Sparse ones only without centring.
-        weights : RowWeights
-
-        Returns
-        -------
-        rows : DenseRows or CSRRows
-        """
+        """Learn from rows in order, and transform each; sparse ones are not centred."""
         if not self.has_moments:
             return rows
         return engine.transform_rows(self.state(), rows, weights)
 
     def transform(self, X, weight):
-        """Rows as the learner sees them, without learning.
-
-        Parameters
-        ----------
-        X : ndarray or CSR array of shape (n, n_features)
-        weight : float
-            With which each takes part in the moments that it is transformed with.
-
-        Returns
-        -------
-        Z : ndarray or CSR array of shape (n, n_features)
-        """
-        X = self.enter_unlearned(X)
+        """Transform rows without learning, each of the same `weight` in its moments."""
+        X = self.convert(X)
         if sparse.issparse(X):
             if not self.center:
                 Z = X.astype(np.float64, copy=self.scale)
@@ -217,30 +195,25 @@ class FeatureTransform:
         return (Z - self.moments[0]) * self._shares(weight)[1] * factors
 
     def to_raw(self, w, b, weight):
-        """Coefficients for raw rows, from those for transformed ones.
+        """Convert coefficients for transformed rows to those for raw rows.
 
         Parameters
         ----------
         w : ndarray of shape (n_outputs, n_features)
         b : ndarray of shape (n_outputs,)
         weight : float
-            That of the rows, see :meth:`transform`.
-
-        Returns
-        -------
-        w : ndarray of shape (n_outputs, n_features)
-        b : ndarray of shape (n_outputs,)
+            Weight of the rows, see :meth:`transform`.
         """
         w, b = self.to_units(w, b, weight)
         return w if self.units is None else self.units.to_raw(w), b
 
     def to_units(self, w, b, weight):
-        """Coefficients for rows in units of their features; see :meth:`to_raw`."""
+        """Convert coefficients to those for rows in units; see :meth:`to_raw`."""
         w = w * self._factors(weight)
         return w, b - w @ self.moments[0] if self.center else b
 
-    def of_units(self, w, b, weight):
-        """Coefficients for transformed rows, from those for rows in units."""
+    def from_units(self, w, b, weight):
+        """Convert coefficients for rows in units to those for transformed rows."""
         if self.center:
             b = b + w @ self.moments[0]
         factors = np.broadcast_to(self._factors(weight), w.shape)
@@ -248,22 +221,22 @@ class FeatureTransform:
         return np.where(known, w, 0.0) / np.where(known, factors, 1.0), b
 
     def _factors(self, weight):
-        """What a centred feature is multiplied by."""
+        """Return the factors of centred features."""
         factors = 1.0
         if self.scale:
             # Of a row at the mean: others take part in their standard deviation.
             factors = self._inverse_deviations(self.mean_and_variance()[0], weight)
         return factors * self._shares(weight)[1] if self.center else factors
 
-    def enter_unlearned(self, X):
-        """Rows, clipped and in units of their features, without learning."""
+    def convert(self, X):
+        """Return rows clipped and in units of their features, without learning."""
         X = X if self.limits is None else self.limits.clip(X)
         if self.units is None or self.units.are_one:
             return X
-        return of_entries(self.units.in_units, X.astype(np.float64, copy=False))
+        return map_entries(self.units.in_units, X.astype(np.float64, copy=False))
 
     def fresh(self):
-        """The same before the first row."""
+        """Return a transform with these parameters, before the first row."""
         return FeatureTransform(
             self.n_features,
             center=self.center,
@@ -275,19 +248,17 @@ class FeatureTransform:
 
     @property
     def seen(self):
-        """Which features rows may have had: ndarray of bool of shape (n_features,)."""
+        """Mask of the features that rows may have had."""
         seen = self.moments.any(axis=0)
         if self.limits is not None:
             seen |= self.limits.largest > 0.0
         return seen if self.units is None else seen | self.units.seen
 
     def with_columns(self, placement):
-        """As it would be, had rows had other columns; see :class:`Placement`."""
+        """Return the transform of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
         placed.n_features = placement.n_columns
-        if self.any_waits:
-            placed.moments = np.stack([*self.mean_and_variance(), self.moments[2]])
-            placed.moments[2] = self.weight_sum
+        placed.moments = self._moments_of_all()
         placed.moments = placement.of(placed.moments, placed.moments.any(axis=0))
         if self.limits is not None:
             placed.limits = self.limits.with_columns(placement)
@@ -297,19 +268,13 @@ class FeatureTransform:
 
     @classmethod
     def merged(cls, shards):
-        """One that has learned what several have, of other rows each.
-
-        Parameters
-        ----------
-        shards : Shards
-            All of the same kind. They stay as they are.
+        """Merge transforms of the same kind.
 
         Returns
         -------
         merged : FeatureTransform
         scales : list of ndarray of shape (n_features,)
-            What values as each sees them are multiplied by, before moments, to be what
-            the merged one sees.
+            Factors from each transform's units to those of the merged one.
         """
         merged = shards.start.fresh()
         scales = [np.ones(merged.n_features) for _ in shards.members]
@@ -325,7 +290,7 @@ class FeatureTransform:
         if merged.units is not None:
             scales_of_start = merged.units.scales_of(shards.start.units)
 
-        def of_one(transform, scale, share):
+        def scaled_moments(transform, scale, share):
             mean, variance = transform.moments[0], np.zeros(merged.n_features)
             if transform.scale:
                 mean, variance = transform.mean_and_variance()
@@ -333,21 +298,21 @@ class FeatureTransform:
             weight = transform.weight_sum * (share if merged.forgetting else 1.0)
             return scale * mean, scale * scale * variance, weight
 
-        of_each = map(of_one, shards.members, scales, shards.shares)
-        start = of_one(shards.start, scales_of_start, not merged.forgetting)
-        of_all = Shards([*of_each], start, shards.shares, shards.units)
-        mean, variance, weight = moments.merged(of_all)
+        members = [*map(scaled_moments, shards.members, scales, shards.shares)]
+        start = scaled_moments(shards.start, scales_of_start, not merged.forgetting)
+        parts = Shards(members, start, shards.shares, shards.units)
+        mean, variance, weight = moments.merged(parts)
         merged.moments[0], merged.weight_sum = mean, weight
         if merged.scale:
             merged.moments[1], merged.moments[2] = variance, weight
         return merged, scales
 
     def _shares(self, weight):
-        """Those of a row in its own moments, and of all rows before."""
+        """Return the shares of a row, and of all rows before, in its moments."""
         return moments.add_weight(self.weight_sum, weight, False, self.kept)[1:]
 
     def mean_and_variance(self, features=...):
-        """Means and variances of all rows so far, zeros that wait included."""
+        """Return means and variances of all rows so far, with zeros that wait."""
         mean, variance, recorded = self.moments[:, features]
         with np.errstate(all="ignore"):
             shares = moments.shares_of_waiting(self.weight_sum, recorded)
@@ -355,7 +320,7 @@ class FeatureTransform:
             return moments.moved_mean(mean, shares[0], -mean), variance
 
     def _inverse_deviations(self, values, weight, features=...):
-        """What values of features are multiplied by; each counts for itself."""
+        """Return factors of values, each of which counts in its own moments."""
         mean, variance = self.mean_and_variance(features)
         share, past = self._shares(weight)
         variance = moments.moved_variance(variance, share, past, values - mean)
@@ -364,14 +329,12 @@ class FeatureTransform:
         return moments.inverse_deviation(variance, least)
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         yield "n_features is a number of features", is_count(self.n_features)
         for name in "center", "scale":
             yield f"{name} is true or false", is_number(getattr(self, name), bool)
-        yield (
-            "forgetting is a part",
-            (is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0),
-        )
+        is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0
+        yield "forgetting is a share", is_share
         yield "kept is what is not forgotten", self.kept in (1.0, 1.0 - self.forgetting)
         shape = (3 if self.scale else int(self.center), self.n_features)
         yield from floats("moments", self.moments, shape)

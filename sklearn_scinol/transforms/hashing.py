@@ -1,7 +1,4 @@
-"""Numbers of 64 bits that stand for names and for combinations of them.
-
-Two different names have the same number with a probability of 2^-64.
-"""
+"""Hashes of 64 bits: two different names collide with a probability of 2^-64."""
 
 import numpy as np
 
@@ -18,11 +15,9 @@ HALF = np.uint64(32)
 
 @portable
 def mixed(h, key):
-    """Number of what `h` and `key` stand for together, in this order.
+    """Combine a hash and any key, in this order.
 
-    `h` must be of mixed bits; `key` may be any number.
-
-    Its bits are mixed as in SplitMix64 (Steele, Lea and Flood, 2014).
+    Bits are mixed as in SplitMix64 (Steele, Lea and Flood, 2014).
     """
     h = (h ^ key) + STEP
     h = (h ^ (h >> FIRST_BITS)) * FIRST_FACTOR
@@ -32,5 +27,5 @@ def mixed(h, key):
 
 @portable
 def place(h, n_places):
-    """One of so many places, up to 2^32."""
+    """Return the place of a hash among up to 2^32 places."""
     return ((h >> HALF) * n_places) >> HALF

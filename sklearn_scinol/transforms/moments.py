@@ -9,16 +9,16 @@ own included, `past` that of the rows before, and `deviation` the way from their
     \sigma^2 \leftarrow \mathit{past} \cdot
     (\sigma^2 + \mathit{share} \cdot \mathit{deviation}^2).
 
-All terms are non-negative: nothing cancels, and a unit that is a power of two goes
-through to the last bit. Many equal rows at once are one row of their total weight, so
-that zeros of sparse rows can wait until their feature comes up again.
+All terms are non-negative: nothing cancels, and units that are powers of two are exact.
+Many equal rows at once are one row of their total weight, so that zeros of sparse rows
+can wait until their feature comes up again.
 
-With forgetting, each row multiplies the weight of those before by a number below 1,
-`kept`. The deviation of a feature that no longer varies then falls from row to row, to
-where :math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
+With forgetting, each row multiplies the weight of those before by `kept`, a number
+below 1. The deviation of a feature that no longer varies then falls to where
+:math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
 
-Squares have half the range of numbers: deviations below 1e-162 count as none, and those
-above 1e150 as that.
+Squares have half the range of numbers: deviations below 1e-162 count as 0, and larger
+ones than 1e150 as 1e150.
 """
 
 import numpy as np
@@ -36,53 +36,48 @@ __all__ = [
     "standardised",
 ]
 
-#: Its sum with another is finite.
+#: Maximum of a square: the sum of two is finite.
 MAX_SQUARE = 1e300
 
-#: Deviations below it times the mean are of rounding, where moments forget.
+#: Deviations below this times the mean count as rounding, where moments forget.
 MIN_DEVIATION = 1e-8
 
 
 @portable
 def moved_mean(mean, share, deviation):
-    """Mean with a new row."""
+    """Return the mean with a new row."""
     return mean + share * deviation
 
 
 @portable
 def moved_variance(variance, share, past, deviation):
-    """Variance with a new row."""
+    """Return the variance with a new row."""
     return past * (variance + share * smaller(deviation * deviation, MAX_SQUARE))
 
 
 @portable
 def least_variance(mean, kept):
-    """Up to which a variance counts as none: 0 for moments that forget nothing."""
+    """Return the variance that counts as 0; 0 for moments that forget nothing."""
     least = MIN_DEVIATION * mean
     return chosen(kept < 1.0, smaller(least * least, MAX_SQUARE), 0.0)
 
 
 @portable
 def inverse_deviation(variance, least=0.0):
-    """One over the standard deviation; 0 for what does not vary, or has not yet."""
+    """Return one over the standard deviation; 0 for what has not varied."""
     return chosen(variance > least, 1.0 / np.sqrt(variance), 0.0)
 
 
 @portable
 def standardised(x, mean, factor):
-    """Value in units of which `factor` are one; 0 where none is known yet."""
+    """Centre a value and multiply it by `factor`; 0 if that is 0."""
     return chosen(factor > 0.0, (x - mean) * factor, 0.0)
 
 
 def merged(shards):
-    """Mean and variance of all rows, and the sum of their weights.
+    """Merge mean, variance and sum of weights of several parts of the rows.
 
-    As of Chan, Golub and LeVeque (1979), who merge two.
-
-    Parameters
-    ----------
-    shards : Shards
-        Of mean, variance and sum of weights.
+    Chan, Golub and LeVeque (1979) merge two.
     """
     weight = np.maximum(shards.of(lambda m: m[2]).sum(1), 0.0)
     share = np.where(weight > 0.0, 1.0 / np.where(weight > 0.0, weight, 1.0), 0.0)
@@ -100,7 +95,7 @@ def merged(shards):
 
 @portable
 def shares_of_waiting(weight_sum, recorded):
-    """Shares of the rows that wait, and of those recorded, which weigh `recorded`."""
+    """Return shares of rows that wait, and of those with the weight `recorded`."""
     any_waits = weight_sum > recorded
     return (
         chosen(any_waits, (weight_sum - recorded) / weight_sum, 0.0),
@@ -110,10 +105,10 @@ def shares_of_waiting(weight_sum, recorded):
 
 @portable
 def add_weight(weight_sum, c, learns, kept=1.0):
-    """Sum of the weights with a row of weight `c`; shares of the row and of the past.
+    """Return the sum of weights with a row of weight `c`, and shares of row and past.
 
     The weight of the past is multiplied by `kept` before. A row that is not learned has
-    shares as well, is no part of the sum, and nothing is forgotten for it.
+    shares too, but leaves the sum as it is.
     """
     past = kept * weight_sum
     total = past + c

@@ -1,4 +1,4 @@
-"""The range of values that can be learned from."""
+"""Range of the values that can be learned from."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from ..blocks import repeat_to_entries
 
 __all__ = ["MAX_VALUE", "OutOfRange", "refuse_large", "too_large"]
 
-#: Values may be up to this, times the weight of their row over that of the first row,
-#: if that quotient is above 1.
+#: Maximum of a value times the weight of its row over that of the first row, if that
+#: quotient is above 1.
 MAX_VALUE = 1e100
 
 
@@ -16,18 +16,7 @@ class OutOfRange(ValueError):
 
 
 def refuse_large(engine, rows, weights):
-    """Raise an error if a value is not finite, or too large.
-
-    Parameters
-    ----------
-    engine : Engine
-    rows : DenseRows or CSRRows
-    weights : RowWeights
-
-    Raises
-    ------
-    OutOfRange
-    """
+    """Raise :exc:`OutOfRange` if a value is not finite, or too large."""
     if too_large(engine, rows, weights, MAX_VALUE) is not None:
         raise OutOfRange(
             "Input X contains a value that is too large: times the weight of its row "
@@ -36,12 +25,9 @@ def refuse_large(engine, rows, weights):
 
 
 def too_large(engine, rows, weights, largest):
-    """Where values, times the weights of their rows, are too large, or not finite.
+    """Return a mask of the values that are not finite or, weighted, too large.
 
-    Returns
-    -------
-    mask : ndarray of bool or None
-        Of the shape of the values; None if there are none such.
+    It is None if there are none.
     """
     values = rows[0]
     if engine.norm(values) <= largest / weights.heaviest:  # false of NaN

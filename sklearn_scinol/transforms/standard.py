@@ -1,4 +1,4 @@
-"""Values in standard deviations from their mean, where some are missing."""
+"""Standardisation of features with missing values."""
 
 import numpy as np
 
@@ -17,16 +17,11 @@ class StandardTransform:
 
     A value takes part in the moments that it is transformed with.
 
-    Parameters
-    ----------
-    n_features : int
-
     Attributes
     ----------
     units : FeatureUnits
-        In which values are taken.
     moments : ndarray of shape (3, n_features)
-        Means, variances, and numbers of values that they are of.
+        Means, variances, and numbers of values.
     """
 
     def __init__(self, n_features):
@@ -34,18 +29,7 @@ class StandardTransform:
         self.moments = np.zeros((3, n_features))
 
     def learn(self, engine, X):
-        """Learn from rows in order, and transform each.
-
-        Parameters
-        ----------
-        engine : Engine
-        X : ndarray of shape (n, n_features)
-            Finite values, or NaN.
-
-        Returns
-        -------
-        Z : ndarray of shape (n, n_features)
-        """
+        """Learn from rows in order, and transform each; values are finite or NaN."""
         self.moments = as_writable(self.moments)
         self.units.ensure_layout()
         is_missing = np.isnan(X)
@@ -57,7 +41,7 @@ class StandardTransform:
         return engine.standardise(self.moments, self._in_units(X))
 
     def transform(self, X):
-        """Rows as they would be transformed if they came next, without learning."""
+        """Transform each row as if it came next, without learning."""
         mean, variance, weight_sum = self.moments
         _, share, past = add_weight(weight_sum, 1.0, False)
         with np.errstate(all="ignore"):
@@ -69,20 +53,20 @@ class StandardTransform:
         return X if self.units.are_one else self.units.in_units(X)
 
     def raw_moments(self):
-        """Means and variances in the units of the values; perhaps infinite."""
+        """Return means and variances in the units of the values; perhaps infinite."""
         mean, variance, _ = self.moments
         exponents = self.units.exponents.astype(np.intc)
         with np.errstate(over="ignore"):
             return np.ldexp(mean, exponents), np.ldexp(variance, 2 * exponents)
 
-    def put(self, other, places):
-        """Have the features of another one at these places, before the first row."""
-        self.units.put(other.units, places)
+    def copy_from(self, other, places):
+        """Copy the features of another one to these places, before the first row."""
+        self.units.copy_from(other.units, places)
         self.moments[:, places] = other.moments
 
     @classmethod
     def merged(cls, shards):
-        """One that has learned the values of several, of other rows each."""
+        """Merge transforms of several parts of the rows."""
         merged = cls(shards.start.moments.shape[1])
         merged.units, scales = FeatureUnits.merged(shards.of(lambda each: each.units))
         scales = [merged.units.scales_of(shards.start.units), *scales]
@@ -96,7 +80,7 @@ class StandardTransform:
         return merged
 
     def checkpoint(self):
-        """How to undo what will be learned."""
+        """Return a function that undoes what will be learned."""
         units = self.units.checkpoint(np.arange(self.moments.shape[1]))
         moments = self.moments.copy()
 
@@ -107,6 +91,6 @@ class StandardTransform:
         return restore
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         yield from floats("moments", self.moments, self.moments.shape)
         yield "variances and numbers are not negative", self.moments[1:] >= 0.0

@@ -1,4 +1,4 @@
-"""Location and scale of targets by their running moments."""
+"""Centring and scaling of targets by their running moments."""
 
 import numpy as np
 
@@ -10,24 +10,23 @@ __all__ = ["TargetTransform"]
 
 
 class TargetTransform:
-    """Lets a learner predict a target from its mean, in units of its deviation.
+    """Lets a learner predict standardised targets.
 
-    Both are of the targets before the row. The first target has no deviation yet: it
-    teaches what the mean is, and nothing else.
+    Mean and deviation are those of the targets before the row. The first target has no
+    deviation yet: only the mean learns from it.
 
     Parameters
     ----------
     n_outputs : int
     unit_free : bool
-        Whether derivatives of the loss have no unit. Otherwise they have that of the
-        target, and are divided by the deviation for the learner.
+        Whether derivatives of the loss have no unit. Otherwise they have the target's,
+        and are divided by the deviation for the learner.
 
     Attributes
     ----------
     moments : ndarray of shape (2, n_outputs)
         Weighted mean and variance of the targets so far.
     weight_sum : ndarray of shape (1,)
-        Sum of the weights of the rows so far.
     """
 
     def __init__(self, n_outputs, *, unit_free):
@@ -37,72 +36,51 @@ class TargetTransform:
 
     @property
     def kind(self):
-        """What is done: equal for transforms that do the same."""
+        """Parameters, equal for transforms that do the same."""
         return self.unit_free
 
     def ensure_layout(self):
-        """Make the state what engines take; joblib maps large ones, to be read only."""
+        """Make the state what engines take; joblib maps arrays read-only."""
         self.moments = as_writable(self.moments, "C")
         self.weight_sum = as_writable(self.weight_sum)
 
     def fresh(self):
-        """The same before the first row."""
+        """Return a transform with these parameters, before the first row."""
         return TargetTransform(self.moments.shape[1], unit_free=self.unit_free)
 
     @classmethod
     def merged(cls, shards):
-        """One that has learned the targets of several, of other rows each."""
+        """Merge transforms of several parts of the rows."""
         merged = shards.start.fresh()
-        of_each = shards.of(lambda target: (*target.moments, target.weight_sum))
-        mean, variance, merged.weight_sum[:] = moments.merged(of_each)
+        parts = shards.of(lambda target: (*target.moments, target.weight_sum))
+        mean, variance, merged.weight_sum[:] = moments.merged(parts)
         merged.moments[:] = mean, variance
         return merged
 
     def to_weights(self, w, b):
-        """Coefficients in the target's unit, from those of the learner."""
+        """Convert the learner's coefficients to the target's unit."""
         deviation = np.sqrt(self.moments[1])[:, np.newaxis]
         # Weights of tiny values may be infinite.
         return np.where(deviation > 0.0, deviation * w, 0.0), self.to_raw(b)
 
-    def of_weights(self, w, b):
-        """The same the other way round; 0 where targets have not varied."""
+    def from_weights(self, w, b):
+        """Convert coefficients to the learner's; 0 where targets have not varied."""
         mean, variance = self.moments
         inverse = moments.inverse_deviation(variance)
         return inverse[:, np.newaxis] * w, inverse * (b - mean)
 
     def learn(self, engine, y, weights):
-        """Learn from targets in order.
-
-        Parameters
-        ----------
-        engine : Engine
-        y : ndarray of shape (n, n_outputs)
-        weights : RowWeights
-
-        Returns
-        -------
-        scale : TargetScale
-            Of each row, before its target.
-        """
+        """Learn from targets in order; return the :class:`TargetScale` before each."""
         state = Moments(self.moments, self.weight_sum, True)
         return engine.transform_targets(state, y, weights, self.unit_free)
 
     def to_raw(self, p):
-        """Predictions in the target's unit, from those of the learner.
-
-        Parameters
-        ----------
-        p : ndarray of shape (..., n_outputs)
-
-        Returns
-        -------
-        p : ndarray of shape (..., n_outputs)
-        """
+        """Convert the learner's predictions to the target's unit."""
         mean, variance = self.moments
         return mean + np.sqrt(variance) * p
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         yield "unit_free is true or false", is_number(self.unit_free, bool)
         yield from floats("moments", self.moments, (2, self.moments.shape[-1]))
         yield from floats("weight_sum", self.weight_sum, (1,))

@@ -1,4 +1,4 @@
-"""Units of features whose values, squared, would leave the range of numbers."""
+"""Units of features whose squares would be out of range."""
 
 from copy import copy
 
@@ -9,7 +9,7 @@ from .ranges import OutOfRange, too_large
 
 __all__ = ["FeatureUnits"]
 
-#: A feature outgrows its unit by values above this, times the weights of their rows.
+#: A feature outgrows its unit by a value, times the weight of its row, above this.
 MAX_IN_UNITS = 2.0**400
 
 #: Where the first value is between 2^-200 and 2^200, the unit is 1.
@@ -19,23 +19,19 @@ ORDINARY_EXPONENT = 200
 class FeatureUnits:
     """A power of two for each feature, in which learners see its values.
 
-    It is fixed by the first value that is not 0. Learners that do not depend on units
-    thus do not depend on any, between the smallest and the largest number there is.
-
-    Parameters
-    ----------
-    n_features : int
+    The first value other than 0 fixes it. Scale-free learners thus work for all units,
+    from the smallest to the largest number there is.
 
     Attributes
     ----------
     seen : ndarray of bool of shape (n_features,)
         Whether there was a value other than 0.
     exponents : ndarray of int16 of shape (n_features,)
-        Those of the powers of two; 0 for ordinary values.
+        Exponents of the powers of two; 0 for ordinary values.
     are_one : bool
         Whether all units are 1.
     some_outgrown : bool
-        Whether some feature has outgrown its unit.
+        Whether a feature has outgrown its unit.
     """
 
     def __init__(self, n_features):
@@ -45,7 +41,7 @@ class FeatureUnits:
         self.some_outgrown = False
 
     def learn_and_convert(self, engine, rows, weights, checks=True):
-        """Rows in units, which those to be learned fix for features that are new.
+        """Fix the units of new features, and return rows in units.
 
         Parameters
         ----------
@@ -53,15 +49,14 @@ class FeatureUnits:
         rows : DenseRows or CSRRows
         weights : RowWeights
         checks : bool
-            Whether to look if some have outgrown their units; always where these are
-            not all 1.
+            Whether to look for features that have outgrown their units, even if all
+            units are 1.
 
         Returns
         -------
         rows : DenseRows or CSRRows
         outgrown : ndarray of int
-            Features that have a larger unit from now on, beside which what they were
-            before is 0.
+            Features with a larger unit from now on; their values before count as 0.
 
         Raises
         ------
@@ -93,46 +88,35 @@ class FeatureUnits:
         return in_units, np.concatenate(outgrown)
 
     def in_units(self, values, features=...):
-        """Values of features, in their units."""
+        """Convert values of features to their units."""
         with np.errstate(over="ignore"):  # of rows that are not learned
             return np.ldexp(values, -self.exponents[features])
 
-    def of_raw(self, u):
-        """Weights for values in units, from those for raw ones; perhaps infinite."""
+    def from_raw(self, u):
+        """Convert weights of raw values to those of values in units."""
         with np.errstate(over="ignore"):
             return u if self.are_one else np.ldexp(u, self.exponents)
 
     def to_raw(self, w):
-        """Weights for raw values, from those for values in units; perhaps infinite."""
+        """Convert weights of values in units to those of raw values."""
         return w if self.are_one else np.ldexp(w, -self.exponents)
 
     def with_columns(self, placement):
-        """Those of rows with other columns; see :class:`Placement`."""
+        """Return the units of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
         placed.seen = placement.of(self.seen, self.seen, False)
         placed.exponents = placement.of(self.exponents, self.seen, 0)
         placed.are_one = not placed.exponents.any()
         return placed
 
-    def put(self, other, places):
-        """Have the features of another one at these places, before the first row."""
+    def copy_from(self, other, places):
+        """Copy the features of another one to these places, before the first row."""
         self.seen[places], self.exponents[places] = other.seen, other.exponents
         self.are_one, self.some_outgrown = other.are_one, other.some_outgrown
 
     @classmethod
     def merged(cls, shards):
-        """Units that are the largest of several.
-
-        Parameters
-        ----------
-        shards : Shards
-
-        Returns
-        -------
-        merged : FeatureUnits
-        scales : list of ndarray of shape (n_features,)
-            See :meth:`scales_of`.
-        """
+        """Return the largest units of several, and the :meth:`scales_of` each."""
         merged = cls(len(shards.start.seen))
         merged.seen = shards.seen.most()
         lowest = np.iinfo(np.int16).min
@@ -143,29 +127,29 @@ class FeatureUnits:
         return merged, [*map(merged.scales_of, shards.members)]
 
     def scales_of(self, other):
-        """What values in units of another are multiplied by, to be in these."""
+        """Return factors from the units of another one to these."""
         change = other.exponents.astype(np.intc) - self.exponents
         return np.where(other.seen, np.ldexp(1.0, change), 1.0)
 
     def forget(self, features):
-        """Take features as not seen."""
+        """Forget that features were seen."""
         self.seen[features] = False
         self.exponents[features] = 0
         self.are_one = not self.exponents.any()
 
     def checkpoint(self, columns):
-        """How to undo what rows with values in these columns only will do."""
+        """Return a function that undoes what rows in these columns change."""
         seen, exponents = self.seen.take(columns), self.exponents.take(columns)
-        of_all = self.are_one, self.some_outgrown
+        flags = self.are_one, self.some_outgrown
 
         def restore():
             self.seen[columns], self.exponents[columns] = seen, exponents
-            self.are_one, self.some_outgrown = of_all
+            self.are_one, self.some_outgrown = flags
 
         return restore
 
     def ensure_layout(self):
-        """Make the state what can be changed; joblib maps arrays to be read only."""
+        """Make the state writable; joblib maps arrays read-only."""
         self.seen = as_writable(self.seen)
         self.exponents = as_writable(self.exponents)
 
@@ -177,7 +161,7 @@ class FeatureUnits:
         return rows._replace(data=self.in_units(rows.data, rows.indices))
 
     def _fix(self, features, values, ordinary=0):
-        """Take the power of two next to a value as unit, or 1 for ordinary values."""
+        """Make the power of two next to each value the unit, or 1 if it is ordinary."""
         if features.size == 0:
             return
         self.seen[features] = True
@@ -188,16 +172,13 @@ class FeatureUnits:
             self.are_one = not self.exponents.any()
 
     def invariants(self):
-        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
-        yield (
-            "a feature that was not seen has unit 1",
-            self.seen | (self.exponents == 0),
-        )
-        yield "units are one if it is said so", self.are_one != self.exponents.any()
+        """Yield what holds between two calls."""
+        yield "an unseen feature has unit 1", self.seen | (self.exponents == 0)
+        yield "are_one is true if all units are 1", self.are_one != self.exponents.any()
 
 
 def _first_dense(rows, seen, is_learned):
-    """First values other than 0 of features not seen yet, in rows to be learned."""
+    """Find the first learned values other than 0 of features not seen yet."""
     new = np.flatnonzero(~seen)
     if new.size == 0 or not is_learned.any():
         return new[:0], new[:0]
@@ -214,7 +195,7 @@ def _first_dense(rows, seen, is_learned):
 
 
 def _first(rows, mask):
-    """First value of each feature where a mask holds: features, and values."""
+    """Find the first value of each feature in a mask: features, and values."""
     if isinstance(rows, DenseRows):
         features = np.flatnonzero(mask.any(axis=0))
         return features, rows.X[mask[:, features].argmax(axis=0), features]

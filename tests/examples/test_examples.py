@@ -181,17 +181,17 @@ LATE = csv() + "500,red,last,maybe,50\n"
         (
             csv(),
             ["--task", "regression"],
-            "has '(no|yes)' in column 'y', which is no number.",
+            "has '(no|yes)' in column 'y', which is not a number.",
         ),
         (
             "a,y\n" + "1,0.5\n" * 10 + "1,high\n",
             ["--task", "regression"],
-            "Row 11 of .* has 'high' in column 'y', which is no number.",
+            "Row 11 of .* has 'high' in column 'y', which is not a number.",
         ),
         (
             "a,y\n" + "1,0.5\n" * 200_000 + "?,0.7\n",  # beyond the first megabyte
             [],
-            "Row 200001 of .* has '\\?' in column 'a', which is no number.",
+            "Row 200001 of .* has '\\?' in column 'a', which is not a number.",
         ),
         (LATE, ["--chunk-size", "20"], "class 'maybe' of 'y' first shows up in row 61"),
         (LATE, ["--classes", "no", "yes"], "class 'maybe' of 'y' first shows up"),

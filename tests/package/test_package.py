@@ -134,6 +134,7 @@ ROOMS = [
     "mixtures",
     "experts",
     "baselines",
+    "_steps",
     "pipeline",
     "merging",
     "evaluation",

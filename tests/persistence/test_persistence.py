@@ -470,7 +470,7 @@ def test_damaged_files(path):
         try:
             revived = load(path)
         except ValueError as error:
-            assert "is damaged, or no file that `save` wrote" in str(error)
+            assert "is not a saved model, or is damaged" in str(error)
             n_noticed += 1
         else:
             assert_identical(vars(revived), vars(original))
@@ -482,7 +482,7 @@ def test_truncated_files(path):
     whole = path.read_bytes()
     for size in [*range(0, len(whole), 29), len(whole) - 1]:
         path.write_bytes(whole[:size])
-        assert "is damaged, or no file that `save` wrote" in refused(path)
+        assert "is not a saved model, or is damaged" in refused(path)
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
@@ -495,13 +495,13 @@ def test_files_of_joblib(path):
     joblib.dump(fitted(), path)
     assert "is a pickle, which can run any code" in refused(path)
     joblib.dump(fitted(), path, compress=3)
-    assert "is damaged, or no file that `save` wrote" in refused(path)
+    assert "is not a saved model, or is damaged" in refused(path)
 
 
 def test_archives_of_something_else(path):
     with path.open("wb") as file:
         np.savez(file, X=np.zeros(3))
-    assert "is damaged, or no file that `save` wrote" in refused(path)
+    assert "is not a saved model, or is damaged" in refused(path)
 
 
 def test_files_of_skops_alone(path):
@@ -539,7 +539,7 @@ def test_another_format(path):
     assert "install 99.0.0 or later" in message
     for header in "{}", "[]", "no json":
         with_header(path, header)
-        assert "is damaged, or no file that `save` wrote" in refused(path)
+        assert "is not a saved model, or is damaged" in refused(path)
 
 
 @pytest.mark.parametrize("function", ["save", "load"])

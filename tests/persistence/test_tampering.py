@@ -89,7 +89,7 @@ def test_states_that_do_not_fit_together(kind, place, make, tmp_path):
         save(model, path)
     assert path.read_bytes() == whole
     io.dump(model, path)
-    with pytest.raises(ValueError, match="is damaged, or no file that `save` wrote"):
+    with pytest.raises(ValueError, match="is not a saved model, or is damaged"):
         load(path)
 
 
@@ -101,7 +101,7 @@ def test_parameters_of_estimators_that_have_not_learned(tmp_path):
     assert load(path).max_iter == -1
     del model.max_iter
     io.dump(model, path)
-    with pytest.raises(ValueError, match="is damaged, or no file that `save` wrote"):
+    with pytest.raises(ValueError, match="is not a saved model, or is damaged"):
         load(path)
 
 

@@ -36,7 +36,7 @@ from sklearn_scinol import (
     HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    pipeline,
+    _steps,
 )
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
@@ -564,7 +564,7 @@ def test_no_copies_where_there_is_another_way_back(monkeypatch):
     last = make_online_pipeline(Cheap(), ScInOLClassifier())
     model = make_online_pipeline(Cheap(), nested, last)
     with monkeypatch.context() as patch:
-        patch.setattr(pipeline, "deepcopy", refuse)
+        patch.setattr(_steps, "deepcopy", refuse)
         model.partial_fit(X, y, classes=[0, 1])
         with pytest.raises(ValueError, match="unseen labels"):
             model.partial_fit(X, y + 1)

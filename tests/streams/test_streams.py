@@ -25,7 +25,14 @@ from support.registry import paired
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.evaluation import progressive_validation
-from sklearn_scinol.streams import ReadError, ahead, columnar, read_table, text
+from sklearn_scinol.streams import (
+    ReadError,
+    ahead,
+    columnar,
+    json_lines,
+    read_table,
+    text,
+)
 from sklearn_scinol.streams.columns import Roles, check_names
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -273,9 +280,9 @@ def test_message_about_many_columns_is_short(tmp_path):
     second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
     for words, options in (
         (f"{second} has other columns than {first}: it does not have 'c0' and", {}),
-        (f"target='y' is none of the columns of {first}: ['c0', ", {"target": "y"}),
-        (f"'y' is none of the columns of {first}: ['c0', ", {"columns": ["y"]}),
-        ("'y' is none of the columns of ", {"column_types": {"y": "string"}}),
+        (f"target='y': {first} has no column 'y' (columns: 'c0', ", {"target": "y"}),
+        (f"{first} has no column 'y' (columns: 'c0', ", {"columns": ["y"]}),
+        ("csv has no column 'y' (columns: ", {"column_types": {"y": "string"}}),
     ):
         assert words in refusal([first, second], ValueError, **options)
 
@@ -524,9 +531,9 @@ BAD_CSV = (
 )
 BAD = [
     (2, "has 2 values, not 3", "2,b"),
-    (3, "has 'three' in column 'x', which is no number", "three,c,1"),
+    (3, "has 'three' in column 'x', which is not a number", "three,c,1"),
     (4, "has no target in column 'y'", "4,d,"),
-    (5, "has '1.5' in column 'y', which is no whole number", "5,e,1.5"),
+    (5, "has '1.5' in column 'y', which is not a whole number", "5,e,1.5"),
     (6, "has 4 values, not 3", "6,f,1,9"),
 ]
 BAD_TYPES = {"x": "float64", "s": "string", "y": "int64"}
@@ -608,21 +615,27 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     set_block_bytes(monkeypatch, block_bytes)
     rows = [
         ('{"x": 1, "s": "a", "n": 2}', None),
-        ('{"x": "1", "s": "a"}', "has a string in column 'x', which is no number"),
+        ('{"x": "1", "s": "a"}', "has a string in column 'x', which is not a number"),
         ("", None),
-        ('{"s": 2}', "has a number in column 's', which is no string"),
-        ("nothing", "is no JSON object: Invalid value"),
-        ('{"x": 2', "is no JSON object: Missing a comma or '}' after an object member"),
-        ("[1]", "is no JSON object"),
-        ("null", "is no JSON object: it is null"),
-        ('null {"x": 1}', "is no JSON object: it is null"),
-        ('{"x": 1} null', "is no JSON object: it is null"),
+        ('{"s": 2}', "has a number in column 's', which is not a string"),
+        ("nothing", "is not a JSON object: Invalid value"),
+        (
+            '{"x": 2',
+            "is not a JSON object: Missing a comma or '}' after an object member",
+        ),
+        ("[1]", "is not a JSON object"),
+        ("null", "is not a JSON object: it is null"),
+        ('null {"x": 1}', "is not a JSON object: it is null"),
+        ('{"x": 1} null', "is not a JSON object: it is null"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
         ('{"x": 1e999}', "has a number that is too large for float64"),
-        ('{"n": 12345678901234567890}', "has 12345678901234567890, which is no int64"),
-        ('{"x": []}', "has an array in column 'x', which is no number"),
+        (
+            '{"n": 12345678901234567890}',
+            "has 12345678901234567890, which is not an int64",
+        ),
+        ('{"x": []}', "has an array in column 'x', which is not a number"),
         ('{"x": ' + 300 * '[{"x": ', "is nested more than 100 deep"),
-        ('{"s": "\\ud800"}', "is no JSON object"),
+        ('{"s": "\\ud800"}', "is not a JSON object"),
         ('{"new": 1}', None),
     ]
     file = lines(tmp_path / "rows.jsonl", *(row for row, _ in rows))
@@ -644,7 +657,7 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     ("row", "reason"),
     [
         ("{}", "is empty"),
-        ("null", "is no JSON object: it is null"),
+        ("null", "is not a JSON object: it is null"),
         ('{"x": 1e999}', "has a number that is too large for float64"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
         ('{"x": ' + 300 * "[", "is nested more than 100 deep"),
@@ -669,7 +682,7 @@ def test_all_rows_of_json_are_bad(row, reason, tmp_path):
     ],
 )
 def test_null_rows(rows, has_null):
-    assert text._has_null_row(rows) == has_null
+    assert json_lines._has_null_row(rows) == has_null
 
 
 def test_null_ends_no_process(tmp_path):
@@ -740,11 +753,11 @@ def test_depth_of_any_json(pieces):
         is_whole = not (is_string or open_ones)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text, "MAX_JSON_DEPTH", deepest)
-            assert not (is_whole and text._is_deep("".join(pieces).encode()))
+            assert not (is_whole and json_lines._is_deep("".join(pieces).encode()))
     if deepest > 1:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(text, "MAX_JSON_DEPTH", deepest - 1)
-            assert text._is_deep("".join(pieces).encode())
+            assert json_lines._is_deep("".join(pieces).encode())
 
 
 def test_text_of_json_that_is_not_utf8(tmp_path):
@@ -882,16 +895,17 @@ def test_columns_of_files(tmp_path):
     assert refusal(file) == f"{file} has the column 'x' twice."
     file = lines(tmp_path / "rows.csv", "x,y", "1,2")
     assert refusal(file, ValueError, target="z") == (
-        f"target='z' is none of the columns of {file}: ['x', 'y']."
+        f"target='z': {file} has no column 'z' (columns: 'x', 'y')."
     )
-    assert "sample_weight='z' is" in refusal(file, ValueError, sample_weight="z")
-    assert "'z' is none" in refusal(file, ValueError, columns=["z"])
+    assert "sample_weight='z': " in refusal(file, ValueError, sample_weight="z")
+    assert "has no column 'z' (" in refusal(file, ValueError, columns=["z"])
     for options in {"columns": ["q", "x", "z"]}, {"column_types": {"q": "", "z": ""}}:
-        assert "'q', 'z' are none of the columns" in refusal(
+        assert "has no columns 'q', 'z' (columns: " in refusal(
             file, ValueError, **options
         )
-    assert "'z' is none" in refusal(file, ValueError, column_types={"z": "int8"})
-    assert "'q' is no type" in refusal(file, ValueError, column_types={"x": "q"})
+    types = {"z": "int8"}
+    assert "has no column 'z' (" in refusal(file, ValueError, column_types=types)
+    assert "'q' is not a type" in refusal(file, ValueError, column_types={"x": "q"})
     assert "another role" in refusal(file, ValueError, columns=["y"], target="y")
     assert "twice" in refusal(file, ValueError, columns=["y", "y"])
     assert "both" in refusal(file, ValueError, target="y", sample_weight="y")
@@ -955,11 +969,15 @@ def test_row_that_never_ends(tmp_path, monkeypatch):
         ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
         ({"chunk_rows": 10**19}, ValueError, "chunk_rows == 10000000000000000000"),
         ({"read_ahead": 10**19}, ValueError, "read_ahead == 10000000000000000000"),
-        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is no encoding"),
-        ({"encoding": "rot13"}, ValueError, "encoding='rot13' is no encoding of text"),
-        ({"encoding": "zlib"}, ValueError, "encoding='zlib' is no encoding of text"),
-        ({"encoding": "undefined"}, ValueError, "encoding='undefined' is no encoding"),
-        ({"encoding": "a\0b"}, ValueError, "is no encoding of text"),
+        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is not a text enc"),
+        ({"encoding": "rot13"}, ValueError, "encoding='rot13' is not a text encoding"),
+        ({"encoding": "zlib"}, ValueError, "encoding='zlib' is not a text encoding"),
+        (
+            {"encoding": "undefined"},
+            ValueError,
+            "encoding='undefined' is not a text enc",
+        ),
+        ({"encoding": "a\0b"}, ValueError, "is not a text encoding"),
         ({"null_values": "?"}, TypeError, "null_values must be a list"),
         ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
     ],

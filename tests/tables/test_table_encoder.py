@@ -243,7 +243,7 @@ def test_engines_learn_the_same():
     )
 )
 def test_keys_are_hashes_that_scikit_learn_knows(texts):
-    strings = Strings.of(texts)
+    strings = Strings.encode(texts)
     assert [strings[i] for i in range(len(strings))] == texts
     low, high = (
         [murmurhash3_32(text.encode(), seed, positive=True) for text in texts]
@@ -545,7 +545,9 @@ def test_interactions_with_a_column_that_turns_out_to_be_text():
     encoder.partial_fit([{"a": None, "b": 1.0}])
     before = state_of(encoder)
     for method in encoder.partial_fit, encoder.transform:
-        with pytest.raises(ValueError, match="interactions has 'a', which is no col"):
+        with pytest.raises(
+            ValueError, match="interactions has 'a', which is not a col"
+        ):
             method([{"a": "so many words", "b": 1.0}])
         assert state_of(encoder) == before
     assert encoder.partial_fit([{"a": 3.0, "b": 1.0}]).kinds_["a"] == "number"
@@ -708,11 +710,11 @@ GOOD = [{"a": 1.0, "b": "x", "c": True}, {"a": 2.0, "b": "y", "c": False}]
         ([{"a": 10**400}], "'a'.*too large"),
         ([{"a": dt.date(2020, 1, 1)}], "'a' is of kind 'number': could not convert"),
         ([{"b": ["x"]}], "'b' cannot be read: a value of type list"),
-        ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is none of"),
+        ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is not one of"),
         ([{"c": 0.5}], "'c' is of kind 'boolean': 0.5 is neither 0 nor 1"),
         ([{"a": 1.0, "d": 1}], r"names unseen at fit time: \['d'\]"),
         ([{"a": 1.0, 7: 1}], "string names"),
-        ([{"a": 1.0}, [1.0]], "Row 1 is no dict"),
+        ([{"a": 1.0}, [1.0]], "Row 1 is not a dict"),
         ({"a": 1.0}, r"pass \[row\]"),
         ([], "Expected 2D array"),
         (np.empty((0, 3)), "0 sample"),
@@ -753,13 +755,13 @@ def test_columns_that_are_missing_or_new(engine):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kinds": {"z": "number"}}, r"no column has: \['z'\]"),
+        ({"kinds": {"z": "number"}}, r"unknown columns: \['z'\]"),
         ({"kinds": {"a": "numeric"}}, "kind of 'a' must be one of"),
         ({"kinds": dict.fromkeys("abc", "drop")}, "no columns, or all are dropped"),
         ({"interactions": [("a",)]}, "two or more"),
         ({"interactions": ["ab"]}, "two or more"),
-        ({"interactions": [("a", "z")]}, "'z', which is no column of kind"),
-        ({"interactions": [("a", "b")], "kinds": {"b": "text"}}, "'b', which is no"),
+        ({"interactions": [("a", "z")]}, "'z', which is not a column of kind"),
+        ({"interactions": [("a", "b")], "kinds": {"b": "text"}}, "'b', which is not"),
         ({"n_hashed": 0}, "'n_hashed' parameter"),
         ({"new_columns": "add"}, "'new_columns' parameter"),
     ],

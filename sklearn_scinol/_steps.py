@@ -1,0 +1,157 @@
+"""Steps of pipelines: how they learn chunks and rows, and are merged."""
+
+from copy import deepcopy
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.metadata_routing import _routing_enabled
+
+from ._locks import locks_of
+from ._rollback import learn_as_last_step, rollback_on_error
+from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
+from .estimators.base import OnlineEstimator
+from .estimators.rows import RowByRow, chunk_of, row_of
+from .preprocessing.stream import StreamTransformer
+
+__all__ = ["PipelineRows", "can_learn", "checkpoint_step", "learn_step", "merge_steps"]
+
+
+def can_learn(step, method="partial_fit"):
+    """Whether a step learns from a stream; a frozen one does not."""
+    return hasattr(step, method) and not isinstance(step, FrozenEstimator)
+
+
+class PipelineRows(RowByRow):
+    """A pipeline that learns one row at a time, see :class:`RowByRow`."""
+
+    def __init__(self, pipeline, classes):
+        super().__init__(pipeline, classes)
+        self._checked = []
+        self._rows_of_last = pipeline._final_estimator.row_by_row(classes=classes)
+        self._transformers()
+
+    @property
+    def _last(self):
+        """Rows of the last step, which may have been replaced."""
+        last = self.estimator._final_estimator
+        if last is not self._rows_of_last.estimator:
+            self._rows_of_last = last.row_by_row(classes=self._classes)
+        return self._rows_of_last
+
+    def _check_method(self, method):
+        self._last._check_method(method)
+
+    def _learn_locked(self, x, y, sample_weight, method):
+        pipeline, last = self.estimator, self._last
+        with rollback_on_error(pipeline) as rollbacks:
+            if sample_weight is not None and _routing_enabled():
+                c = np.reshape(sample_weight, 1)
+                X, given = pipeline._learn_features(chunk_of(x), None, c, {}, rollbacks)
+                x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
+            else:
+                for step in self._transformers():
+                    x = _learn_row(step, x, rollbacks)
+            row = x, y, sample_weight, method
+            return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
+
+    def _predict_locked(self, x, method):
+        for step in self._transformers():
+            if _takes_rows(step):
+                x = step._transform_row(x, learns=False)
+            else:
+                x = row_of(step.transform(chunk_of(x)))
+        return self._last._predict(x, method)
+
+    def _transformers(self):
+        """Return the steps before the last, and check them if they are new."""
+        pipeline = self.estimator
+        steps = [step for _, _, step in pipeline._iter(with_final=False)]
+        if steps != self._checked:
+            pipeline._validate_steps()
+            pipeline._check_transformers()
+            for step in steps:
+                if isinstance(step, StreamTransformer):
+                    step._validate_params()
+            self._checked = steps
+        return steps
+
+
+def _learn_row(step, x, rollbacks):
+    """Learn a single row by a step; return the transformed row."""
+    if not _takes_rows(step):
+        nothing = {"partial_fit": {}, "transform": {}}
+        return row_of(learn_step(step, chunk_of(x), nothing, rollbacks))
+    rollbacks.append(step._checkpoint())
+    locks = locks_of(step)
+    with locks.state:
+        locks.wait_for_readers()
+        return step._transform_row(x, learns=True)
+
+
+def merge_steps(name, steps, start, placements):
+    """Merge the steps of several pipelines.
+
+    Parameters
+    ----------
+    name : str
+    steps : list of estimators
+    start : estimator or None
+        The common start of the steps.
+    placements : list of Placement or None
+        Placements of the columns before each step, and before `start` if there is one.
+
+    Returns
+    -------
+    step : estimator
+    placements : list of Placement or None
+        Placements of the columns after the steps.
+    """
+    all_steps = steps if start is None else [*steps, start]
+    first = all_steps[0]
+    if isinstance(first, OnlineEstimator):
+        check_alike(all_steps)
+        return first._merged(steps[1:], start, placements), placements
+    if any(placement is not None for placement in placements):
+        raise columns_differ(f"The step {name!r}")
+    if hasattr(first, "_merged_and_placed"):
+        check_alike(all_steps)
+        return first._merged_and_placed(steps[1:], start)
+    if can_learn(first) and hasattr(first, "predict"):
+        check_can_be_merged(first)
+    if not all(are_same(step, first) for step in all_steps):
+        raise ValueError(
+            f"The step {name!r} cannot be merged: {type(first).__name__} is not of "
+            "this package, and differs between the models."
+        )
+    return deepcopy(first), placements
+
+
+def _takes_rows(step):
+    """Whether a step can transform single rows fast."""
+    if not isinstance(step, StreamTransformer) or not step.__sklearn_is_fitted__():
+        return False
+    return _get_output_config("transform", step)["dense"] == "default"
+
+
+def learn_step(step, X, given, rollbacks):
+    """Learn rows by a step, if it can learn; return the transformed rows."""
+    if can_learn(step):
+        rollbacks.append(checkpoint_step(step))
+        if hasattr(step, "partial_fit_transform"):
+            return step.partial_fit_transform(X, **given["partial_fit"])
+        step.partial_fit(X, **given["partial_fit"])
+    return step.transform(X, **given["transform"])
+
+
+def checkpoint_step(step):
+    """Return a function that restores a step, by its `_checkpoint` or by a copy."""
+    if hasattr(step, "_checkpoint"):
+        return step._checkpoint()
+    before = deepcopy(vars(step))
+
+    def restore():
+        vars(step).clear()
+        vars(step).update(before)
+
+    return restore

@@ -1,0 +1,224 @@
+"""Columns of one kind as a group, and what a group encodes them as."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from .frames import Column
+from .strings import Strings
+
+__all__ = ["ColumnGroup", "Encoded", "Hashed", "Keys", "key_of_text", "keys_of_values"]
+
+#: Key of a missing category, where it is combined with other columns.
+MISSING = np.uint64(1)
+
+
+class Keys(NamedTuple):
+    """Keys of a column's values, for combinations with other columns."""
+
+    keys: np.ndarray  # uint64, (n,)
+    get_names: Callable  # gives the names of the values in some rows, as Strings
+
+
+class Hashed(NamedTuple):
+    """Keys that are hashed to columns."""
+
+    keys: np.ndarray  # uint64, (n,) or, where a row can have several, (n_keys,)
+    rows: np.ndarray | None  # the row of each key, where a row can have several
+    is_given: np.ndarray | None  # mask of the keys to be hashed; None for all
+    get_names: Callable  # gives the names of the keys at some places, as Strings
+
+
+class Encoded(NamedTuple):
+    """Columns of a group, encoded."""
+
+    codes: np.ndarray  # int, (n, n_parts), ascending numbers of columns; -1 for none
+    values: np.ndarray | None = None  # (n, n_values); NaN for none
+    hashed: tuple = ()  # of Hashed
+    get_keys: Callable | None = None  # gives Keys for the number of a column
+
+
+class ColumnGroup:
+    """Columns of one kind.
+
+    Parameters
+    ----------
+    names : list of str
+
+    Attributes
+    ----------
+    start : int
+        The first column for codes.
+    places : ndarray of int of shape (n_names,) or None
+        The first column for codes of each, where they do not lie side by side.
+    vocabulary : Vocabulary or None
+        Of values that have columns of their own.
+    """
+
+    start = 0
+    places = vocabulary = None
+
+    #: Number of columns for the values of each.
+    n_values_each = 0
+
+    #: Numbers of columns for the codes of each. Those of all come block after block.
+    widths: tuple[int, ...] = (1,)
+
+    #: Which of the columns for codes stands for a missing value.
+    missing_code = 0
+
+    #: Attributes that rows change, of classes with `copy_from`, `merged`, `checkpoint`.
+    learned: tuple[str, ...] = ()
+
+    parse: Callable  # reads a single value as one of the kind, see kinds.py
+    stack_values: Callable = staticmethod(np.column_stack)  # puts columns side by side
+    dtype: type | str  # of an array of values
+
+    def __init__(self, names):
+        self.names = names
+
+    @property
+    def n_values(self):
+        """Number of columns for values."""
+        return len(self.names) * self.n_values_each
+
+    @property
+    def n_codes(self):
+        """Number of columns for codes."""
+        return len(self.names) * sum(self.widths)
+
+    def starts(self, block=0):
+        """Return the first column of each in a block of columns for codes."""
+        widths, n = self.widths, len(self.names)
+        before = sum(widths[:block])
+        if self.places is not None:
+            return self.places + before
+        return _evenly_spaced(self.start + n * before, n, widths[block])
+
+    def code_columns(self):
+        """Return the columns for codes, in the order of their names."""
+        blocks = [
+            (self.starts(block)[:, np.newaxis] + np.arange(width)).ravel()
+            for block, width in enumerate(self.widths)
+        ]
+        return np.concatenate(blocks)
+
+    @property
+    def is_late(self):
+        """Whether the first values were missing, see :class:`Encoding`."""
+        return self.places is not None
+
+    def missing_key(self, j):
+        """Return the key of a column's missing values, in combinations."""
+        if self.places is None:
+            return MISSING
+        return np.uint64(self.places[j] + self.missing_code)
+
+    def stack(self, columns):
+        """Put columns of a table into one :class:`Column`, as `encode` takes it."""
+        is_missing = np.column_stack([column.is_missing for column in columns])
+        values = self.stack_values([column.values for column in columns])
+        return Column(values, is_missing)
+
+    def stack_row(self, row):
+        """Stack a row that is a dict; errors if it has other than plain values."""
+        values = [self.parse(row.get(name)) for name in self.names]
+        is_missing = np.array([[value is None for value in values]])
+        return Column(self.stack_parsed(values), is_missing)
+
+    def stack_parsed(self, values):
+        """Stack the parsed values of one row."""
+        return np.array([values], self.dtype)
+
+    def fresh(self):
+        """Return a group of these columns before the first row."""
+        return type(self)(self.names)
+
+    def value_names(self):
+        """Return names of the columns of values."""
+        return []
+
+    def code_names(self):
+        """Return names of the columns of codes."""
+        return [f"{name}_missing" for name in self.names]
+
+    def categories(self):
+        """Return the values with columns of their own, by the names of columns."""
+        if self.vocabulary is None:
+            return {}
+        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
+
+    def retired_columns(self):
+        """Return the columns that no row will come to any more."""
+        return np.empty(0, np.intp)
+
+    def checkpoint(self):
+        """Return a function that undoes what will be learned."""
+        rollbacks = [getattr(self, name).checkpoint() for name in self.learned]
+        return lambda: [rollback() for rollback in rollbacks]
+
+    def skip(self, n_rows):
+        """Count rows before the first one, in which all values were missing."""
+
+    def copy_from(self, group):
+        """Copy what a group of some of these columns has learned."""
+        for name in self.learned:
+            places = [self.names.index(each) for each in group.names]
+            getattr(self, name).copy_from(getattr(group, name), places)
+
+    # Merging.
+
+    def merge(self, shards):
+        """Learn what several groups have learned, before the first row."""
+        for name in self.learned:
+            parts = shards.of(lambda group, name=name: getattr(group, name))
+            setattr(self, name, type(parts.start).merged(parts))
+
+    def keys_match(self, other, name):
+        """Whether a column's values have the same keys in a group that was merged."""
+        return True
+
+    def add_moves(self, other, moves, hashed_columns):
+        """Note where the columns of a group that was merged lie among these.
+
+        Parameters
+        ----------
+        other : ColumnGroup
+        moves : Moves
+            Changed.
+        hashed_columns : callable
+            Gives the columns that values are hashed to, for the name of a table's
+            column and keys of its values.
+        """
+
+    def newly_hashed(self, engine, other):
+        """Find values to be hashed now that had slots in a group that was merged.
+
+        Yields
+        ------
+        keys : ndarray of uint64
+        names : Strings
+        """
+        return ()
+
+
+@lru_cache(maxsize=1024)
+def _evenly_spaced(start, n, step):
+    """Return numbers with a step between them, as an array not to be changed."""
+    return start + step * np.arange(n)
+
+
+@lru_cache(maxsize=1024)
+def key_of_text(engine, text):
+    """Return the key of a single string, as an array not to be changed."""
+    strings = Strings.encode([text])
+    return engine.hash_strings(strings.data, strings.offsets)
+
+
+def keys_of_values(engine, name, keys):
+    """Return keys to be hashed, from those of the values of the column `name`."""
+    if not keys.size:
+        return keys
+    return engine.mix_keys(key_of_text(engine, f"{name}="), keys)
