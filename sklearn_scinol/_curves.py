@@ -1,7 +1,5 @@
 """Points of the curves over the rows of a stream."""
 
-__all__ = ["point_after"]
-
 # Some hundred points for any stream, at little cost beside learning.
 SPACING = 0.1
 

@@ -4,8 +4,6 @@ import json
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
-__all__ = ["with_present_names"]
-
 SCHEMA = "schema.json"  # of skops: the structure of a model
 
 #: Former and present names of classes, below the package.

@@ -16,18 +16,6 @@ from scipy import sparse
 
 from ._hyperparameters import is_native
 
-__all__ = [
-    "ROUNDING",
-    "check",
-    "check_parts",
-    "finite",
-    "floats",
-    "is_count",
-    "is_number",
-    "parameters",
-    "same_structure",
-]
-
 #: Factor of bounds that allows for rounding.
 ROUNDING = 1 + 1e-9
 
@@ -35,11 +23,7 @@ ROUNDING = 1 + 1e-9
 def check(invariants, of):
     """Raise :exc:`AssertionError` for the first invariant that does not hold.
 
-    Parameters
-    ----------
-    invariants : iterable of (str, bool or ndarray of bool)
-    of : str
-        Name of the object in the message.
+    Invariants are pairs of str and bool or ndarray of bool; `of` is the object's name.
     """
     with np.errstate(all="ignore"):
         for statement, holds in invariants:
@@ -52,10 +36,7 @@ def check(invariants, of):
 def check_parts(thing, of):
     """Check the invariants of an object named `of`, and of all that it refers to.
 
-    Raises
-    ------
-    AssertionError
-        See :func:`check`. States from elsewhere may raise anything else.
+    States from elsewhere may raise other errors than :func:`check`.
     """
     to_visit, visited = [(of, thing)], {}
     while to_visit:

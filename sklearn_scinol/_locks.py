@@ -10,8 +10,6 @@ from time import sleep
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-__all__ = ["Locks", "SharedByThreads", "learns", "locks_of", "reads"]
-
 # Decorated methods keep their types.
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -2,8 +2,6 @@
 
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 
-__all__ = ["axes_for"]
-
 
 def axes_for(display, ax):
     """Return the axes for a display: `ax`, or new ones if it is None."""

@@ -10,38 +10,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg.lapack import dpotrf
 
-__all__ = [
-    "BLOCK",
-    "EXACT",
-    "MAX_WEALTH",
-    "MIN_SCALE",
-    "MIN_VARIANCE",
-    "PORTABLE",
-    "TINY",
-    "chosen",
-    "clip_into",
-    "copy_into",
-    "exact",
-    "exp",
-    "expm1",
-    "inner",
-    "inverse",
-    "larger",
-    "log1p",
-    "log_sum_exp",
-    "move_and_multiply",
-    "norm",
-    "padded",
-    "portable",
-    "smaller",
-    "softmax",
-    "square",
-    "squared_scale",
-    "store_square",
-    "trace",
-    "triangle",
-]
-
 #: Start of sums of squares instead of 0, so that an unseen coordinate divides 0 by a
 #: number. It is lost in the first square that is added.
 TINY = np.finfo(np.float64).tiny

@@ -4,8 +4,6 @@ from contextvars import ContextVar, copy_context
 
 from ._locks import locks_of
 
-__all__ = ["finish", "learn_as_last_step", "rollback_on_error", "rollbacks_around"]
-
 # The last step of the pipeline that learns, and the pipeline's list of rollbacks.
 _last_step: ContextVar = ContextVar("last_step", default=(None, None))
 

@@ -5,16 +5,6 @@ from pickle import PicklingError
 import numpy as np
 from joblib import hash as hash_of
 
-__all__ = [
-    "LATER_START",
-    "Shards",
-    "are_same",
-    "check_alike",
-    "check_can_be_merged",
-    "columns_differ",
-    "merge",
-]
-
 LATER_START = "start has seen more rows than a model derived from it."
 
 # Parameters that do not change what is learned.
@@ -25,19 +15,7 @@ SAME_IN_ALL = "n_features_in_", "feature_names_in_", "_output_shape"
 
 
 def merge(members, start=None):
-    """Merge fitted estimators, which stay as they are.
-
-    Parameters
-    ----------
-    members : list of estimators
-    start : estimator, default=None
-        The fitted estimator that they are copies of; None if there is none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they cannot be merged.
-    """
+    """Merge fitted estimators, given the fitted one that they are copies of, if any."""
     first, *others = members
     check_alike(members if start is None else [*members, start])
     return first._merged(others, start)

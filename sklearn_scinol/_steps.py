@@ -14,8 +14,6 @@ from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow, chunk_of, row_of
 from .preprocessing.stream import StreamTransformer
 
-__all__ = ["PipelineRows", "can_learn", "checkpoint_step", "learn_step", "merge_steps"]
-
 
 def can_learn(step, method="partial_fit"):
     """Whether a step learns from a stream; a frozen one does not."""
@@ -90,22 +88,10 @@ def _learn_row(step, x, rollbacks):
 
 
 def merge_steps(name, steps, start, placements):
-    """Merge the steps of several pipelines.
+    """Merge the steps of several pipelines, and their start if there is one.
 
-    Parameters
-    ----------
-    name : str
-    steps : list of estimators
-    start : estimator or None
-        The common start of the steps.
-    placements : list of Placement or None
-        Placements of the columns before each step, and before `start` if there is one.
-
-    Returns
-    -------
-    step : estimator
-    placements : list of Placement or None
-        Placements of the columns after the steps.
+    Given the placements of the columns before each step, and before the start, return
+    the merged step and the placements of the columns after it.
     """
     all_steps = steps if start is None else [*steps, start]
     first = all_steps[0]

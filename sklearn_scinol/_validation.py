@@ -7,14 +7,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite
 
-__all__ = [
-    "advised",
-    "refusal_of_dicts",
-    "refuse_masks",
-    "refuse_not_finite",
-    "refuse_wrong_indices",
-]
-
 # Advice for masked arrays, by the name of the parameter.
 OF_MASKS = {
     "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "

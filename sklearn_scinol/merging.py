@@ -48,36 +48,11 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
 
     Notes
     -----
-    *Second order.* Sufficient statistics add up: the inverse posterior covariance, and
-    its product with the weights. With the squared error and untransformed rows, the
-    model equals the one that learned all rows in order. So do running means and
-    deviations.
-
-    *All others.* Weights are the mean of the models', weighted by their numbers of
-    rows, in units of the features. So are decision functions within the range seen, but
-    approximately so for additive models whose bins differ. Sums over rows, such as
-    those of squared gradients, add up.
-
-    *Mixtures.* Experts are merged one by one. Weights are the geometric mean of the
-    models', for no row has told how well merged experts predict; they adapt within some
-    hundred rows that the mixture learns.
-
-    *Transformers.* Means and deviations of an :class:`~.preprocessing.OnlineScaler` are
-    those of all rows. Bins of an :class:`~.preprocessing.OnlineBinner` are those of
-    `start`, or else of one of the models. A :class:`~.preprocessing.TableEncoder` gives
-    columns of their own to the values that came first in one of the models, as long as
-    there are columns; all others are hashed.
-
-    *Pipelines.* They are merged step by step. Values and bins with other columns in
-    each model go to common ones, together with what learners know of them. A column
-    made of several has the mean of those that were seen, a bin that overlaps several
-    the mean by overlap. Standardised numbers count as equal, although each model had
-    its own mean and deviation.
-
-    Averages of models that saw few rows each lag behind one model that saw all. Two
-    things help: a `start` that has learned some rows, and further rows for the merged
-    model. `n_samples_seen_` and `cumulative_loss_` add up. A `regret_bound` holds for
-    each of the models, and the merged one has none.
+    Sums over rows add up, and other numbers of the models are averaged by their numbers
+    of rows: see the user guide on models of parts of the data. Averages of models that
+    saw few rows each lag behind one model that saw all. Two things help: a `start` that
+    has learned some rows, and further rows for the merged model. `n_samples_seen_` and
+    `cumulative_loss_` add up. The merged model has no `regret_bound`.
 
     References
     ----------

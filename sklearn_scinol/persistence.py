@@ -283,13 +283,7 @@ def refuse_special(path):
 def replacing(path, mode="xb", **options):
     """Open a new file that replaces `path`, if any, when the block succeeds.
 
-    Parameters
-    ----------
-    path : str or path-like
-    mode : {"xb", "x"}, default="xb"
-        Whether bytes or text are written.
-    **options : dict
-        Passed to :func:`open`.
+    The mode is "xb" for bytes or "x" for text; options are for :func:`open`.
     """
     refuse_special(path)
     path = Path(os.path.realpath(path))

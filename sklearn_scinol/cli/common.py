@@ -128,17 +128,9 @@ def pair(text):
 
 
 def open_stream(arguments, files, kinds=None, **options):
-    """Open a stream of the rows of files.
+    """Open a stream of files by the options of :func:`add_reading` and further ones.
 
-    Parameters
-    ----------
-    arguments : Namespace
-        With the options of :func:`add_reading`.
-    files : list of str
-    kinds : dict, default=None
-        Known kinds of columns.
-    **options : dict
-        Passed to :func:`~sklearn_scinol.streams.read_table`.
+    `kinds` are known kinds of columns.
     """
     types = dict(arguments.column_types)
     if kinds and format_of(find_files(files), arguments.file_format) == "csv":

@@ -158,18 +158,9 @@ def fit_dask(
     not known, as in frames, `n_start_rows` are rows of the first partition, and
     `n_final_rows` of the last, and fewer if these are shorter.
 
-    *Memory.* With "merge" each thread has one partition in memory. Those with the first
-    and last rows are read again for these.
-
-    *Workers.* Tasks go to partitions that are in the memory of workers; shards learn at
-    the same time if theirs are on different workers. What is lost with a worker is
-    learned again, with the same result to the last bit: with "merge" all that it has
-    learned in this pass. Workers have the configuration of this thread.
-
-    *Progress.* The dashboard shows tasks named "partial_fit" and "merge_models". For a
-    bar, call ``progress(client.compute(fit_dask(..., compute=False)))``, with
-    :func:`distributed.progress`, or without a cluster use
-    :class:`dask.diagnostics.ProgressBar`.
+    *Workers.* Shards learn at the same time if their partitions are on different
+    workers. What is lost with a worker is learned again, with the same result. Workers
+    have the configuration of this thread, such as the engine.
 
     Examples
     --------

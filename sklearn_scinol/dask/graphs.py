@@ -25,12 +25,6 @@ class Graph:
 
     They are plain dicts: a chain of :class:`~dask.delayed.Delayed` takes a time that is
     quadratic in their number.
-
-    Parameters
-    ----------
-    chunks : Chunks
-    classes : array-like or None
-        For `partial_fit`.
     """
 
     def __init__(self, chunks, classes):
@@ -59,14 +53,8 @@ class Graph:
         A task computes the partition that it learns. Else Dask would have all workers
         compute partitions of the first shard before any of the others.
 
-        Parameters
-        ----------
-        model : str
-            Key of the model to begin with.
-        n_shards : int
-        cuts : ndarray of shape (n_partitions, 2)
-            Numbers of rows at the beginning of each partition that are learned before
-            the shards, and at its end after they were merged.
+        `cuts`, of shape (n_partitions, 2), has the numbers of rows at the beginning of
+        each partition that are learned before the shards, and at its end after merging.
         """
         recipes = self.chunks.recipes()
 
@@ -119,18 +107,8 @@ class Graph:
 def learn(model, chunk, number, given, config, prepare=None):
     """Return a copy of a model that has learned one more chunk.
 
-    Parameters
-    ----------
-    model : estimator
-    chunk : object
-        The chunk, or the argument of `prepare`, which returns it.
-    number : int
-        Number of the partition.
-    given : dict
-        Further arguments of `partial_fit`.
-    config : tuple of dict
-        See :func:`configured`.
-    prepare : callable, default=None
+    `prepare` makes the chunk, `given` has more arguments of `partial_fit`, and `config`
+    is for :func:`configured`.
     """
     try:
         if prepare is not None:

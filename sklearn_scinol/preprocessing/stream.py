@@ -53,19 +53,10 @@ class StreamTransformer(
 
     @abstractmethod
     def _merge_state(self, engine, shards, sources):
-        """Take the state of several transformers, when still unfitted.
+        """Take the state of several transformers, before the first row.
 
-        Parameters
-        ----------
-        engine : Engine
-        shards : Shards
-        sources : list
-            The transformers, and perhaps their common start.
-
-        Returns
-        -------
-        placements : list of Placement or None
-            Placement of the columns of each source; None if they stay.
+        Return placements of the columns of each of the sources, which are the
+        transformers and perhaps their common start; None for columns that stay.
         """
 
     def _learn(self, engine, rows):
@@ -205,14 +196,7 @@ class StreamTransformer(
         return self._merged_and_placed(others, start)[0]
 
     def _merged_and_placed(self, others, start):
-        """Merge this transformer and others.
-
-        Returns
-        -------
-        merged : StreamTransformer
-        placements : list of Placement or None
-            For this and the others, and for `start` if there is one.
-        """
+        """Merge; also return placements for this, the others, and `start` if any."""
         members = [self, *others]
         sources = members if start is None else [*members, start]
         if not others:

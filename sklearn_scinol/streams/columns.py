@@ -83,19 +83,9 @@ def check_names(expected, names, first, file):
 
 
 def wanted_schema(schema, roles, column_types, is_inferred, file):
-    """Return names and types of the columns to read.
+    """Return names and types of the columns to read, given the first file's schema.
 
-    Parameters
-    ----------
-    schema : pyarrow.Schema
-        Schema of the first file.
-    roles : Roles
-    column_types : dict or None
-        Types that the caller gives.
-    is_inferred : bool
-        Whether types were inferred from the first rows.
-    file : Path
-        The first file.
+    `is_inferred` tells whether its types were inferred from the first rows.
     """
     import pyarrow as pa
 

@@ -155,23 +155,11 @@ def parse_lines(parse, lines):
 
 
 def gather(parts, check, explain, only_first):
-    """Separate good rows from bad ones.
+    """Separate the rows that :func:`halves` yields into good rows and faults.
 
-    Parameters
-    ----------
-    parts : iterable
-        Items of :func:`halves`.
-    check : callable
-        Gives the good ones of parsed rows, and faults of the others.
-    explain : callable
-        Gives reason and remedy for the error of a row.
-    only_first : bool
-        Whether to stop at the first bad row.
-
-    Returns
-    -------
-    good : list of rows
-    faults : list of Fault
+    `check` gives the good ones of parsed rows, and faults of the others; `explain`
+    gives reason and remedy for the error of a row. `only_first` stops at the first bad
+    row.
     """
     good, faults = [], []
     for first, rows, error in parts:
@@ -229,12 +217,7 @@ def _places(mask):
 def rechunk(parts, size, join):
     """Yield rows in chunks of a size, except the last, and bad rows up to their end.
 
-    Parameters
-    ----------
-    parts : iterable of (rows, list of BadRow)
-    size : int
-    join : callable
-        Joins a list of slices of rows.
+    Parts are pairs of rows and a list of bad rows; `join` joins slices of rows.
     """
     waiting, bad, n_waiting = [], [], 0
     for rows, more_bad in parts:

@@ -181,26 +181,13 @@ class ColumnGroup:
         return True
 
     def add_moves(self, other, moves, hashed_columns):
-        """Note where the columns of a group that was merged lie among these.
+        """Note in `moves` where the columns of a group that was merged lie among these.
 
-        Parameters
-        ----------
-        other : ColumnGroup
-        moves : Moves
-            Changed.
-        hashed_columns : callable
-            Gives the columns that values are hashed to, for the name of a table's
-            column and keys of its values.
+        `hashed_columns(name, keys)` gives the columns that values are hashed to.
         """
 
     def newly_hashed(self, engine, other):
-        """Find values to be hashed now that had slots in a group that was merged.
-
-        Yields
-        ------
-        keys : ndarray of uint64
-        names : Strings
-        """
+        """Yield keys and names of values without slots, unlike in a merged group."""
         return ()
 
 

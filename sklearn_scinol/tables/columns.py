@@ -5,6 +5,7 @@ one in one of several columns; keys are hashed to columns that all share.
 """
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -328,7 +329,7 @@ class Texts(ColumnGroup):
     """Texts: their words, and pairs of words next to each other, are hashed."""
 
     parse = staticmethod(parse_text)
-    stack_values = staticmethod(list)
+    stack_values: Callable = staticmethod(list)
 
     def stack_parsed(self, values):
         return [Strings.encode([text or ""]) for text in values]

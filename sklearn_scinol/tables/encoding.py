@@ -147,17 +147,10 @@ class Encoding:
         return self.n_named_columns + self.hashed.n_columns
 
     def encode(self, engine, columns, n_rows, learns):
-        """Encode rows as a CSR array of shape (n_rows, n_columns).
+        """Encode columns, a dict by name, as a CSR array.
 
-        Parameters
-        ----------
-        engine : Engine
-        columns : dict
-            From names to :class:`Column`, with values of their kinds.
-        n_rows : int
-        learns : bool
-            Whether each row is learned before it is encoded; else each is encoded as if
-            it came next.
+        If `learns`, each row is learned before it is encoded; else each is encoded as
+        if it came next.
         """
         stacked = [
             group.stack([columns[name] for name in group.names])

@@ -39,14 +39,7 @@ class HashedColumns:
     def remember(self, engine, places, keys, get_names):
         """Remember the names of keys that are the first or second ones of their column.
 
-        Parameters
-        ----------
-        engine : Engine
-        places : ndarray of int32 of shape (n,)
-            -1 for none.
-        keys : ndarray of uint64 of shape (n,)
-        get_names : callable
-            Gives the names of the keys at some places, as :class:`Strings`.
+        Places are columns, or -1. `get_names` gives the names of some of the keys.
         """
         self.first, self.second = as_writable(self.first), as_writable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)

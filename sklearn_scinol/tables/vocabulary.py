@@ -45,21 +45,10 @@ class Vocabulary:
         return bool(self.slots.is_open.any())
 
     def find(self, engine, keys, is_given, name_of, learns):
-        """Return the slots of the keys of rows.
+        """Return the slots of the keys of rows, or -1, of shape (n, n_columns).
 
-        Parameters
-        ----------
-        engine : Engine
-        keys, is_given : ndarray of uint64 and of bool, of shape (n, n_columns)
-        name_of : callable
-            Gives the name of the key in a row and a column.
-        learns : bool
-            Whether new keys get slots; else each has the next one, which no row had.
-
-        Returns
-        -------
-        slots : ndarray of int32 of shape (n, n_columns)
-            -1 for none.
+        New keys get slots if `learns`; else each has the next one, which no row had.
+        `name_of` gives the name of the key in a row and a column.
         """
         self.slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
         n_before = self.slots.n_used.copy()

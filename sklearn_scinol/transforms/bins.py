@@ -99,12 +99,9 @@ class FeatureBins:
         return ~np.isnan(self.edges[:, 0])
 
     def learn_and_convert(self, engine, X, is_learned):
-        """Learn the rows of a mask in order, and return the bins of rows.
+        """Learn the rows of a mask in order; return the bins of the last rows.
 
-        Returns
-        -------
-        bins : ndarray of int of shape (n_last, n_features)
-            Bins of the last rows; those before the edges are known have none.
+        Rows before the edges are known have none.
         """
         if not self.is_fixed:
             places = np.flatnonzero(is_learned)[: self.n_samples - len(self.first)]
@@ -188,12 +185,8 @@ class FeatureBins:
     def shares_in(self, other, pairs):
         """Return the share of each column of codes that lies in those of other bins.
 
-        Values are taken to be spread evenly between two edges.
-
-        Returns
-        -------
-        shares : CSR array of shape (n_codes, n_codes)
-            Its rows sum to 1, or to 0 where one of the two has no edges.
+        Values are taken to be spread evenly between two edges. Rows of this CSR array
+        sum to 1, or to 0 if one of the two has no edges.
         """
         d, side_shares = len(self.edges), []
         shares = sparse.lil_array((self.n_codes(pairs), self.n_codes(pairs)))

@@ -3,13 +3,24 @@
 from copy import copy
 
 import numpy as np
+from scipy import sparse
 
 from .._invariants import floats
 from .._portable import chosen, portable
 from ..blocks import as_writable, repeat_to_entries
-from .entries import map_entries
 
-__all__ = ["FeatureLimits", "clipped"]
+__all__ = ["FeatureLimits", "clipped", "map_entries"]
+
+
+def map_entries(function, X):
+    """Replace the values of rows: an ndarray or a CSR array of the same shape.
+
+    The function takes values and which features they are of, `...` for all features in
+    turn. Zeros must stay zeros.
+    """
+    if not sparse.issparse(X):
+        return function(X, ...)
+    return type(X)((function(X.data, X.indices), X.indices, X.indptr), X.shape)
 
 
 @portable

@@ -9,8 +9,7 @@ from .._invariants import floats, is_count, is_number
 from .._shards import Shards
 from ..blocks import Moments, as_writable
 from . import moments
-from .clipping import FeatureLimits
-from .entries import map_entries
+from .clipping import FeatureLimits, map_entries
 from .ranges import MAX_VALUE, refuse_large
 from .units import MAX_IN_UNITS, FeatureUnits
 

@@ -41,27 +41,11 @@ class FeatureUnits:
         self.some_outgrown = False
 
     def learn_and_convert(self, engine, rows, weights, checks=True):
-        """Fix the units of new features, and return rows in units.
+        """Fix the units of new features; return rows in units, and outgrown features.
 
-        Parameters
-        ----------
-        engine : Engine
-        rows : DenseRows or CSRRows
-        weights : RowWeights
-        checks : bool
-            Whether to look for features that have outgrown their units, even if all
-            units are 1.
-
-        Returns
-        -------
-        rows : DenseRows or CSRRows
-        outgrown : ndarray of int
-            Features with a larger unit from now on; their values before count as 0.
-
-        Raises
-        ------
-        OutOfRange
-            If a value is not finite.
+        These have a larger unit from now on, and their values before count as 0. If
+        all units are 1, features are only examined if `checks`. A value that is not
+        finite raises :exc:`OutOfRange`.
         """
         is_learned = weights.given > 0.0
         if isinstance(rows, DenseRows):
