@@ -1,4 +1,4 @@
-"""Prediction with expert advice: weights for experts, learned from their losses."""
+"""Prediction with expert advice: weights of experts, learned from their losses."""
 
 from .mixtures.adahedge import AdaHedge
 from .mixtures.display import ExpertWeightsDisplay

@@ -1,1 +1,1 @@
-"""Weights of experts, learned from their losses: formulas and states."""
+"""Prediction with expert advice: formulas and states of mixing weights."""

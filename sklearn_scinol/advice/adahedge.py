@@ -1,4 +1,4 @@
-r"""AdaHedge: weights for experts, learned from their losses, in any unit.
+r"""AdaHedge: weights of experts, learned from losses in any unit.
 
 With the experts' cumulative losses :math:`L_k` the weights are :math:`w_k \propto
 e^{-\eta (L_k - \min L)}`. The losses :math:`l` of a round cost them the hedge loss
@@ -7,10 +7,10 @@ e^{-\eta (L_k - \min L)}`. The losses :math:`l` of a round cost them the hedge l
 is :math:`\eta = \ln K / \Delta` with :math:`\Delta` the sum of the gaps: infinite at
 first, when all weight is on the leaders.
 
-Here `excess` is a loss less the smallest of the round, `h` the hedge loss less the
-same, and `L` a cumulative loss less the smallest of these. All are only ever divided by
-``scale = 1 / eta``: nothing overflows whatever the unit of the losses, and one that is
-a power of two cancels to the last bit.
+Here `excess` is a loss less the smallest of the round, `hedge_loss` is less that one as
+well, and `L` is a cumulative loss less the smallest of these. All are only ever divided
+by ``scale = 1 / eta``: nothing overflows whatever the unit of the losses, and a unit
+that is a power of two cancels to the last bit.
 """
 
 from typing import NamedTuple
@@ -18,17 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import exact, larger, smaller
-
-__all__ = [
-    "AdaHedgeState",
-    "gap_from_shares",
-    "gap_from_spreads",
-    "inverse_rate",
-    "is_lost",
-    "is_mild",
-    "share",
-    "spread",
-]
 
 #: A round is mild up to this hedge loss, in units of 1 / eta: exp(500) is finite.
 MAX_MILD_LOSS = 500.0
@@ -38,7 +27,7 @@ MAX_EXPONENT = 746.0
 
 
 class AdaHedgeState(NamedTuple):
-    """State of AdaHedge, see advice/adahedge.py."""
+    """State of AdaHedge."""
 
     log_K: float
     lead: np.ndarray  # (K,), cumulative losses less the smallest of them
@@ -52,14 +41,14 @@ class AdaHedgeState(NamedTuple):
 
 @exact
 def inverse_rate(Delta, log_K):
-    """``1 / eta``; 0 as long as there is no gap, which for one expert is forever."""
+    """Return ``1 / eta``: 0 as long as there is no gap, as with one expert."""
     return Delta / log_K if Delta > 0.0 else 0.0
 
 
 @exact
 def share(L, scale):
     """Weight of an expert, in multiples of the leader's."""
-    # Where `scale` is 0 the quotient is infinite; that of leaders, NaN, gives 1.
+    # Where `scale` is 0 the quotient is infinite; for leaders it is NaN, which gives 1.
     return smaller(1.0, np.exp(-(L / scale)))
 
 
@@ -71,10 +60,9 @@ def is_lost(L, scale):
 
 @exact
 def is_mild(hedge_loss, scale):
-    """Whether the gap follows from the experts' spreads, else from their shares.
+    """Whether the gap is computed from spreads, else from shares.
 
-    Spreads are accurate for gaps far below `scale`, where shares are not; but they may
-    overflow where `scale` is small.
+    Spreads are accurate for gaps far below `scale`, but overflow where it is small.
     """
     return hedge_loss < MAX_MILD_LOSS * scale
 
@@ -87,16 +75,16 @@ def spread(w, excess, hedge_loss, scale):
 
 @exact
 def gap_from_spreads(sum_of_spreads, scale):
-    """Mixability gap of a mild round."""
+    """Mixability gap of a mild round, see :func:`is_mild`."""
     return larger(0.0, scale * np.log1p(sum_of_spreads))
 
 
 @exact
 def gap_from_shares(hedge_loss, rise, largest_weight, sum_of_shares, scale):
-    """Mixability gap of any other round, also of one with an infinite rate.
+    """Mixability gap of any other round, also with an infinite rate.
 
-    The `rise` is that of the smallest cumulative loss. The shares are those after the
-    round, at the rate before it; the inverse of the largest weight is their sum before.
+    `rise` is the increase of the smallest cumulative loss. The shares are of after the
+    round, at the rate before it; their sum before is 1 over the largest weight.
     """
     return larger(
         0.0, hedge_loss - rise + scale * np.log(largest_weight * sum_of_shares)

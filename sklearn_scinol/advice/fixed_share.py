@@ -1,4 +1,4 @@
-r"""Fixed share: weights for experts that may take turns at being the best.
+r"""Fixed share: weights of experts that take turns at being the best.
 
 With the learning rate :math:`\eta` a round of losses :math:`l` turns the weights into
 :math:`v_k \propto w_k e^{-\eta l_k}`, and a share :math:`\alpha` of them is then given
@@ -6,19 +6,19 @@ to all experts alike: :math:`w_k = (1 - \alpha) v_k + \alpha / K`. That is Bayes
 where before each round, with probability :math:`\alpha`, the best expert is drawn
 anew. Several :math:`\alpha` run side by side and are weighted by the same rule.
 
-The rate may fall: to change it to a smaller one all weights are raised to the power of
-the ratio of the two, which is below 1, and divided by their sum. With `scale = 1 / eta`
-each of these steps keeps to
+Where the rate falls, all weights are raised to the power of the ratio of the new one to
+the old one, and divided by their sum. With `scale = 1 / eta`, each step keeps to
 
     sum of the mix losses <= loss of a sequence of experts + scale * complexity,
 
 where the complexity is minus the logarithm of the probability of the sequence. The mix
 loss is :math:`-\frac1\eta \ln \sum_k w_k e^{-\eta l_k}`. Where a loss is mixable with a
-known rate, it is what the mixture is charged. Otherwise the hedge loss :math:`\langle
-w, l \rangle` is, whose excess over the mix loss, the gap, sums to :math:`\Delta`; and
-the rate is kept below :math:`\ln(A K) / \Delta` for `A` shares, as AdaHedge does.
+known rate, the mixture is charged the mix loss. Otherwise it is charged the hedge loss
+:math:`\langle w, l \rangle`. Its excess over the mix loss, the gap, sums to
+:math:`\Delta`, and the rate stays below :math:`\ln(A K) / \Delta` for `A` shares, as in
+AdaHedge.
 
-Here `excess` is a loss less the smallest of the round, as in :mod:`.hedge`.
+Here `excess` is a loss less the smallest of the round, as in :mod:`.adahedge`.
 """
 
 import math
@@ -28,29 +28,16 @@ import numpy as np
 
 from .._portable import chosen, exact, exp, larger
 
-__all__ = [
-    "DECREASING",
-    "SHARES",
-    "FixedShareState",
-    "complexity",
-    "gap",
-    "lasting_scale",
-    "likelihood",
-    "share_after",
-    "shared",
-    "tempered",
-]
-
 #: Stands for the share 1 / (t + 1) after round `t`.
 DECREASING = -1.0
 
-#: The shares, from none to one that forgets within ten rounds.
+#: Shares that run side by side, from none to one that forgets within ten rounds.
 SHARES = (0.0, DECREASING, 0.001, 0.01, 0.1)
 
-#: When the scale has to grow it grows by more than it has to, to grow seldom.
+#: The scale grows by more than it must, so that it grows seldom.
 GROWTH = 1.25
 
-#: No weight falls below this, from where it can still grow.
+#: No weight falls below this, so that it can grow again.
 MIN_WEIGHT = 1e-300
 
 #: The exponential of minus this counts as 0.
@@ -58,14 +45,14 @@ MAX_EXPONENT = 700.0
 
 
 class FixedShareState(NamedTuple):
-    """State of fixed share with `A` shares, see advice/fixed_share.py."""
+    """State of fixed share with `A` shares and `K` experts."""
 
     mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
     log_paths: float  # ln(A K)
     shares: np.ndarray  # (A,)
     of_shares: np.ndarray  # (A,), weights of the shares
-    of_experts: np.ndarray  # (A, K), weights of the experts for each of these
-    weights: np.ndarray  # (K,), of the experts for all of them
+    of_experts: np.ndarray  # (A, K), weights of the experts for each share
+    weights: np.ndarray  # (K,), weights of the experts for all shares
     totals: np.ndarray  # (K,), cumulative losses
     t: float  # number of rounds
     scale: float  # 1 / eta of the next round
@@ -75,7 +62,7 @@ class FixedShareState(NamedTuple):
 
 @exact
 def likelihood(excess, scale):
-    """What a weight is multiplied by; 1 while there is no scale, and no excess."""
+    """Factor of a weight; 1 while there is no scale, and no excess."""
     if scale == 0.0:
         return 1.0
     return chosen(MAX_EXPONENT * scale < excess, 0.0, exp(-(excess / scale)))
@@ -91,33 +78,32 @@ def gap(hedge_loss, mean_likelihood, scale):
 
 @exact
 def lasting_scale(Delta, log_paths, scale):
-    """The scale if the gaps allow it, else a larger one; `log_paths` is ln(A K)."""
+    """Return the scale, enlarged if the gaps require it; `log_paths` is ln(A K)."""
     return GROWTH * Delta / log_paths if log_paths * scale < Delta else scale
 
 
 @exact
 def tempered(w, ratio):
-    """A weight at a smaller rate, but for a common factor."""
+    """Weight at a smaller rate, up to a common factor."""
     return w**ratio
 
 
 @exact
 def share_after(share, t):
-    """Which share of the weights all experts get alike after round `t`."""
+    """Share of the weights that is divided among all experts after round `t`."""
     return chosen(share < 0.0, 1.0 / (t + 1.0), share)
 
 
 @exact
 def shared(v, share, K):
-    """Weight of an expert for the next round, from the one that it has earned."""
+    """Weight of an expert for the next round, from its weight after this one."""
     return larger(v + share * (1.0 / K - v), MIN_WEIGHT)
 
 
 def complexity(share, K, n_rounds, n_switches):
-    """The most that a sequence of `K` experts costs with a share, in mix losses.
+    """Largest complexity of a sequence of experts that switches `n_switches` times.
 
-    Minus the logarithm of the probability, before any loss is known, that an expert
-    is the best of the first round and `n_switches` times gives way to another one.
+    That is minus the logarithm of its probability before any loss is known.
     """
     if K == 1:
         return 0.0

@@ -1,18 +1,16 @@
-"""Means of what experts predict as probabilities."""
+"""Log odds and probabilities, for means of probabilities."""
 
 import numpy as np
 
 from .._portable import chosen, exp, larger, portable
 
-__all__ = ["MIN_PROBABILITY", "odds_ratio", "probabilities"]
-
-#: Smaller probabilities are mixed as if they were this, which has a logarithm.
+#: Smaller probabilities count as this one, which has a finite logarithm.
 MIN_PROBABILITY = 1e-300
 
 
 @portable
 def probabilities(log_odds):
-    """Of a class and of the other; that of the unlikely one is accurate as well."""
+    """Probabilities of a class and of the other one, both accurate if tiny."""
     odds = exp(-np.abs(log_odds))
     likely = 1.0 / (1.0 + odds)
     unlikely = larger(odds * likely, MIN_PROBABILITY)

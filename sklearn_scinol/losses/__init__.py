@@ -38,7 +38,7 @@ CLASSIFICATION = {
     "squared_hinge": SquaredHinge,
 }
 
-#: What more than two classes have instead, with a learner that takes joint losses.
+#: Losses of more than two classes, for learners that take joint losses.
 JOINT = {"log_loss": CrossEntropy}
 
 REGRESSION = {
@@ -51,30 +51,21 @@ REGRESSION = {
 
 
 def with_bounded_slope(losses):
-    """Names of those whose derivative is bounded, for learners that need that."""
+    """Return the names of losses with a Lipschitz constant."""
     return {name for name, loss in losses.items() if loss().lipschitz < np.inf}
 
 
 def identity(loss):
-    """Equal for losses that are the same; by itself, each without parameters is ()."""
+    """Return a key of a loss: as tuples, all without parameters are equal."""
     return type(loss), loss
 
 
 def as_targets(y, loss, n_outputs):
-    """Targets of some rows as the loss takes them.
+    """Return targets in the form a loss takes: (n,) if it is joint, or (n, n_outputs).
 
-    Parameters
-    ----------
-    y : ndarray of shape (n,) or (n, n_outputs)
-        Indices of classes, or targets that are numbers.
-    loss : Loss
-    n_outputs : int
-
-    Returns
-    -------
-    targets : ndarray of shape (n,) or (n, n_outputs)
-        Indices of classes for a joint loss; else numbers, which for classes are 1 and
-        -1: for the second of two, or for each of several against the rest.
+    `y` has indices of classes, of shape (n,), or numbers, of shape (n, n_outputs). A
+    joint loss takes indices. Others take numbers: for classes 1 and -1, for the second
+    of two, or for each of several against the rest.
     """
     if y.ndim == 2:
         return np.require(y, np.float64, ["C", "W"])

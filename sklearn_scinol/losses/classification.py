@@ -1,4 +1,4 @@
-"""Losses of classes: of two, of one against the rest, and of all at once."""
+"""Classification losses: of two classes, of one versus rest, and of all at once."""
 
 from typing import NamedTuple
 
@@ -14,8 +14,6 @@ from .steps import (
     quadratic_step,
     safe_length,
 )
-
-__all__ = ["CrossEntropy", "Hinge", "Logistic", "SquaredHinge"]
 
 
 class Logistic(NamedTuple):
@@ -59,7 +57,7 @@ class Logistic(NamedTuple):
         if high > 1.0:
             u, decrease = long_logistic_step(m, s, high)
             return y * u, decrease
-        # Here f is nearly a line, and two steps from u = 0 are enough nearly always.
+        # Here f is nearly a line: two steps from u = 0 are nearly always enough.
         u = growth = 0.0  # growth is e^u - 1
         for _ in range(MAX_ITERATIONS):
             last, u = u, halley(u, s, derivative)
@@ -73,9 +71,9 @@ class Logistic(NamedTuple):
         return y * u, np.log1p(derivative * growth) - 0.5 * u * derivative
 
     def log_probabilities(self, p):
-        """Of the classes, from predictions of shape (n, 1) or (n, K).
+        """Log probabilities of the classes, from predictions of shape (n, 1) or (n, K).
 
-        With K columns, one versus rest: K probabilities, divided by their sum.
+        K columns are one versus rest: K probabilities, divided by their sum.
         """
         if p.shape[1] == 1:
             return log_expit(np.hstack([-p, p]))
@@ -103,7 +101,7 @@ class CrossEntropy(NamedTuple):
 
     def row_proximal(self, y, p, s, g):
         # Newton's method for g = softmax(p - s g) - e_y, with e_y the unit vector.
-        z, q, way = np.empty_like(p), np.empty_like(p), np.empty_like(p)
+        z, q, direction = np.empty_like(p), np.empty_like(p), np.empty_like(p)
         g[:] = 0.0
         for _ in range(MAX_ITERATIONS):
             for k in range(p.size):
@@ -111,18 +109,20 @@ class CrossEntropy(NamedTuple):
             softmax(z, q)
             slope = share = 0.0
             for k in range(p.size):
-                way[k] = q[k] - (k == y) - g[k]  # what the equation lacks
+                direction[k] = q[k] - (k == y) - g[k]  # residual of the equation
                 stiffness = 1.0 + s[k] * q[k]
-                slope += s[k] * q[k] * way[k] / stiffness
+                slope += s[k] * q[k] * direction[k] / stiffness
                 share += q[k] / stiffness
             lowest, highest = np.inf, -np.inf
             for k in range(p.size):
-                way[k] = (way[k] + q[k] * (slope / share)) / (1.0 + s[k] * q[k])
-                lowest = smaller(lowest, s[k] * way[k])
-                highest = larger(highest, s[k] * way[k])
-            length = safe_length(y, p, s, g, way, highest - lowest, z, q)
+                direction[k] = (direction[k] + q[k] * (slope / share)) / (
+                    1.0 + s[k] * q[k]
+                )
+                lowest = smaller(lowest, s[k] * direction[k])
+                highest = larger(highest, s[k] * direction[k])
+            length = safe_length(y, p, s, g, direction, highest - lowest, z, q)
             for k in range(p.size):
-                g[k] += length * way[k]
+                g[k] += length * direction[k]
             if highest - lowest <= 1e-9:  # the next step would be its square
                 break
 
@@ -139,7 +139,7 @@ class CrossEntropy(NamedTuple):
         return np.where(inside, entropy, np.inf)
 
     def log_probabilities(self, p):
-        """Of the classes, from predictions of shape (n, K)."""
+        """Log probabilities of the classes, from predictions of shape (n, K)."""
         return log_softmax(p, axis=-1)
 
 
@@ -168,8 +168,8 @@ class Hinge(NamedTuple):
         m = 1.0 - y * p
         if m <= 0.0:
             return 0.0, 0.0
-        way, decrease = linear_step(m, 1.0, s)
-        return y * way, decrease
+        u, decrease = linear_step(m, 1.0, s)
+        return y * u, decrease
 
 
 class SquaredHinge(NamedTuple):
@@ -203,5 +203,5 @@ class SquaredHinge(NamedTuple):
         m = 1.0 - y * p
         if m <= 0.0:
             return 0.0, 0.0
-        way, decrease = quadratic_step(m, s)
-        return y * way, decrease
+        u, decrease = quadratic_step(m, s)
+        return y * u, decrease

@@ -1,4 +1,4 @@
-"""What losses declare, and the methods that engines and learners call."""
+"""Protocol of losses: what they declare, and the methods that are called."""
 
 from typing import Protocol
 
@@ -8,27 +8,25 @@ __all__ = ["Loss", "check_is_loss"]
 
 
 class Loss(Protocol):
-    r"""What estimators ask of a loss: a NamedTuple of its parameters.
+    r"""Attributes and methods of a loss, a NamedTuple of its parameters.
 
-    `y` is the target, `p` the prediction :math:`\langle w, x \rangle`. Formulas are
-    written for scalars and arrays at once, as those of learners are: NumPy runs them on
-    arrays, the compiled engine on scalars.
+    `y` is the target, `p` the prediction :math:`\langle w, x \rangle`. Formulas are for
+    scalars and arrays: NumPy runs them on arrays, the compiled engine on scalars.
 
-    A *joint* loss couples the outputs: `y` is then the index of a class, the last axis
-    of `p` runs over the classes, of which there are three or more.
+    A *joint* loss couples the outputs: `y` is then the index of a class, and the last
+    axis of `p` runs over three or more classes.
 
     Attributes
     ----------
     is_classification : bool
-        Whether it is a loss of classes, where `y` is 1 or -1; else `y` is a number.
+        Whether targets are classes, where `y` is 1 or -1; else `y` is a number.
     joint : bool
         Whether it couples the outputs.
     lipschitz : float
-        The largest slope ``|g|``, infinity where slopes are not bounded. May be a
-        property.
+        Largest slope ``|g|``, or infinity. May be a property.
     piecewise_linear : bool
-        Whether the loss has one slope on each side of the minimiser. For `minimiser`
-        and `proximal`.
+        Whether the loss has one slope on each side of the minimiser. Needed with
+        `proximal`.
     """
 
     is_classification: bool
@@ -42,7 +40,7 @@ class Loss(Protocol):
     def gradient(self, y, p):
         """Derivative with respect to `p`; a subgradient where the loss has a kink."""
 
-    # Of joint losses, beside `value`, in place of `gradient`.
+    # For joint losses, in place of `gradient`.
 
     def row_value(self, y, p):
         """Value of a joint loss at one row: `y` an int, `p` of shape (n_classes,)."""
@@ -50,64 +48,53 @@ class Loss(Protocol):
     def row_gradient(self, y, p, g):
         """Put the derivatives of a joint loss at one row into `g`."""
 
-    # What probabilities, implicit updates and comparators need.
+    # For probabilities, implicit updates and comparators.
 
     def log_probabilities(self, p):
-        """Logarithms of the probabilities of classes, if predictions are log odds.
+        """Log probabilities (n, n_classes), from predictions (n, 1) or (n, n_classes).
 
-        From predictions of shape (n, 1) or (n, n_classes) to shape (n, n_classes).
+        Only for losses whose predictions are log odds.
         """
 
     def conjugate(self, y, a):
         r"""Convex conjugate :math:`\sup_p a p - \ell(p)`, of arrays.
 
-        Infinite where no tangent has the slope `a`; of a joint loss `a` has an axis of
-        classes. For the best comparator.
+        Infinite where no tangent has the slope `a`; for a joint loss `a` has an axis of
+        classes. The best comparator needs it.
         """
 
     def curvature(self, y, p):
-        """Second derivative, of a loss of one output that is smooth."""
+        """Second derivative of a smooth loss of one output."""
 
     def minimiser(self, y, p):
         """Minimiser of the loss next to `p`; infinite where there is none."""
 
     def proximal(self, y, p, s):
-        r"""The step `u` that minimises :math:`\ell(p + u) + u^2 / (2 s)`; the decrease.
+        r"""Step `u` that minimises :math:`\ell(p + u) + u^2 / (2 s)`, and the decrease.
 
-        The decrease is how much lower than :math:`\ell(p)` that minimum is, for
-        :math:`0 < s \le` ``methods.MAX_STEP``. Neither number is computed as a
-        difference, of which nothing would be left where it is small.
+        The decrease is :math:`\ell(p)` less that minimum, for :math:`0 < s \le`
+        ``methods.MAX_STEP``. Compute neither as a difference of large numbers.
         """
 
     def stiffness(self, y, p, slope):
-        """Second derivative of scalars, the first one being `slope`.
+        """Second derivative for scalars, where the first one is `slope`.
 
-        Where the loss is straight, that of the parabola with the same slope and the
-        same minimum.
+        Where the loss is straight, that of a parabola with the same slope and minimum.
         """
 
     def row_proximal(self, y, p, s, g):
-        r"""Put the derivatives of a joint loss after an implicit step into `g`.
+        r"""Put the derivatives of a joint loss after a proximal step into `g`.
 
-        The step leads to the minimum of :math:`\ell(p') + \sum_k (p'_k - p_k)^2 / (2
-        s_k)`, at which :math:`p' = p - s g`.
+        The step minimises :math:`\ell(p') + \sum_k (p'_k - p_k)^2 / (2 s_k)`, where
+        :math:`p' = p - s g`.
         """
 
     def row_curvature(self, y, p, h):
-        """Put the second derivatives of a joint loss, each with its own p, into `h`."""
+        """Put the second derivatives by each prediction of a joint loss into `h`."""
 
 
 def check_is_loss(loss):
-    """Refuse a class that lacks what a loss must declare.
-
-    Parameters
-    ----------
-    loss : type
-
-    Raises
-    ------
-    TypeError
-    """
+    """Raise a TypeError if a class lacks what a loss must declare."""
     names = ["is_classification", "joint", "lipschitz", "value", "gradient"]
     if getattr(loss, "joint", False):
         names[-1:] = "row_value", "row_gradient"

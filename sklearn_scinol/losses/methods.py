@@ -1,17 +1,4 @@
-"""The methods of a loss as functions, which is how compiled code can call them."""
-
-__all__ = [
-    "MAX_STEP",
-    "gradient",
-    "minimiser",
-    "proximal",
-    "row_curvature",
-    "row_gradient",
-    "row_proximal",
-    "row_value",
-    "stiffness",
-    "value",
-]
+"""Methods of losses as functions, which compiled code can call."""
 
 #: Stands for an infinite step, which would make NaN of a product with 0.
 MAX_STEP = 1e300
@@ -43,20 +30,20 @@ def minimiser(loss, y, p):
 
 
 def proximal(loss, y, p, s):
-    """Way to the minimum of the loss plus the squared way over ``2 s``; decrease."""
+    """Step `u` that minimises ``loss(p + u) + u^2 / (2 s)``, and the decrease."""
     return loss.proximal(y, p, s)
 
 
 def stiffness(loss, y, p, slope):
-    """Second derivative where the first one is `slope`, or what stands for it."""
+    """Second derivative where the first one is `slope`, or its substitute."""
     return loss.stiffness(y, p, slope)
 
 
 def row_proximal(loss, y, p, s, g):
-    """Put the derivatives of a joint loss after an implicit step into `g`."""
+    """Put the derivatives of a joint loss after a proximal step into `g`."""
     loss.row_proximal(y, p, s, g)
 
 
 def row_curvature(loss, y, p, h):
-    """Put the second derivatives of a joint loss, each with its own p, into `h`."""
+    """Put the second derivatives by each prediction of a joint loss into `h`."""
     loss.row_curvature(y, p, h)

@@ -1,4 +1,4 @@
-r"""The step of implicit updates, solved exactly, also on a ball.
+r"""Solve the step of implicit updates exactly, also in a ball.
 
 For a loss :math:`\ell` of the prediction :math:`\langle w, x \rangle`, a weight `c` of
 the row and :math:`\lambda \ge 0`, the new weights are
@@ -7,21 +7,19 @@ the row and :math:`\lambda \ge 0`, the new weights are
     w' = \arg\min_{\|w'\| \le R} c\, \ell(\langle w', x \rangle)
     + \tfrac{\lambda}{2} \|w' - w\|^2 = \mathrm{shrink} \cdot w + \mathrm{step} \cdot x,
 
-for :math:`\lambda = 0` the minimiser next to `w`. All that is needed of the vectors are
+for :math:`\lambda = 0` the minimiser next to `w`. Of the vectors it needs
 :math:`p = \langle w, x \rangle`, :math:`q = \|x\|^2` and :math:`\|w\|^2`.
 
 On the sphere, :math:`w'` has the direction of :math:`\lambda w - \tau x`, where
-:math:`\tau = c\, \ell'(p')` at the new prediction. Lengths are taken in units of `R`
-and of :math:`\|x\|`, and that direction is given by the share in :math:`[0, 1]` that
-the row has in it, so that nothing overflows for any :math:`\lambda`.
+:math:`\tau = c\, \ell'(p')` at the new prediction. Lengths are in units of `R` and of
+:math:`\|x\|`, and the direction is given by the share of the row in it, from 0 to 1, so
+that nothing overflows for any :math:`\lambda`.
 """
 
 import numpy as np
 
 from .._portable import larger, portable, smaller
 from . import methods
-
-__all__ = ["proximal_step"]
 
 MAX_ITERATIONS = 100
 
@@ -42,9 +40,9 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
     s = smaller(methods.MAX_STEP, c * q / lam)
     if not s > 0.0:
         return 1.0, 0.0, 0.0
-    way, decrease = methods.proximal(loss, y, p, s)
+    u, decrease = methods.proximal(loss, y, p, s)
     longest = MAX_NORM * np.sqrt(q)
-    step = larger(smaller(way, longest), -longest) / q
+    step = larger(smaller(u, longest), -longest) / q
     if radius == np.inf or norm2 + step * (2.0 * p + step * q) <= radius * radius:
         return 1.0, step, c * decrease
     if not loss.piecewise_linear:
@@ -61,7 +59,7 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
 
 @portable
 def step_to(loss, y, p, q, c, lam, norm2, radius):
-    """To the point next to `w` in the ball where the prediction is the minimiser."""
+    """Step to the nearest point of the ball that predicts the minimiser."""
     target = methods.minimiser(loss, y, p)
     if target == p:
         return 1.0, 0.0, 0.0
@@ -70,7 +68,7 @@ def step_to(loss, y, p, q, c, lam, norm2, radius):
         target = np.sign(target) * reach
         shrink = 0.0
     else:
-        # What is orthogonal to the row is shortened where there is no room for it.
+        # The part orthogonal to the row is shortened where the ball has no room for it.
         orthogonal = norm2 / (radius * radius) - (p / reach) ** 2
         room = 1.0 - (target / reach) ** 2
         shrink = 1.0 if orthogonal <= room else np.sqrt(room / orthogonal)
@@ -80,11 +78,10 @@ def step_to(loss, y, p, q, c, lam, norm2, radius):
 
 @portable
 def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
-    """To where the slope of the loss and the way from `w` are in balance.
+    """Step along the sphere to where the loss balances the distance from `w`.
 
-    The balance falls with the row's share. Its root is found by the method of
-    Chandrupatla (1997): inverse quadratic interpolation where that is safe, halving of
-    the bracket where it is not.
+    The balance falls with the row's share. The method of Chandrupatla (1997) finds its
+    root: inverse quadratic interpolation where that is safe, else bisection.
     """
     side = np.sign(methods.gradient(loss, y, p))
     a, b = 0.0, 1.0
@@ -116,6 +113,7 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
 
 @portable
 def balance(loss, y, share, side, p, q, c, lam, norm2, radius):
+    """Derivative of the objective along the sphere, up to a positive factor."""
     _, _, new_p = to_sphere(share, side, p, q, norm2, radius)
     slope = c * side * methods.gradient(loss, y, new_p)
     return (1.0 - share) * slope - share * lam * (radius / np.sqrt(q))
@@ -123,7 +121,7 @@ def balance(loss, y, share, side, p, q, c, lam, norm2, radius):
 
 @portable
 def to_sphere(share, side, p, q, norm2, radius):
-    """The point of the sphere where the row has that share, and its prediction."""
+    """Point of the sphere where the row has a given share, and its prediction."""
     length = np.sqrt(q)
     along, of_w, of_x = p / (radius * length), 1.0 - share, side * share
     orthogonal = larger(0.0, norm2 / (radius * radius) - along * along)
@@ -131,7 +129,7 @@ def to_sphere(share, side, p, q, norm2, radius):
     if square > 1e-20:
         norm = np.sqrt(square)
         shrink, step = of_w / norm, -of_x / norm
-    else:  # where `w` is a multiple of the row, opposite points follow on each other
+    else:  # `w` is a multiple of the row: the point jumps to the opposite one
         shrink, step = 0.0, -side
     new_p = radius * length * (shrink * along + step)
     return shrink, step * (radius / length), new_p
@@ -139,6 +137,7 @@ def to_sphere(share, side, p, q, norm2, radius):
 
 @portable
 def with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, new_p):
+    """Return a step with its decrease of the objective."""
     along, change = p / (radius * np.sqrt(q)), shrink - 1.0
     added = step * (np.sqrt(q) / radius)
     distance2 = change * change * (norm2 / (radius * radius))

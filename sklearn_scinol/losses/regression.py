@@ -1,4 +1,4 @@
-"""Losses of targets that are numbers."""
+"""Regression losses."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,6 @@ import numpy as np
 
 from .._portable import larger, smaller
 from .steps import linear_step, quadratic_step
-
-__all__ = [
-    "AbsoluteError",
-    "EpsilonInsensitive",
-    "Huber",
-    "Quantile",
-    "SquaredError",
-]
 
 
 class AbsoluteError(NamedTuple):
@@ -37,8 +29,8 @@ class AbsoluteError(NamedTuple):
         return y
 
     def proximal(self, y, p, s):
-        way, decrease = linear_step(np.abs(p - y), 1.0, s)
-        return np.sign(y - p) * way, decrease
+        u, decrease = linear_step(np.abs(p - y), 1.0, s)
+        return np.sign(y - p) * u, decrease
 
 
 class SquaredError(NamedTuple):
@@ -108,16 +100,16 @@ class Huber(NamedTuple):
         r, kappa = np.abs(p - y), self.epsilon
         beyond = r - kappa
         if beyond <= 0.0:
-            way, decrease = quadratic_step(r, s)
+            u, decrease = quadratic_step(r, s)
         elif beyond >= kappa * s:
-            way, decrease = linear_step(r, kappa, s)
+            u, decrease = linear_step(r, kappa, s)
         else:  # down the line and on along the parabola
-            way = r / (1.0 + 1.0 / s)
+            u = r / (1.0 + 1.0 / s)
             of_line = kappa * (kappa + 2.0 * beyond) / (1.0 + 1.0 / s)
-            # The quotient is no larger; to say so keeps compilers from a square.
+            # A bound that always holds keeps compilers from squaring `beyond`.
             of_parabola = beyond * smaller(beyond / (1.0 + s), kappa)
             decrease = 0.5 * (of_line - of_parabola)
-        return np.sign(y - p) * way, decrease
+        return np.sign(y - p) * u, decrease
 
 
 class EpsilonInsensitive(NamedTuple):
@@ -146,8 +138,8 @@ class EpsilonInsensitive(NamedTuple):
         m = np.abs(p - y) - self.epsilon
         if m <= 0.0:
             return 0.0, 0.0
-        way, decrease = linear_step(m, 1.0, s)
-        return np.sign(y - p) * way, decrease
+        u, decrease = linear_step(m, 1.0, s)
+        return np.sign(y - p) * u, decrease
 
 
 class Quantile(NamedTuple):
@@ -178,5 +170,5 @@ class Quantile(NamedTuple):
 
     def proximal(self, y, p, s):
         slope = self.quantile if p < y else 1.0 - self.quantile
-        way, decrease = linear_step(np.abs(p - y), slope, s)
-        return np.sign(y - p) * way, decrease
+        u, decrease = linear_step(np.abs(p - y), slope, s)
+        return np.sign(y - p) * u, decrease

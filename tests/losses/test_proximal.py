@@ -19,7 +19,6 @@ from support import naive
 
 from sklearn_scinol.losses import (
     CLASSIFICATION,
-    MAX_STEP,
     REGRESSION,
     AbsoluteError,
     EpsilonInsensitive,
@@ -30,6 +29,7 @@ from sklearn_scinol.losses import (
     SquaredError,
     SquaredHinge,
 )
+from sklearn_scinol.losses.methods import MAX_STEP
 from sklearn_scinol.losses.proximal import proximal_step
 
 
