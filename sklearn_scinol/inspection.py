@@ -1,8 +1,9 @@
-"""What models have learned, drawn."""
+"""Plots of what models have learned."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
@@ -18,45 +19,41 @@ if TYPE_CHECKING:
 
 __all__ = ["TermsDisplay"]
 
-# How many functions are drawn if it is not said which.
+# Number of functions that are drawn by default, at most.
 MAX_TERMS = 9
 
-# Points on the axis of a feature, beside those on both sides of each edge.
+# Points on the axis of a feature, without the points on both sides of each edge.
 N_POINTS = 50
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class TermsDisplay:
-    """Plot of what an additive model has learned of features, and of pairs of them.
+    """Plot of the functions of features, and of pairs, that make up an additive model.
 
-    Make it with :meth:`from_estimator`, or the method `plot_terms` of an estimator. The
-    functions of single features are lines, those of pairs are maps. A function of a
-    pair is what comes to the functions of both features.
+    Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator.
+    Functions of features are lines. Functions of pairs are maps, and are added to the
+    functions of both features.
 
-    A function is 0 where its feature is at its mean and in no bin. So its level says
-    nothing, only differences do: they are differences of the decision, which for
-    log loss are differences of log odds or logits.
+    Only differences of a function have a meaning, as differences of the decision: of
+    log odds or logits for the log loss. Its level has none.
 
     Parameters
     ----------
     features : list of tuple
-        Numbers of the features of each function, one or two.
-
+        Indices of the features of each function, one or two.
     values : list of tuple of ndarray
-        The points of each axis where the functions were taken.
-
+        Points on each axis where the functions were evaluated.
     terms : list of ndarray
-        Values of the functions there: of shape (n_points,), or for two features (n, m).
-
+        Values of the functions, of shape (n_points,), or (n, m) for a pair.
     feature_names : ndarray of str
         Names of all features.
 
     Attributes
     ----------
     axes_ : list of matplotlib Axes
-        Where they are plotted.
-
+        Axes with the plots.
     figure_ : matplotlib Figure
-        The figure of these.
+        Figure with the axes.
 
     Examples
     --------
@@ -70,18 +67,10 @@ class TermsDisplay:
     >>> plt.show()
     """
 
-    def __init__(
-        self,
-        *,
-        features: list[tuple[int, ...]],
-        values: list[tuple[NDArray[np.float64], ...]],
-        terms: list[NDArray[np.float64]],
-        feature_names: NDArray[Any],
-    ) -> None:
-        self.features = features
-        self.values = values
-        self.terms = terms
-        self.feature_names = feature_names
+    features: list[tuple[int, ...]]
+    values: list[tuple[NDArray[np.float64], ...]]
+    terms: list[NDArray[np.float64]]
+    feature_names: NDArray[Any]
 
     @classmethod
     def from_estimator(
@@ -97,19 +86,15 @@ class TermsDisplay:
         Parameters
         ----------
         estimator : object
-            An estimator of this package that is additive, or a mixture with experts
-            that are. Of a mixture it is the mean of the experts' functions, by their
-            weights.
-
+            Additive estimator of this package, or a mixture with additive experts,
+            whose functions are averaged by their weights.
         features : list of {int, str, pair of int, pair of str}, default=None
-            Which features, or pairs of features, by number or name. None stands for
-            those whose functions vary most, up to nine.
-
+            Features or pairs of features, by index or name. None stands for the
+            functions that vary most, up to nine.
         output : int, default=0
-            Which output's functions: that of a class, or of a target.
-
+            Index of the output: of a class, or of a target.
         axes : array-like of matplotlib Axes, default=None
-            Where to plot, one for each; None makes a new figure.
+            Axes to draw on, one for each function. None stands for a new figure.
 
         Returns
         -------
@@ -123,8 +108,8 @@ class TermsDisplay:
         NotFittedError
             If the estimator has not learned anything.
         ValueError
-            If the estimator is not additive, if there is no such feature or output, or
-            if the edges of bins are not known yet.
+            If the estimator is not additive, a feature or the output does not exist, or
+            the edges of bins are not known yet.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
@@ -142,32 +127,31 @@ class TermsDisplay:
                 f"{bins.n_samples + 1} on."
             )
         names = _check_feature_names_in(estimator)
-        cut = np.flatnonzero(bins.has_edges)
-        if given := features is not None:
-            chosen = [_numbers(each, names) for each in features]
-            if not model.pairs and any(len(numbers) > 1 for numbers in chosen):
+        with_bins = np.flatnonzero(bins.has_edges).tolist()
+        if features is not None:
+            terms = [_indices(each, names) for each in features]
+            if not model.pairs and any(len(term) > 1 for term in terms):
                 raise ValueError("The model has no functions of pairs.")
-            for j in {j for numbers in chosen for j in numbers} - {*cut}:
+            for j in {j for term in terms for j in term} - {*with_bins}:
                 raise ValueError(
                     f"Feature {names[j]!r} has no function: it had fewer than three "
                     "values in the first rows."
                 )
         else:
-            chosen = [(int(j),) for j in cut]
-            if model.pairs:
-                chosen += [(int(i), int(j)) for i, j in combinations(cut, 2)]
-        values = [tuple(_points(bins.edges[j]) for j in numbers) for numbers in chosen]
-        terms = [
+            terms = [*combinations(with_bins, 1)]
+            terms += combinations(with_bins, 2) if model.pairs else []
+        points = [tuple(_points(bins.edges[j]) for j in term) for term in terms]
+        values = [
             _on_grid(estimator, *each)[..., output]
-            for each in zip(chosen, values, strict=True)
+            for each in zip(terms, points, strict=True)
         ]
-        if not given:
-            variation = [-np.ptp(term) for term in terms]
+        if features is None:
+            variation = [-np.ptp(each) for each in values]
             most = np.argsort(variation, kind="stable")[:MAX_TERMS]
-            chosen, values, terms = (
-                [of_all[i] for i in most] for of_all in (chosen, values, terms)
+            terms, points, values = (
+                [of_all[i] for i in most] for of_all in (terms, points, values)
             )
-        display = cls(features=chosen, values=values, terms=terms, feature_names=names)
+        display = cls(features=terms, values=points, terms=values, feature_names=names)
         return display.plot(axes)
 
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
@@ -176,12 +160,12 @@ class TermsDisplay:
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Where to plot, one for each; None makes a new figure.
+            Axes to draw on, one for each function. None stands for a new figure.
 
         Returns
         -------
         display : TermsDisplay
-            The display, drawn.
+            The display itself.
 
         Raises
         ------
@@ -227,15 +211,15 @@ class TermsDisplay:
         return self
 
 
-def _numbers(feature, names):
-    """Numbers of a feature or of a pair, that are given by number or by name."""
+def _indices(feature, names):
+    """Return indices of a feature or of a pair, given by index or by name."""
     given = feature if isinstance(feature, tuple | list) else (feature,)
     if len(given) not in (1, 2) or len({*given}) < len(given):
         raise ValueError(f"{feature!r} is neither a feature nor a pair of features.")
-    return tuple(sorted(_number(one, names) for one in given))
+    return tuple(sorted(_index(one, names) for one in given))
 
 
-def _number(feature, names):
+def _index(feature, names):
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(f"Feature {feature!r} not in feature_names")
@@ -245,7 +229,7 @@ def _number(feature, names):
 
 
 def _points(edges):
-    """Points on the axis of a feature: evenly spaced, and both sides of each edge."""
+    """Return points on the axis of a feature: evenly spaced, and beside each edge."""
     edges = edges[~np.isnan(edges)]
     margin = 0.1 * (edges[-1] - edges[0]) or max(abs(edges[0]), 1.0)
     points = np.linspace(edges[0] - margin, edges[-1] + margin, N_POINTS)
@@ -254,7 +238,7 @@ def _points(edges):
 
 
 def _on_grid(estimator, features, values):
-    """Values of a term, of shape (n, n_outputs) or (n, m, n_outputs)."""
+    """Return values of a term, of shape (n, n_outputs) or (n, m, n_outputs)."""
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
     p = estimator._term(features, grid.reshape(-1, len(features)))
     return p.reshape(*grid.shape[:-1], -1)

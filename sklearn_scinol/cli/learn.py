@@ -31,7 +31,7 @@ from .. import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from ..evaluation.progressive import Learner
+from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
 from ..persistence import save
 from ..pipeline import make_online_pipeline
@@ -206,7 +206,7 @@ def run(arguments):
             known["kinds"][arguments.target] = "number"
     roles = {"target": arguments.target, "sample_weight": arguments.weight}
     stream = open_stream(arguments, arguments.files, **known, **roles)
-    learner = Learner(model, _metrics(model), classes)
+    learner = ProgressiveEstimator(model, _metrics(model), classes)
     with read_chunks(stream) as (_, chunks):
         _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
     if arguments.test_file:

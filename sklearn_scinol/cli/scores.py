@@ -29,7 +29,7 @@ class RunningTable(RunningScores):
 
     Parameters
     ----------
-    learner : Learner
+    learner : ProgressiveEstimator
     is_quiet : bool
         Whether nothing is printed.
     """
@@ -42,7 +42,7 @@ class RunningTable(RunningScores):
     def learn(self, X, y, sample_weight=None):
         """Learn a chunk, and predict each row before."""
         try:
-            answers = self.learner.answer_and_learn(X, y, sample_weight)
+            answers = self.learner.predict_and_learn(X, y, sample_weight)
         except Exception as error:
             with suppress(Exception):
                 if self.learner.lacks_classes(y):
@@ -107,7 +107,7 @@ def score_test(learner, chunks):
                 f"The test file has the class {_shorten(y[~known][0])}, but the model "
                 "does not."
             )
-        answers = learner.answer(X)
+        answers = learner.predict(X)
         running.add(y, answers, *sample_weight or [None], learner.classes)
     return running.finish()
 

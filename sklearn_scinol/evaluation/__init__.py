@@ -1,4 +1,4 @@
-"""How well estimators do on a stream, and how close that is to what is possible."""
+"""Evaluation on a stream: scores, regret, and the best comparator in hindsight."""
 
 from .comparator import Comparator, best_comparator
 from .display import ProgressiveValidationDisplay, RegretCurveDisplay

@@ -1,4 +1,4 @@
-"""The best linear model in hindsight."""
+"""Best linear model in hindsight."""
 
 from dataclasses import dataclass, field
 from numbers import Real
@@ -29,19 +29,18 @@ __all__ = ["Comparator", "best_comparator", "best_on_targets", "row_losses"]
 
 @dataclass(frozen=True, eq=False)
 class Comparator:
-    """What :func:`best_comparator` returns.
+    """Result of :func:`best_comparator`.
 
     Parameters
     ----------
     coef : ndarray of shape (n_outputs, n_features)
-        Weights in the units of the features; two classes have one output.
+        Weights in the units of `X`; two classes have one output.
     intercept : ndarray of shape (n_outputs,)
         Intercepts.
     total_loss : float
         Weighted sum of the model's losses over all rows.
     gap : float
-        No model has a total loss below `total_loss` by more than this, but for
-        rounding.
+        Upper bound on `total_loss` less the least total loss, but for rounding.
     """
 
     coef: np.ndarray = field(repr=False)
@@ -82,14 +81,12 @@ def best_comparator(
 ) -> Comparator:
     r"""Find the linear model with the least total loss: the best in hindsight.
 
-    That is what the regret of online learners is measured against. All rows are known
-    to it, and nothing is regularised. `gap` says how far from the least the loss found
-    can be at most.
+    The regret of online learners is measured against it. It sees all rows at once,
+    without regularisation. `gap` bounds how far its loss is from the minimum.
 
-    Some minima are not attained. Where a hyperplane separates two classes, the log loss
-    falls as long as the weights grow. What is returned then is a model whose loss is
-    next to the infimum, with weights that are large: any others with a `gap` within the
-    tolerance would do. To have a model of limited weights, give a `radius`.
+    Some minima are not attained: where a hyperplane separates two classes, the log loss
+    falls as the weights grow. The result then has large weights, and a loss next to the
+    infimum. Pass a `radius` to limit the weights.
 
     Parameters
     ----------
@@ -98,34 +95,30 @@ def best_comparator(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or targets; several outputs in regression only.
     loss : str
-        Name of the loss, as the estimators have it: "log_loss", "hinge" or
-        "squared_hinge" of classes, "absolute_error", "squared_error", "huber",
-        "epsilon_insensitive" or "quantile" of numbers.
+        "log_loss", "hinge" or "squared_hinge" in classification; "absolute_error",
+        "squared_error", "huber", "epsilon_insensitive" or "quantile" in regression.
     sample_weight : array-like of shape (n_samples,), default=None
-        Non-negative weights of the rows' losses. None stands for ones.
+        Non-negative weights of the rows. None stands for ones.
     classes : array-like of shape (n_classes,), default=None
         All classes; None stands for those in `y`.
     multi_class : {"multinomial", "ovr"}, default="multinomial"
-        What the log loss of more than two classes is: multinomial cross-entropy, or the
-        sum of the log losses of each class against the rest, as
-        :class:`~sklearn_scinol.AdaImplicitClassifier` has it. Other losses are always
-        those of each class against the rest.
-    epsilon : float, default=0.1
-        Parameter of the losses "huber" and "epsilon_insensitive".
-    quantile : float, default=0.5
-        Parameter of the loss "quantile".
+        Log loss of more than two classes: multinomial, or one versus rest as in
+        :class:`~sklearn_scinol.AdaImplicitClassifier`. Other losses are always one
+        versus rest.
+    epsilon, quantile : float, default=0.1 and 0.5
+        Parameters of "huber" and "epsilon_insensitive", and of "quantile".
     fit_intercept : bool, default=True
         Whether the model has intercepts.
     radius : float, default=None
-        Largest norm of the weights of each output with its intercept, in the units of
-        `X`. None stands for no limit.
+        Largest norm of each output's weights with the intercept, in the units of `X`.
+        None stands for no limit.
     tol : float, default=1e-6
-        Largest `gap` aimed at, as a share of the total loss of always predicting 0.
+        Target for `gap`, as a share of the total loss of always predicting 0.
 
     Returns
     -------
     comparator : Comparator
-        The model, its total loss, and how far that can be from the least.
+        The model, its total loss, and the bound on the distance from the minimum.
 
     Raises
     ------
@@ -135,17 +128,17 @@ def best_comparator(
     Warns
     -----
     ConvergenceWarning
-        If the gap is larger than aimed at.
+        If `gap` is more than twice the target.
 
     See Also
     --------
-    regret_curve : Regret of an estimator beside its bound, all along a stream.
+    regret_curve : Regret of an estimator along a stream, with its bound.
 
     Notes
     -----
-    The loss is minimised by L-BFGS and then by Newton's method in a trust region.
-    Losses with kinks are those of a linear program, or, where that is large, smoothed
-    less and less; a ball repels what is inside of it less and less. The gap is that of
+    L-BFGS and then Newton's method in a trust region minimise the loss. Losses with
+    kinks become a linear program or, where that is large, a sequence of smoothed
+    losses. A ball has a logarithmic barrier that fades. The gap is the duality gap of
     Fenchel's dual problem.
 
     Examples
@@ -205,11 +198,11 @@ def best_comparator(
 def best_on_targets(
     X, y, sample_weight, loss, n_outputs, *, fit_intercept, radius, tol=1e-6
 ):
-    """What :func:`best_comparator` does with data that need no check any more."""
-    counts = sample_weight > 0
-    if not counts.any():
+    """Find the best comparator for validated data; see :func:`best_comparator`."""
+    is_positive = sample_weight > 0
+    if not is_positive.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
-    X, y, sample_weight = X[counts], y[counts], sample_weight[counts]
+    X, y, sample_weight = X[is_positive], y[is_positive], sample_weight[is_positive]
     coef, intercept, bound = least_loss(
         X,
         as_targets(y, loss, n_outputs),
@@ -222,8 +215,8 @@ def best_on_targets(
     )
     total = float(sample_weight @ row_losses(X, y, loss, coef, intercept))
     gap = max(total - float(bound), 0.0)
-    of_zero = sample_weight @ row_losses(X, y, loss, 0.0 * coef, 0.0 * intercept)
-    if not gap <= 2 * tol * of_zero:
+    loss_of_zero = sample_weight @ row_losses(X, y, loss, 0.0 * coef, 0.0 * intercept)
+    if not gap <= 2 * tol * loss_of_zero:
         warn(
             f"The best comparator did not converge: the duality gap is {gap:.3g}, with "
             f"a total loss of {total:.6g}.",
@@ -234,7 +227,7 @@ def best_on_targets(
 
 
 def row_losses(X, y, loss, coef, intercept):
-    """Losses of a model at each row, of all outputs together."""
+    """Return the loss of a model at each row, summed over outputs."""
     with np.errstate(all="ignore"):
         P = X @ coef.T + intercept
         losses = loss.value(as_targets(y, loss, len(coef)), P)

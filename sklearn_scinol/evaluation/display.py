@@ -1,8 +1,9 @@
-"""Plots over the rows of a stream: of a score, and of the regret."""
+"""Plots of scores and of the regret over the rows of a stream."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,29 +22,24 @@ if TYPE_CHECKING:
 __all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProgressiveValidationDisplay:
     """Running score of an estimator on a stream, as a curve over the rows.
 
-    With a window there is a second, thinner curve in the same colour: the score of the
-    latest rows.
-
+    With a window, a thinner curve in the same colour is the score of the latest rows.
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
 
     Parameters
     ----------
-    n_samples : ndarray of shape (n_points,)
-        Number of rows scored up to each point.
-    scores : ndarray of shape (n_points,)
-        Score over all rows up to each point.
+    n_samples, scores : ndarray of shape (n_points,)
+        Number of rows scored up to each point, and the score over them.
     score_name : str, default=None
-        Name of the score, in scikit-learn's manner, such as "neg_log_loss".
+        Name of the score in scikit-learn, as "neg_log_loss".
     name : str, default=None
         Name of the estimator, for the legend.
-    window_n_samples : ndarray of shape (n_window_points,), default=None
-        Number of rows scored up to each point of the curve of the latest rows.
-    window_scores : ndarray of shape (n_window_points,), default=None
-        Score over the latest rows at each of these points.
+    window_n_samples, window_scores : ndarray of shape (n_window_points,), default=None
+        Number of rows up to each point, and the score over the latest of them.
 
     Attributes
     ----------
@@ -58,7 +54,7 @@ class ProgressiveValidationDisplay:
 
     See Also
     --------
-    progressive_validation : What computes the scores.
+    progressive_validation : Compute the scores.
 
     Examples
     --------
@@ -76,22 +72,12 @@ class ProgressiveValidationDisplay:
     'Log loss'
     """
 
-    def __init__(
-        self,
-        *,
-        n_samples: ArrayLike,
-        scores: ArrayLike,
-        score_name: str | None = None,
-        name: str | None = None,
-        window_n_samples: ArrayLike | None = None,
-        window_scores: ArrayLike | None = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.scores = scores
-        self.score_name = score_name
-        self.name = name
-        self.window_n_samples = window_n_samples
-        self.window_scores = window_scores
+    n_samples: ArrayLike
+    scores: ArrayLike
+    score_name: str | None = None
+    name: str | None = None
+    window_n_samples: ArrayLike | None = None
+    window_scores: ArrayLike | None = None
 
     @classmethod
     def from_result(
@@ -111,15 +97,9 @@ class ProgressiveValidationDisplay:
         result : ProgressiveValidationResult
             The result.
         metric : str, default=None
-            Which of its metrics to draw. None stands for the first.
-        name : str, default=None
-            Name for the legend. None stands for the estimator's class.
-        negate_score : bool, default=False
-            Whether to draw the score with the opposite sign: a loss as a loss.
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None stands for a new figure.
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+            Name of the metric to draw. None stands for the first.
+        name, negate_score, ax, **kwargs : as of `plot`
+            See :meth:`plot`. A `name` of None stands for the estimator's class.
 
         Returns
         -------
@@ -137,15 +117,14 @@ class ProgressiveValidationDisplay:
             raise ValueError(
                 f"The result has no metric {metric!r}, only {list(result.curves)}."
             )
+        window_curves = result.window_curves
         display = cls(
             n_samples=result.n_samples,
             scores=result.curves[metric],
             score_name=metric,
             name=type(result.estimator).__name__ if name is None else name,
             window_n_samples=result.window_n_samples,
-            window_scores=(
-                None if result.window_curves is None else result.window_curves[metric]
-            ),
+            window_scores=None if window_curves is None else window_curves[metric],
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
@@ -171,27 +150,10 @@ class ProgressiveValidationDisplay:
         ----------
         estimator : object
             Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream : iterable
-            Chunks of rows, as :func:`progressive_validation` takes them.
-        metrics : str, list of str or dict, default=None
-            What to score; None stands for the defaults of
-            :func:`progressive_validation`.
-        classes : array-like, default=None
-            All classes, for a classifier that has not learned any row.
-        target : str, default=None
-            Name of the column to predict, where chunks are tables.
-        window : int, default=None
-            Number of latest rows to score as well.
-        progress : bool, default=True
-            Whether to show a progress bar, if tqdm is installed.
-        name : str, default=None
-            Name for the legend. None stands for the estimator's class.
-        negate_score : bool, default=False
-            Whether to draw the score with the opposite sign: a loss as a loss.
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None stands for a new figure.
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+        stream, metrics, classes, target, window, progress : as of the function
+            See :func:`progressive_validation`.
+        name, negate_score, ax, **kwargs : as of `plot`
+            See :meth:`plot`. A `name` of None stands for the estimator's class.
 
         Returns
         -------
@@ -227,7 +189,7 @@ class ProgressiveValidationDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on. None stands for a new figure.
         name : str, default=None
-            Name for the legend. None stands for that of the display.
+            Name for the legend. None stands for the attribute `name`.
         negate_score : bool, default=False
             Whether to draw the score with the opposite sign: a loss as a loss.
         **kwargs : dict
@@ -269,20 +231,17 @@ def _score_label(score_name, negate_score):
     return label.replace("_", " ").capitalize()
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RegretCurveDisplay:
-    """Regret of an estimator on a stream beside its bound, as curves over the rows.
+    """Regret of an estimator on a stream and its bound, as curves over the rows.
 
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
 
     Parameters
     ----------
-    n_samples : ndarray of shape (n_points,)
-        Number of rows learned up to each point.
-    regret : ndarray of shape (n_points,)
-        Regret up to each point.
-    bound : ndarray of shape (n_points,)
-        Bound on it.
+    n_samples, regret, bound : ndarray of shape (n_points,)
+        Number of rows learned up to each point, the regret on them, and its bound.
     name : str, default=None
         Name of the estimator, for the legend.
 
@@ -295,11 +254,11 @@ class RegretCurveDisplay:
     line_ : matplotlib Line2D
         The curve of the regret.
     bound_line_ : matplotlib Line2D
-        That of the bound, dashed in the same colour.
+        The curve of the bound, dashed in the same colour.
 
     See Also
     --------
-    regret_curve : What computes the curves.
+    regret_curve : Compute the curves.
 
     Examples
     --------
@@ -316,18 +275,10 @@ class RegretCurveDisplay:
     True
     """
 
-    def __init__(
-        self,
-        *,
-        n_samples: ArrayLike,
-        regret: ArrayLike,
-        bound: ArrayLike,
-        name: str | None = None,
-    ) -> None:
-        self.n_samples = n_samples
-        self.regret = regret
-        self.bound = bound
-        self.name = name
+    n_samples: ArrayLike
+    regret: ArrayLike
+    bound: ArrayLike
+    name: str | None = None
 
     @classmethod
     def from_result(
@@ -344,12 +295,8 @@ class RegretCurveDisplay:
         ----------
         result : RegretCurveResult
             The result.
-        name : str, default=None
-            Name for the legend. None stands for the estimator's class.
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None stands for a new figure.
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot` for the regret.
+        name, ax, **kwargs : as of `plot`
+            See :meth:`plot`. A `name` of None stands for the estimator's class.
 
         Returns
         -------
@@ -378,28 +325,16 @@ class RegretCurveDisplay:
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Run :func:`regret_curve` and draw what it returns.
+        """Run :func:`regret_curve` and draw its result.
 
         Parameters
         ----------
         estimator : object
             Estimator with a `regret_bound`; a clone of it learns the stream.
-        stream : iterable
-            Chunks of rows, as :func:`regret_curve` takes them.
-        comparator : Comparator or tuple of (coef, intercept), default=None
-            The model to compare with. None stands for the best one in hindsight.
-        classes : array-like, default=None
-            All classes, for a classifier.
-        target : str, default=None
-            Name of the column to predict, where chunks are tables.
-        progress : bool, default=True
-            Whether to show a progress bar, if tqdm is installed.
-        name : str, default=None
-            Name for the legend. None stands for the estimator's class.
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None stands for a new figure.
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot`.
+        stream, comparator, classes, target, progress : as of the function
+            See :func:`regret_curve`.
+        name, ax, **kwargs : as of `plot`
+            See :meth:`plot`. A `name` of None stands for the estimator's class.
 
         Returns
         -------
@@ -427,7 +362,7 @@ class RegretCurveDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw on. None stands for a new figure.
         name : str, default=None
-            Name for the legend. None stands for that of the display.
+            Name for the legend. None stands for the attribute `name`.
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.plot` for the regret.
 

@@ -1,4 +1,4 @@
-"""The loop of progressive validation, and its result."""
+"""Progressive validation: predict each row, then learn it."""
 
 import sys
 from collections.abc import Iterable
@@ -23,30 +23,29 @@ __all__ = ["ProgressiveValidationResult", "progressive_validation"]
 
 @dataclass(frozen=True, eq=False)
 class ProgressiveValidationResult:
-    """What :func:`progressive_validation` returns.
+    """Result of :func:`progressive_validation`.
 
     Parameters
     ----------
     estimator : object
-        The estimator that was given, which has learned the stream.
+        The estimator, which has learned the stream.
     scores : dict of str to float
-        For each metric its value over all rows scored.
+        Value of each metric over all rows scored.
     n_samples : ndarray of shape (n_points,)
         Number of rows scored up to each point of the curves: every row up to the tenth,
-        then 10 % apart, and the last one. Rows of weight 0 are not counted.
+        then 10 % apart, and the last one. Rows of weight 0 do not count.
     curves : dict of str to ndarray of shape (n_points,)
-        For each metric its value over all rows up to each point; nan where it is not
-        defined yet, as the area under the ROC curve while there is one class only.
+        Value of each metric over all rows up to each point; nan where it is undefined,
+        as the area under the ROC curve with one class.
     seconds : float
-        Time spent in predicting and learning, without that of reading and scoring.
+        Time for predicting and learning, without reading and scoring.
     window : int or None
-        Number of rows that the scores of the latest rows are over.
+        Size of the window of latest rows.
     window_n_samples : ndarray of shape (n_window_points,) or None
-        Number of rows scored up to each point of the curves of the latest rows: a
-        quarter of the window apart, and the last one.
+        Number of rows scored up to each point of `window_curves`: a quarter of the
+        window apart, and the last one.
     window_curves : dict of str to ndarray of shape (n_window_points,) or None
-        For each metric its value over the latest rows, as many as `window` says, or all
-        as long as there are fewer.
+        Value of each metric over the latest `window` rows, or all if there are fewer.
     """
 
     estimator: object
@@ -71,26 +70,21 @@ def progressive_validation(
 ) -> ProgressiveValidationResult:
     """Score an estimator on a stream, each row predicted before it is learned.
 
-    Each row serves as a test and then as training, so all data are used for both and
-    no prediction has seen its label [1]_. The estimator is neither cloned nor reset: it
+    Each row is a test and then a training row, so all data serve as both and no
+    prediction has seen its label [1]_. The estimator is neither cloned nor reset: it
     goes on from where it is, and has learned the stream afterwards.
 
     How closely a prediction follows the row before depends on the estimator:
 
-    - One with `partial_fit_predict`, as all of this package have it, predicts each row
-      from the model that has learned all rows before it. The size of the chunks
-      changes nothing.
-    - Any other with `partial_fit` predicts a whole chunk, then learns it. Chunks of
-      one row make that exact too, at the price of two calls a row. As it cannot
-      predict before it has learned something, an estimator that is not fitted learns
-      the first chunk without being scored on it; `n_samples` counts the rows scored.
-      To lose as little as possible, let the first chunk be small, but large enough for
-      the estimator to predict from.
-    - A :class:`~sklearn.pipeline.Pipeline` is treated as its last step is. The steps
-      before see the features of each chunk, never the labels, before it is predicted:
-      those with `partial_fit`, such as :class:`~sklearn.preprocessing.StandardScaler`,
-      learn from the chunk and then transform it; the others only transform, so that
-      they must be stateless or fitted.
+    - An estimator with `partial_fit_predict`, as in this package, predicts each row
+      after learning all rows before it. The size of the chunks changes nothing.
+    - Any other with `partial_fit` predicts a whole chunk, then learns it. Chunks of one
+      row make that exact too, at the price of two calls a row. If it is not fitted, it
+      learns the first chunk without being scored on it: let that chunk be small.
+    - A :class:`~sklearn.pipeline.Pipeline` is treated as its last step. Before a chunk
+      is predicted, the other steps see its features, never its labels: steps with
+      `partial_fit`, as :class:`~sklearn.preprocessing.StandardScaler`, learn from the
+      chunk and transform it; others only transform it, and must be stateless or fitted.
 
     Parameters
     ----------
@@ -98,37 +92,32 @@ def progressive_validation(
         Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
     stream : iterable
         Chunks of rows, each `(X, y)` or `(X, y, sample_weight)` with whatever the
-        estimator takes: arrays, sparse matrices, frames, tables. Those of files come
-        from :func:`~sklearn_scinol.streams.read_table`. With `target`, frames of pandas
-        or polars, or tables and record batches of pyarrow, such as
-        ``pandas.read_csv(..., chunksize=1000)`` gives. Chunks without rows are passed
-        over.
+        estimator takes: arrays, sparse matrices, frames, tables, for instance from
+        :func:`~sklearn_scinol.streams.read_table`. With `target`, frames of pandas or
+        polars, or tables and record batches of pyarrow, for instance from
+        ``pandas.read_csv(..., chunksize=1000)``. Empty chunks are skipped.
     metrics : str, list of str or dict, default=None
-        By default "neg_log_loss" and "accuracy" for a classifier that has
-        probabilities, "accuracy" for any other, and "neg_mean_absolute_error" in
-        regression. Otherwise names of scikit-learn's metrics, see
-        :func:`~sklearn.metrics.get_scorer_names`. Or a dict from names of your own to
-        such names or to what :func:`~sklearn.metrics.make_scorer` makes. As for all of
-        scikit-learn's scores greater is better, so that losses are negative. Memory
-        does not grow with the stream for means over rows (such as "neg_log_loss" and
-        "neg_mean_absolute_error"), nor for "r2", nor for metrics of predicted labels
-        (such as "accuracy" and "f1"); for all others (such as "roc_auc") the labels and
-        predictions are kept. All are exact.
+        Names of scikit-learn's metrics, see :func:`~sklearn.metrics.get_scorer_names`,
+        or a dict from your own names to these or to results of
+        :func:`~sklearn.metrics.make_scorer`. Greater is better: losses are negative.
+        None stands for "neg_log_loss" and "accuracy" of a classifier with
+        probabilities, "accuracy" of any other, "neg_mean_absolute_error" in regression.
+        All are exact. Memory stays constant for means over rows, "r2" and metrics of
+        predicted labels (as "f1"); others (as "roc_auc") keep labels and predictions.
     classes : array-like of shape (n_classes,), default=None
-        All classes of the stream. Without them, a classifier that is not fitted is told
-        those of the first chunk, and raises an error at the first label that is none of
-        them; one with ``new_classes="add"`` takes classes as they come. Predictions
-        from before a class came up give it the probability 0, and the decision value
-        -inf; a label that has the probability 0 costs about 36 in
+        All classes of the stream. None stands for the classes of the first chunk if the
+        classifier is not fitted; with ``new_classes="add"`` it takes classes as they
+        come. Predictions made before a class came up give it the probability 0 and the
+        decision value -inf; such a label costs about 36 in
         :func:`~sklearn.metrics.log_loss`, which clips it.
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
     window : int, default=None
-        If given, the latest so many rows are scored as well, which shows how the
-        quality changes along the stream. Their labels and predictions are kept.
+        Number of latest rows to score as well, which shows how the quality changes
+        along the stream. Their labels and predictions are kept.
     progress : bool, default=True
-        Whether to show a progress bar where the stream takes longer than a second.
-        Needs tqdm; without it there is no bar.
+        Whether to show a progress bar, if tqdm is installed and the stream takes longer
+        than a second.
 
     Returns
     -------
@@ -138,11 +127,10 @@ def progressive_validation(
     Raises
     ------
     ValueError
-        If the stream is empty or its chunks are none of these, if no row
-        of it could be scored, or if a metric is unknown. What the estimator does not
-        accept raises its own errors. An error in the middle of the stream, the stream's
-        own as well, has a note that names the chunk, and an attribute `result` with the
-        scores up to there, if there were any.
+        If the stream is empty, has other chunks, or no row to score, or if a metric is
+        unknown. The estimator raises its own errors. Any error in the middle of the
+        stream has a note that names the chunk, and an attribute `result` with the
+        scores so far, if any.
     TypeError
         If the estimator has no `partial_fit`.
 
@@ -178,15 +166,14 @@ def progressive_validation(
     if window is not None:
         check_scalar(window, "window", Integral, min_val=1)
         window = int(window)
-    learner = Learner(estimator, metrics, classes)
+    learner = ProgressiveEstimator(estimator, metrics, classes)
     running = RunningScores(learner.scorers, learner.is_classifier, window)
     n_chunks = n_rows = 0
     y = None
 
     def result():
-        return ProgressiveValidationResult(
-            estimator, seconds=learner.seconds, **running.finish()
-        )
+        fields = running.finish()
+        return ProgressiveValidationResult(estimator, seconds=learner.seconds, **fields)
 
     with _progress_bar(progress) as bar:
         try:
@@ -195,9 +182,9 @@ def progressive_validation(
                 if y.shape[0]:
                     if learner.is_classifier:
                         y = column_or_1d(y, warn=True)
-                    answers = learner.answer_and_learn(X, y, sample_weight)
-                    if answers is not None:
-                        running.add(y, answers, sample_weight, learner.classes)
+                    predictions = learner.predict_and_learn(X, y, sample_weight)
+                    if predictions is not None:
+                        running.add(y, predictions, sample_weight, learner.classes)
                 n_chunks, n_rows = n_chunks + 1, n_rows + y.shape[0]
                 if bar is not None:
                     bar.set_postfix(running.latest(), refresh=False)
@@ -213,7 +200,7 @@ def progressive_validation(
             with suppress(Exception):
                 if learner.lacks_classes(y):
                     error.add_note(
-                        "The classes are those of the first chunk: pass classes= with "
+                        "The classes are from the first chunk: pass classes= with "
                         "all of them."
                     )
             raise
@@ -223,7 +210,7 @@ def progressive_validation(
 
 
 def _unpack(chunk, target):
-    """X, y and sample_weight of a chunk."""
+    """Return X, y and sample_weight of a chunk."""
     if target is not None:
         if not hasattr(chunk, "columns"):
             raise ValueError(
@@ -232,9 +219,7 @@ def _unpack(chunk, target):
             )
         columns = list(chunk.column_names if _is_arrow(chunk) else chunk.columns)
         if target not in columns:
-            raise ValueError(
-                f"The target {target!r} is none of the columns of the frame: {columns}."
-            )
+            raise ValueError(f"There is no column {target!r} (columns: {columns}).")
         features = [column for column in columns if column != target]
         X = chunk.select(features) if _is_arrow(chunk) else chunk[features]
         return X, _as_array(chunk[target]), None
@@ -250,7 +235,7 @@ def _unpack(chunk, target):
 
 
 def _is_arrow(values):
-    """Whether these are a table, a batch or a column of pyarrow."""
+    """Whether values are a table, a batch or a column of pyarrow."""
     arrow = sys.modules.get("pyarrow")
     return arrow is not None and isinstance(
         values, (arrow.Table, arrow.RecordBatch, arrow.Array, arrow.ChunkedArray)
@@ -266,7 +251,7 @@ def _as_array(column):
 
 
 def _progress_bar(progress):
-    """A bar that appears after a second; None where there is none to show."""
+    """Return a bar that appears after a second, or a context without one."""
     if not progress:
         return nullcontext()
     try:
@@ -276,33 +261,31 @@ def _progress_bar(progress):
     return tqdm(unit=" rows", unit_scale=True, delay=1)
 
 
-class Learner:
-    """An estimator, and how to have it answer before it learns."""
+class ProgressiveEstimator:
+    """An estimator that predicts the rows of a chunk, then learns them."""
 
     def __init__(self, estimator, metrics, classes):
-        steps = [("", estimator)]
-        answers_itself = hasattr(estimator, "partial_fit_predict")
-        if isinstance(estimator, Pipeline) and not answers_itself:
-            steps = estimator.steps
-        self.transformers = [
-            step for _, step in steps[:-1] if step not in (None, "passthrough")
-        ]
-        self.predictor = steps[-1][1]
-        self.by_row = hasattr(self.predictor, "partial_fit_predict")
+        steps = [estimator]
+        is_one_step = hasattr(estimator, "partial_fit_predict")
+        if isinstance(estimator, Pipeline) and not is_one_step:
+            steps = [step for _, step in estimator.steps]
+        *transformers, self.predictor = steps
+        self.transformers = [t for t in transformers if t not in (None, "passthrough")]
+        self.predicts_by_row = hasattr(self.predictor, "partial_fit_predict")
         if not hasattr(self.predictor, "partial_fit"):
             raise TypeError(
                 "progressive_validation needs an estimator with partial_fit, which "
                 f"{type(self.predictor).__name__} does not have."
             )
-        self.fitted = _is_fitted(self.predictor)
+        self.is_fitted = _is_fitted(self.predictor)
         self.first_call = {}
         self.is_classifier = is_classifier(self.predictor)
         if self.is_classifier and classes is not None:
-            # Given again, they are for a fitted estimator to check.
+            # A fitted estimator checks them.
             self.first_call = {"classes": np.unique(classes)}
-        self.guesses_classes = (
+        self.infers_classes = (
             self.is_classifier
-            and not self.fitted
+            and not self.is_fitted
             and classes is None
             and not _adds_classes(self.predictor)
         )
@@ -313,7 +296,7 @@ class Learner:
         self.seconds = 0.0
 
     def _find_methods(self):
-        """The methods whose answers the metrics need."""
+        """Return names of the methods whose predictions the metrics need."""
         methods = []
         for name, scorer in self.scorers.items():
             accepted = accepted_methods(scorer)
@@ -324,9 +307,9 @@ class Learner:
                     f"{type(self.predictor).__name__} does not have."
                 )
             methods.append(usable[0])
-        if not self.by_row:
+        if not self.predicts_by_row:
             return list(dict.fromkeys(methods))
-        # One pass gives the answers of one method; labels follow from each of them.
+        # One pass gives predictions of one method, from which labels follow.
         for method in ("predict", "decision_function", "predict_proba"):
             if hasattr(self.predictor, method) and all(
                 {"predict", method} & set(accepted_methods(scorer))
@@ -338,77 +321,73 @@ class Learner:
             "only labels go together with others in one pass."
         )
 
-    def answer_and_learn(self, X, y, sample_weight):
-        """Predictions to the rows from before their labels were used, for each method.
+    def predict_and_learn(self, X, y, sample_weight):
+        """Return predictions made before labels were used, by method; then learn.
 
-        None if the estimator had to learn before it can answer.
+        None if the estimator could not predict yet.
         """
         start = perf_counter()
         for transformer in self.transformers:
             if hasattr(transformer, "partial_fit"):
                 transformer.partial_fit(X)
             X = transformer.transform(X)
-        if self.guesses_classes and not self.fitted:
+        if self.infers_classes and not self.is_fitted:
             self.first_call = {"classes": np.unique(y)}
         parameters = self.first_call
         if sample_weight is not None:
             parameters = {**parameters, "sample_weight": sample_weight}
-        answers = None
-        if self.by_row:
-            (method,) = self.methods
-            answer = self.predictor.partial_fit_predict(
-                X, y, method=method, **parameters
-            )
-            answers = self._with_labels(method, answer)
+        predictions = None
+        if self.predicts_by_row:
+            parameters = {**parameters, "method": self.methods[0]}
+            prediction = self.predictor.partial_fit_predict(X, y, **parameters)
+            predictions = self._with_labels(prediction)
         else:
-            if self.fitted:
-                answers = {
-                    method: getattr(self.predictor, method)(X)
-                    for method in self.methods
-                }
+            if self.is_fitted:
+                predictions = self._predict_transformed(X)
             self.predictor.partial_fit(X, y, **parameters)
-        self.fitted = True
+        self.is_fitted = True
         self.first_call = {}
         self.seconds += perf_counter() - start
-        return answers
+        return predictions
 
-    def answer(self, X):
-        """Predictions to rows that are not learned, of an estimator that is fitted."""
+    def predict(self, X):
+        """Return predictions for rows that are not learned, by method."""
         for transformer in self.transformers:
             X = transformer.transform(X)
-        answers = {
-            method: getattr(self.predictor, method)(X) for method in self.methods
-        }
-        if self.by_row:
-            (method,) = self.methods
-            answers = self._with_labels(method, answers[method])
-        return answers
+        predictions = self._predict_transformed(X)
+        if self.predicts_by_row:
+            predictions = self._with_labels(predictions[self.methods[0]])
+        return predictions
+
+    def _predict_transformed(self, X):
+        return {method: getattr(self.predictor, method)(X) for method in self.methods}
 
     @property
     def classes(self):
-        """Those that the estimator knows, and its answers are about."""
+        """Classes that the estimator knows; None in regression."""
         return self.predictor.classes_ if self.is_classifier else None
 
     def lacks_classes(self, y):
-        """Whether labels are more than the classes of the first chunk, or those few."""
-        if not self.guesses_classes or y is None:
+        """Whether the first chunk had fewer classes than the stream, or only one."""
+        if not self.infers_classes or y is None:
             return False
-        classes = self.classes if self.fitted else self.first_call["classes"]
+        classes = self.classes if self.is_fitted else self.first_call["classes"]
         return classes.size < 2 or not np.isin(y, classes).all()
 
-    def _with_labels(self, method, answer):
-        """The answers of a method, and the labels that follow from them."""
+    def _with_labels(self, prediction):
+        """Return predictions of the only method, and labels that follow from them."""
+        (method,) = self.methods
         if method == "predict":
-            labels = answer
-        elif answer.ndim == 1:
-            labels = self.classes[(answer > 0).astype(np.intp)]
+            labels = prediction
+        elif prediction.ndim == 1:
+            labels = self.classes[(prediction > 0).astype(np.intp)]
         else:
-            labels = self.classes[answer.argmax(axis=1)]
-        return {method: answer, "predict": labels}
+            labels = self.classes[prediction.argmax(axis=1)]
+        return {method: prediction, "predict": labels}
 
 
 def _adds_classes(estimator):
-    """Whether classes may come later, as a parameter of the last step says."""
+    """Whether the last step accepts new classes later."""
     if isinstance(estimator, Pipeline):
         estimator = estimator.steps[-1][1]
     return getattr(estimator, "new_classes", None) == "add"

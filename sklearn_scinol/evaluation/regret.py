@@ -1,4 +1,4 @@
-"""Regret along a stream, beside the bound that is proved of it."""
+"""Regret along a stream, with its proved bound."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -21,24 +21,24 @@ __all__ = ["RegretCurveResult", "regret_curve"]
 
 @dataclass(frozen=True, eq=False)
 class RegretCurveResult:
-    """What :func:`regret_curve` returns.
+    """Result of :func:`regret_curve`.
 
     Parameters
     ----------
     estimator : object
         The clone that has learned the stream.
     comparator : Comparator
-        The model compared with, and its loss on the whole stream.
+        The comparator, with its loss on the whole stream.
     n_samples : ndarray of shape (n_points,)
         Number of rows learned up to each point: every row up to the twentieth, then
         10 % apart, and the last one.
     cumulative_loss : ndarray of shape (n_points,)
-        Total loss of the estimator's predictions up to there, each made before its row
-        was learned.
+        Total loss of the estimator up to each point, each row predicted before it was
+        learned.
     comparator_loss : ndarray of shape (n_points,)
-        That of the comparator on the same rows.
+        Total loss of the comparator on the same rows.
     bound : ndarray of shape (n_points,)
-        What the regret cannot be above, from `regret_bound` of the estimator.
+        Upper bound on the regret, from `regret_bound` of the estimator.
     """
 
     estimator: object
@@ -50,7 +50,7 @@ class RegretCurveResult:
 
     @property
     def regret(self) -> NDArray[np.float64]:
-        """By how much more the estimator lost than the comparator, at each point."""
+        """Loss of the estimator less loss of the comparator, at each point."""
         return self.cumulative_loss - self.comparator_loss
 
 
@@ -65,44 +65,42 @@ def regret_curve(
 ) -> RegretCurveResult:
     """Follow the regret of an estimator along a stream, and its bound.
 
-    A clone of the estimator learns the stream, in its order. The regret is how much
-    more its predictions cost, each made before its row was learned, than those of a
-    linear model that stays the same: by default of the best one in hindsight of the
-    whole stream. How the stream is cut into chunks changes nothing.
+    A clone of the estimator learns the stream, in its order. The regret is its total
+    loss, each row predicted before it is learned, less the loss of a fixed linear
+    model: by default the best one in hindsight. The size of the chunks changes nothing.
 
     Parameters
     ----------
     estimator : object
         Estimator of this package with `regret_bound`, of a linear model.
     stream : iterable
-        Chunks of rows, each `(X, y)` or `(X, y, sample_weight)`, or, with `target`,
-        frames. Without a `comparator` all of them are kept in memory.
+        Chunks of rows, see :func:`progressive_validation`. Without a `comparator` all
+        are kept in memory.
     comparator : Comparator or tuple (coef, intercept), default=None
-        The model to compare with; see :func:`best_comparator` for the shapes. None
-        stands for the best in hindsight, in the ball where the estimator has a
-        `radius`.
+        Model to compare with; see :func:`best_comparator` for the shapes. None stands
+        for the best in hindsight, within the `radius` of the estimator if it has one.
     classes : array-like of shape (n_classes,), default=None
         All classes of the stream. Needed for a classifier.
     target : str, default=None
         Name of the column to predict, if the stream consists of frames.
     progress : bool, default=True
-        Whether to show a progress bar where the stream takes longer than a second.
-        Needs tqdm; without it there is no bar.
+        Whether to show a progress bar, if tqdm is installed and the stream takes longer
+        than a second.
 
     Returns
     -------
     result : RegretCurveResult
-        Losses of both, and the bound, at some hundred points for any stream.
+        Losses of both, and the bound, at some hundred points.
 
     Raises
     ------
     AttributeError
-        If the estimator has no `regret_bound`, as where features are centred or scaled,
-        or no `coef_`, as with kernels; or if it is a mixture.
+        If the estimator has no `regret_bound`, as with centred or scaled features, or
+        no `coef_`, as with kernels, or if it is a mixture.
     ValueError
-        If the stream is empty, or classes are missing; if the estimator has
-        ``new_classes="add"`` or ``class_weight="balanced"``. What the estimator does
-        not accept raises its own errors.
+        If the stream is empty, classes are missing, or the estimator has
+        ``new_classes="add"`` or ``class_weight="balanced"``. The estimator raises its
+        own errors.
 
     See Also
     --------
@@ -126,29 +124,29 @@ def regret_curve(
     """
     if comparator is None:
         stream = list(stream)
-    race = _Race(clone(estimator), classes)
+    run = _RegretRun(clone(estimator), classes)
     with _progress_bar(progress) as bar:
         for chunk in stream:
             X, y, sample_weight = _unpack(chunk, target)
-            for rows in race.until_points(len(y)):
+            for rows in run.until_points(len(y)):
                 weight = None if sample_weight is None else sample_weight[rows]
-                race.learn(_safe_indexing(X, rows), y[rows], weight)
-                if race.n == 1:
+                run.learn(_safe_indexing(X, rows), y[rows], weight)
+                if run.n == 1:
                     if comparator is None:
                         chunks = [_unpack(chunk, target) for chunk in stream]
-                        comparator = race.best(chunks)
-                    race.start(*_coefficients(comparator))
-                race.compare(_safe_indexing(X, rows), y[rows], weight)
+                        comparator = run.best(chunks)
+                    run.start(*_coefficients(comparator))
+                run.compare(_safe_indexing(X, rows), y[rows], weight)
             if bar is not None:
                 bar.update(len(y))
-    if race.n == 0:
+    if run.n == 0:
         raise ValueError("The stream is empty.")
-    race.finish()
-    total = race.comparator_loss
+    run.finish()
+    total = run.comparator_loss
     if not isinstance(comparator, Comparator):
-        comparator = Comparator(race.coef, race.intercept, total, total)
+        comparator = Comparator(run.coef, run.intercept, total, total)
     return RegretCurveResult(
-        race.learner, comparator, *map(np.array, zip(*race.points, strict=True))
+        run.learner, comparator, *map(np.array, zip(*run.points, strict=True))
     )
 
 
@@ -165,16 +163,16 @@ def _coefficients(comparator):
     return coef, intercept
 
 
-class _Race:
-    """A learner, and a fixed model on the same rows."""
+class _RegretRun:
+    """Losses of a learner and of a fixed linear model on the same rows."""
 
     def __init__(self, learner, classes):
         if hasattr(type(learner), "estimators_"):
             raise AttributeError(
-                "regret_curve is about linear models; the regret of "
-                f"{type(learner).__name__} is that against its experts."
+                "regret_curve is for linear models; the regret of "
+                f"{type(learner).__name__} is relative to its experts."
             )
-        learner.regret_bound  # noqa: B018  (its error says what is in the way)
+        learner.regret_bound  # noqa: B018  (raises the reason if there is none)
         for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
             if learner.get_params().get(name) == value:
                 raise ValueError(f"regret_curve does not take {name}={value!r}.")
@@ -190,13 +188,15 @@ class _Race:
         self.n, self.comparator_loss, self.points = 0, 0.0, []
 
     def until_points(self, n):
-        """Cut `n` rows where the curves have points, as slices."""
+        """Yield slices of `n` rows that end at the points of the curves."""
         start = 0
         while start < n:
-            at_last_point = self.points[-1][0] if self.points else 0
-            stop = min(n, start + point_after(at_last_point) - self.n)
+            stop = min(n, start + self._next_point() - self.n)
             yield slice(start, stop)
             start = stop
+
+    def _next_point(self):
+        return point_after(self.points[-1][0] if self.points else 0)
 
     def learn(self, X, y, sample_weight):
         self.learner.partial_fit(X, y, sample_weight=sample_weight, **self.first_call)
@@ -204,7 +204,7 @@ class _Race:
         self.n += len(y)
 
     def best(self, chunks):
-        """The best comparator of all rows."""
+        """Return the best comparator for all rows."""
         loss = self.learner._model.loss
         if not hasattr(loss, "conjugate"):
             raise ValueError(
@@ -223,18 +223,18 @@ class _Race:
         )
 
     def start(self, coef, intercept):
-        """Race against this model."""
+        """Set the model to compare with."""
         self.learner.regret_bound(coef, intercept)  # checks the shapes
         shape = self.learner._model.n_outputs, self.learner.n_features_in_
         self.coef = np.array(coef, dtype=np.float64).reshape(shape)
         self.intercept = np.broadcast_to(np.float64(intercept), shape[:1])
 
     def compare(self, X, y, sample_weight):
-        """Add what the model lost on rows that were learned, and a point if due."""
+        """Add the model's loss on rows that were learned, and a point if due."""
         X, y, sample_weight = self._checked(X, y, sample_weight)
         losses = row_losses(X, y, self.learner._model.loss, self.coef, self.intercept)
         self.comparator_loss += float(sample_weight @ losses)
-        if self.n == point_after(self.points[-1][0] if self.points else 0):
+        if self.n == self._next_point():
             self._add_point()
 
     def finish(self):
@@ -247,7 +247,7 @@ class _Race:
         self.points.append((self.n, loss, self.comparator_loss, bound))
 
     def _checked(self, X, y, sample_weight):
-        """Rows, targets and weights as the learner has taken them."""
+        """Validate rows, targets and weights as the learner does."""
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         if is_classifier(self.learner):
             y = column_or_1d(y)

@@ -1,4 +1,4 @@
-"""Scores of predictions while they come in, as metrics of scikit-learn have them."""
+"""Running scores of predictions, by the metrics of scikit-learn."""
 
 import warnings
 from contextlib import contextmanager
@@ -6,12 +6,7 @@ from dataclasses import dataclass
 from inspect import signature
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    RegressorMixin,
-    is_classifier,
-)
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import (
     brier_score_loss,
     get_scorer,
@@ -30,9 +25,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._curves import point_after
 
-__all__ = ["RunningScores", "accepted_methods", "default_metrics", "make_scorers"]
-
-#: Metrics that are means over rows, so that blocks of rows can be scored one by one.
+#: Metrics that are means over rows, so that each block can be scored by itself.
 _MEANS_OVER_ROWS = {
     brier_score_loss,
     log_loss,
@@ -45,12 +38,12 @@ _MEANS_OVER_ROWS = {
     top_k_accuracy_score,
 }
 
-# No more rows than this wait for being scored, however far the next point is.
-_MAX_WAITING_ROWS = 10_000
+# Largest number of rows that wait to be scored.
+_MAX_PENDING_ROWS = 10_000
 
 
 def default_metrics(estimator):
-    """Names of metrics for an estimator, of which all are means over rows."""
+    """Return names of metrics for an estimator, all of them means over rows."""
     if not is_classifier(estimator):
         return ["neg_mean_absolute_error"]
     if hasattr(estimator, "predict_proba"):
@@ -59,10 +52,10 @@ def default_metrics(estimator):
 
 
 def make_scorers(metrics):
-    """The scorers by name.
+    """Return scorers by name.
 
-    What else is asked of them here they keep in private attributes, which have been the
-    same since scikit-learn 1.4: `_score_func`, `_kwargs`, `_sign`, `_response_method`.
+    Their private attributes `_score_func`, `_kwargs`, `_sign` and `_response_method`
+    have been the same since scikit-learn 1.4.
     """
     if isinstance(metrics, str):
         metrics = [metrics]
@@ -82,10 +75,10 @@ def make_scorers(metrics):
     return scorers
 
 
-def _with_labels(scorer, classes):
-    """The scorer, told which classes the columns of its predictions stand for.
+def _with_classes(scorer, classes):
+    """Return a scorer that knows the classes of the columns of predictions.
 
-    It could not know otherwise from rows that do not hold all classes.
+    Rows need not hold all classes.
     """
     metric = scorer._score_func
     if "labels" not in signature(metric).parameters:
@@ -103,47 +96,40 @@ def accepted_methods(scorer):
     return (methods,) if isinstance(methods, str) else tuple(methods)
 
 
-class _Answers(BaseEstimator):
-    """Stands in for the estimator where a scorer asks for predictions."""
+class _Predictions(BaseEstimator):
+    """Stand-in for an estimator, which returns predictions that are known."""
 
-    def __init__(self, answers, classes=None):
-        self.answers = answers
-        self.classes = classes
+    def __init__(self, predictions, classes=None):
+        self.predictions = predictions
+        self.classes = self.classes_ = classes
 
-    @property
-    def classes_(self):
-        return self.classes
-
-    @available_if(lambda self: "predict" in self.answers)
+    @available_if(lambda self: "predict" in self.predictions)
     def predict(self, X):
-        return self.answers["predict"]
+        return self.predictions["predict"]
 
-    @available_if(lambda self: "decision_function" in self.answers)
+    @available_if(lambda self: "decision_function" in self.predictions)
     def decision_function(self, X):
-        return self.answers["decision_function"]
+        return self.predictions["decision_function"]
 
-    @available_if(lambda self: "predict_proba" in self.answers)
+    @available_if(lambda self: "predict_proba" in self.predictions)
     def predict_proba(self, X):
-        return self.answers["predict_proba"]
+        return self.predictions["predict_proba"]
 
 
-class _ClassifierAnswers(ClassifierMixin, _Answers):
+class _ClassifierPredictions(ClassifierMixin, _Predictions):
     pass
 
 
-class _RegressorAnswers(RegressorMixin, _Answers):
+class _RegressorPredictions(RegressorMixin, _Predictions):
     pass
 
 
 @dataclass
 class _Rows:
-    """Labels, answers and weights of some rows.
-
-    The answers are about `classes`, None in regression.
-    """
+    """Labels, weights and predictions of rows; in regression `classes` is None."""
 
     y: np.ndarray
-    answers: dict
+    predictions: dict
     sample_weight: np.ndarray
     classes: np.ndarray | None
 
@@ -151,72 +137,69 @@ class _Rows:
         return self.y.shape[0]
 
     def __getitem__(self, rows):
-        answers = {method: answer[rows] for method, answer in self.answers.items()}
-        return _Rows(self.y[rows], answers, self.sample_weight[rows], self.classes)
+        predictions = {method: p[rows] for method, p in self.predictions.items()}
+        return _Rows(self.y[rows], predictions, self.sample_weight[rows], self.classes)
 
-    def about(self, classes):
-        """The same rows with answers about these classes, of which some are new."""
+    def with_classes(self, classes):
+        """Return the rows with predictions for more classes."""
         if self.classes is None or np.array_equal(self.classes, classes):
             return self
-        answers = {
-            method: answer
+        predictions = {
+            method: p
             if method == "predict"
-            else _padded(method, answer, self.classes, classes)
-            for method, answer in self.answers.items()
+            else _padded(method, p, self.classes, classes)
+            for method, p in self.predictions.items()
         }
-        return _Rows(self.y, answers, self.sample_weight, classes)
+        return _Rows(self.y, predictions, self.sample_weight, classes)
 
     def score(self, scorer):
-        y, answers, classes = self.y, self.answers, self.classes
+        y, predictions, classes = self.y, self.predictions, self.classes
         if classes is None:
-            stand_in = _RegressorAnswers(answers)
+            stand_in = _RegressorPredictions(predictions)
         else:
             if "predict" not in accepted_methods(scorer):
-                if classes.size == 1:  # of which metrics know nothing
+                if classes.size == 1:  # which metrics do not take
                     y, classes = np.zeros(y.shape, dtype=int), np.arange(2)
-                    rows = _Rows(y, answers, self.sample_weight, np.zeros(1, dtype=int))
-                    answers = rows.about(classes).answers
-                scorer = _with_labels(scorer, classes)
-            stand_in = _ClassifierAnswers(answers, classes)
-        # Not all metrics take weights, so that they are not told of ones.
+                    rows = _Rows(y, predictions, self.sample_weight, classes[:1])
+                    predictions = rows.with_classes(classes).predictions
+                scorer = _with_classes(scorer, classes)
+            stand_in = _ClassifierPredictions(predictions, classes)
+        # Not all metrics take weights: weights of 1 are not passed on.
         weighted = np.any(self.sample_weight != 1)
         sample_weight = {"sample_weight": self.sample_weight} if weighted else {}
         return scorer(stand_in, None, y, **sample_weight)
 
 
-def _padded(method, answer, classes, all_classes):
-    """Predictions with columns for all classes, given those for some of them.
+def _padded(method, p, classes, all_classes):
+    """Add columns of probability 0 to predictions, for classes that were not known.
 
-    Those that were not known have the probability 0. Decision values of two classes
-    have no columns.
+    Decision values of two classes have no columns.
     """
-    if answer.ndim == 1 and all_classes.size == 2:
-        return answer
-    if answer.ndim == 1:
-        answer = np.column_stack([np.zeros_like(answer), answer])[:, -classes.size :]
-    never = 0.0 if method == "predict_proba" else -np.inf
-    padded = np.full((answer.shape[0], all_classes.size), never)
-    padded[:, np.searchsorted(all_classes, classes)] = answer
+    if p.ndim == 1 and all_classes.size == 2:
+        return p
+    if p.ndim == 1:
+        p = np.column_stack([np.zeros_like(p), p])[:, -classes.size :]
+    fill_value = 0.0 if method == "predict_proba" else -np.inf
+    padded = np.full((p.shape[0], all_classes.size), fill_value)
+    padded[:, np.searchsorted(all_classes, classes)] = p
     return padded
 
 
 def _concatenate(blocks):
-    """All rows, with answers about the classes of the last ones, which are the most."""
+    """Join blocks of rows; the last block knows all classes."""
     classes = blocks[-1].classes
-    blocks = [rows.about(classes) for rows in blocks]
-    return _Rows(
-        np.concatenate([rows.y for rows in blocks]),
-        {
-            method: np.concatenate([rows.answers[method] for rows in blocks])
-            for method in blocks[0].answers
-        },
-        np.concatenate([rows.sample_weight for rows in blocks]),
-        classes,
-    )
+    blocks = [rows.with_classes(classes) for rows in blocks]
+    predictions = {
+        method: np.concatenate([rows.predictions[method] for rows in blocks])
+        for method in blocks[0].predictions
+    }
+    y = np.concatenate([rows.y for rows in blocks])
+    sample_weight = np.concatenate([rows.sample_weight for rows in blocks])
+    return _Rows(y, predictions, sample_weight, classes)
 
 
 class _MeanScore:
-    """Score that is a mean over rows: the sum so far is all it needs."""
+    """Score that is a mean over rows, from the sum so far."""
 
     def __init__(self, scorer):
         self.scorer = scorer
@@ -233,7 +216,7 @@ class _MeanScore:
 
 
 class _LabelScore:
-    """Score of predicted labels: the confusion matrix is all it needs."""
+    """Score of predicted labels, from the confusion matrix."""
 
     def __init__(self, scorer):
         self.scorer = scorer
@@ -242,10 +225,8 @@ class _LabelScore:
     def add(self, rows):
         if self.classes is None or self.classes.size < rows.classes.size:
             self._grow(rows.classes)
-        cells = (
-            np.searchsorted(self.classes, rows.y),
-            np.searchsorted(self.classes, rows.answers["predict"]),
-        )
+        labels = rows.y, rows.predictions["predict"]
+        cells = tuple(np.searchsorted(self.classes, each) for each in labels)
         np.add.at(self.confusion, cells, rows.sample_weight)
 
     def _grow(self, classes):
@@ -271,7 +252,7 @@ class _LabelScore:
 
 
 class _R2Score:
-    """Coefficient of determination: moments of targets and errors are all it needs."""
+    """Coefficient of determination, from moments of targets and errors."""
 
     def __init__(self, scorer):
         self.n_rows = 0
@@ -290,7 +271,7 @@ class _R2Score:
         between = self.weight * weight / total * (mean - self.mean) ** 2
         self.squares = self.squares + (c * (y - mean) ** 2).sum(axis=0) + between
         self.mean = self.mean + weight / total * (mean - self.mean)
-        errors = (c * (y - rows.answers["predict"]) ** 2).sum(axis=0)
+        errors = (c * (y - rows.predictions["predict"]) ** 2).sum(axis=0)
         self.squared_errors = self.squared_errors + errors
         self.n_rows, self.weight = self.n_rows + len(rows), total
 
@@ -298,23 +279,23 @@ class _R2Score:
         if self.n_rows < 2:
             return np.nan
         errors, squares = np.atleast_1d(self.squared_errors, self.squares)
-        # Of a constant target scikit-learn says 1 if all is right, and else 0.
+        # For a constant target scikit-learn returns 1 if all is right, else 0.
         unexplained = (errors > 0.0).astype(np.float64)
         np.divide(errors, squares, out=unexplained, where=squares > 0.0)
         return np.mean(1.0 - unexplained)
 
 
 class _AnyScore:
-    """Any other score: all labels and answers are kept."""
+    """Any other score, from all labels and predictions."""
 
     def __init__(self, scorer):
         self.scorer = scorer
         self.blocks = []
 
     def add(self, rows):
-        method = next(m for m in accepted_methods(self.scorer) if m in rows.answers)
-        answers = {method: rows.answers[method]}
-        self.blocks.append(_Rows(rows.y, answers, rows.sample_weight, rows.classes))
+        method = next(m for m in accepted_methods(self.scorer) if m in rows.predictions)
+        predictions = {method: rows.predictions[method]}
+        self.blocks.append(_Rows(rows.y, predictions, rows.sample_weight, rows.classes))
 
     def value(self):
         rows = _concatenate(self.blocks)
@@ -323,8 +304,8 @@ class _AnyScore:
 
 
 @contextmanager
-def _too_few_rows_are_no_news():
-    """For metrics that warn of what they cannot say yet."""
+def _ignore_undefined_scores():
+    """Silence metrics that warn where they are not defined yet."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
@@ -364,7 +345,7 @@ class _Window:
         return n_added - n_added % self.step + self.step
 
     def add(self, block, n_added):
-        """Add rows up to `n_added`, and score if this is a point."""
+        """Add rows up to `n_added`, and score them at a point."""
         self.blocks.append(block)
         if n_added % self.step == 0:
             self.score(n_added)
@@ -378,7 +359,7 @@ class _Window:
 
 
 class RunningScores:
-    """Curves of the scores, with the same points however the rows are chunked."""
+    """Curves of scores, whose points do not depend on the chunks."""
 
     _point_after = staticmethod(point_after)
 
@@ -391,56 +372,56 @@ class RunningScores:
         self.curves = {name: [] for name in scorers}
         self.n_samples = []
         self.n_added = 0
-        self.waiting = []
-        self.n_waiting = 0
+        self.pending = []
+        self.n_pending = 0
         self.next_point = self._point_after(0)
 
-    def add(self, y, answers, sample_weight, classes):
+    def add(self, y, predictions, sample_weight, classes):
         if sample_weight is None:
             sample_weight = np.ones(y.shape[0])
-        rows = _Rows(y, answers, sample_weight, classes)
+        rows = _Rows(y, predictions, sample_weight, classes)
         if not sample_weight.all():
             rows = rows[sample_weight > 0]
         while len(rows):
             next_point = self.next_point
             if self.window is not None:
                 next_point = min(next_point, self.window.next_point(self.n_added))
-            n = min(next_point - self.n_added, _MAX_WAITING_ROWS - self.n_waiting)
+            n = min(next_point - self.n_added, _MAX_PENDING_ROWS - self.n_pending)
             block, rows = rows[:n], rows[n:]
-            self.waiting.append(block)
-            self.n_waiting += len(block)
+            self.pending.append(block)
+            self.n_pending += len(block)
             self.n_added += len(block)
             if self.window is not None:
-                with _too_few_rows_are_no_news():
+                with _ignore_undefined_scores():
                     self.window.add(block, self.n_added)
             at_point = self.n_added == self.next_point
-            if at_point or self.n_waiting == _MAX_WAITING_ROWS:
-                with _too_few_rows_are_no_news():
-                    self._score_waiting()
+            if at_point or self.n_pending == _MAX_PENDING_ROWS:
+                with _ignore_undefined_scores():
+                    self._score_pending()
                     if at_point:
                         self._add_point(self._values())
             if at_point:
                 self.next_point = self._point_after(self.n_added)
 
     def latest(self):
-        """The latest point as a progress bar shows it."""
+        """Return the latest point as text for a progress bar."""
         if not self.n_samples:
             return {}
         return {name: f"{curve[-1]:.4g}" for name, curve in self.curves.items()}
 
     def finish(self):
-        """What the result has of the scores."""
+        """Score the remaining rows; return the fields of the result."""
         if self.n_added == 0:
             raise ValueError(
-                "No row of the stream was scored: all have weight 0, or there was only "
-                "the first chunk, which an estimator that is not fitted has to learn."
+                "No row of the stream was scored: all have weight 0, or the only chunk "
+                "was needed to fit the estimator."
             )
-        self._score_waiting()
+        self._score_pending()
         scores = self._values()
         if self.n_samples[-1] != self.n_added:
             self._add_point(scores)
         if self.window is not None and self.window.n_samples[-1:] != [self.n_added]:
-            with _too_few_rows_are_no_news():
+            with _ignore_undefined_scores():
                 self.window.score(self.n_added)
         latest = self.window
         return {
@@ -452,13 +433,13 @@ class RunningScores:
             "window_curves": None if latest is None else _as_arrays(latest.curves),
         }
 
-    def _score_waiting(self):
-        if self.waiting:
-            rows = _concatenate(self.waiting)
+    def _score_pending(self):
+        if self.pending:
+            rows = _concatenate(self.pending)
             for score in self.scores.values():
                 score.add(rows)
-            self.waiting = []
-            self.n_waiting = 0
+            self.pending = []
+            self.n_pending = 0
 
     def _values(self):
         return {name: float(score.value()) for name, score in self.scores.items()}

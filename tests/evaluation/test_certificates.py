@@ -313,7 +313,7 @@ def test_nothing_to_learn():
 def test_warns_where_it_does_not_converge(monkeypatch):
     X, y = noisy("log_loss")
     monkeypatch.setattr(minimum, "MAX_FIRST_ORDER", 1)
-    monkeypatch.setattr(minimum, "MAX_ITER", 1)
+    monkeypatch.setattr(minimum, "MAX_SECOND_ORDER", 1)
     with pytest.warns(ConvergenceWarning, match="did not converge: the duality gap"):
         best = best_comparator(X, y, loss="log_loss")
     monkeypatch.undo()
@@ -402,7 +402,7 @@ def test_what_has_no_regret_curve():
     for estimator, message in (
         (ScInOLClassifier(center=True), "pass `center=False`"),
         (ScInOLClassifier(), "fit with `center=False`"),
-        (HedgeClassifier(), "HedgeClassifier is that against its experts"),
+        (HedgeClassifier(), "HedgeClassifier is relative to its experts"),
     ):
         with pytest.raises(AttributeError, match=message):
             regret(estimator, [(X, y)], classes=[0, 1])

@@ -268,7 +268,7 @@ def test_names_of_columns_of_pyarrow():
     result = validate(ScInOLClassifier(), tables(pa.table), None, target="label")
     assert list(result.estimator.feature_names_in_) == [f"x{i}" for i in range(5)]
     table = tables(pa.table)[1]
-    with pytest.raises(ValueError, match=r"'y' is none of the columns .*'label', 'x0'"):
+    with pytest.raises(ValueError, match=r"There is no column 'y' .*'label', 'x0'"):
         validate(ScInOLClassifier(), [table], "accuracy", target="y")
     missing = table.set_column(1, "x0", pa.array([None] * 7, pa.float64()))
     with pytest.raises(ValueError, match="Input X contains NaN"):
@@ -713,7 +713,7 @@ def test_target_and_frames():
         validate(ScInOLRegressor(), [regression()], "r2", target="y")
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame({"a": [1.0], "b": [2.0]})
-    with pytest.raises(ValueError, match=r"'y' is none of the columns .*'a', 'b'"):
+    with pytest.raises(ValueError, match=r"There is no column 'y' .*'a', 'b'"):
         validate(ScInOLRegressor(), [frame], "r2", target="y")
     with pytest.raises(ValueError, match="with target= naming a column"):
         validate(ScInOLRegressor(), [frame], "r2")
