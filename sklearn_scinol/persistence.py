@@ -96,9 +96,7 @@ _VALUES = filter(is_value_type, _classes(learners, losses))
 
 #: Names of the types of this package that models consist of. Making one runs no code
 #: but this package's, whatever a file contains.
-TRUSTED_TYPES = tuple(
-    sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_VALUES]))
-)
+TRUSTED_TYPES = tuple(sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_VALUES])))
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:

@@ -106,7 +106,7 @@ MUTATIONS = [
     Mutation(
         "moments are not matched",
         "learners/online_newton.py",
-        "if self.moderate and q > NARROW:",
+        "if self.moderate and q > MAX_NARROW_VARIANCE:",
         "if False:",
         "online_newton matched",
     ),
@@ -127,14 +127,14 @@ MUTATIONS = [
     Mutation(
         "targets change their unit, weights do not",
         "learners/online_newton.py",
-        "said = weight * of_target * (slope * said",
-        "said = weight * (slope * said",
+        "b = weight * of_target * (slope * b",
+        "b = weight * (slope * b",
         "online_newton ridge_of",
     ),
     Mutation(
         "forgetting knows no end",
         "learners/online_newton.py",
-        "growth = smaller(1.0 / (1.0 - learner.forgetting), s.most[k] / left)",
+        "growth = smaller(1.0 / (1.0 - learner.forgetting), s.initial_trace[k] / left)",
         "growth = 1.0 / (1.0 - learner.forgetting)",
         "naive_agreement online_newton",
     ),
@@ -508,7 +508,7 @@ MUTATIONS = [
     ),
     Mutation(
         "rows are predicted at weight 1",
-        "models/base.py",
+        "models/online.py",
         "return self.row_scale * self.weight_scale.smallest",
         "return self.row_scale",
         "sample_weights coefficients",
@@ -860,8 +860,8 @@ MUTATIONS = [
     Mutation(
         "a ball that shrinks is taken back for a few features only",
         "models/linear.py",
-        "if not has_few or self._may_pass_over_all:",
-        "if not has_few:",
+        "if n_entries >= self.n_features or self._changes_absent_features:",
+        "if n_entries >= self.n_features:",
         "failures balls",
     ),
     Mutation(
@@ -1164,21 +1164,21 @@ MUTATIONS = [
     ),
     Mutation(
         "the state of two classes becomes that of the first",
-        "models/base.py",
+        "models/online.py",
         "signs[old[0]] = 0 if loss.joint else -1",
         "signs[old[1]] = 0 if loss.joint else -1",
         "new_classes no_slope",
     ),
     Mutation(
         "one versus rest does not mirror the first of two classes",
-        "models/base.py",
+        "models/online.py",
         "signs[old[0]] = 0 if loss.joint else -1",
         "signs[old[0]] = 0",
         "new_classes one_versus_rest",
     ),
     Mutation(
         "a mirrored sum of weights keeps its sign",
-        "models/linear.py",
+        "models/linear_state.py",
         "is_odd += [True, False]",
         "is_odd += [False, False]",
         "new_classes averages_of",
@@ -1199,14 +1199,14 @@ MUTATIONS = [
     ),
     Mutation(
         "a bound forgets that scores are differences",
-        "models/base.py",
+        "models/online.py",
         "self.reference = int(old[0]) if loss.joint else None",
         "self.reference = None",
         "new_classes differences",
     ),
     Mutation(
         "a bound takes another class for the first",
-        "models/base.py",
+        "models/online.py",
         "self.reference = int(old[self.reference])",
         "pass",
         "new_classes differences",

@@ -168,7 +168,7 @@ class Engine(Protocol):
         learner : OnlineNewton
         s : State
             The learner's. Changed.
-        change : Change
+        change : UnitChange
         """
 
     def learn_combination(self, task, state, block, combination, answers):

@@ -3,10 +3,9 @@
 A learner is a NamedTuple of its hyperparameters. Its methods are elementwise formulas
 on the arrays of its state, written once: the NumPy engine calls them with whole rows
 (``i`` is ``...`` or an index), the compiled engine with single coordinates (``i`` is a
-pair output, coordinate). They may use NumPy's elementwise functions and those of
-``_portable``, and nothing else. `interface.py` lists what each must have, and the two
-kinds of learners that see more of a row than a coordinate. What several learners have
-in common is in `bases/`.
+pair output, coordinate). They may call NumPy's elementwise functions, and functions of
+``_portable``. `interface.py` documents the methods, and the two kinds
+of learners that see more of a row than a coordinate. `bases/` has what learners share.
 
 Learners from outside the package declare the same, and call functions of their own that
 are marked with :func:`portable`.
@@ -65,7 +64,7 @@ __all__ = [
     "smaller",
 ]
 
-#: The algorithms that baselines have a choice of, by the names they have there.
+#: Algorithms of the baselines, by name.
 BASELINES = {
     "sgd": SGD,
     "adagrad": AdaGrad,
@@ -82,7 +81,7 @@ BASELINES = {
     "code": CODE,
 }
 
-#: All algorithms that estimators have a choice of.
+#: Algorithms of all estimators, by name.
 ALGORITHMS = {
     "scinol1": ScInOL1,
     "scinol2": ScInOL2,

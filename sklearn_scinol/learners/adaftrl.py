@@ -11,22 +11,18 @@ from .bases.gradient_sum import (
     NORM_ERROR,
     GradientSum,
     norm_invariants,
-    once_learned,
     safe_norm,
-    subtract,
+    subtract_from_norm,
+    zero_until_learned,
 )
-
-__all__ = ["TUNINGS", "AdaFTRL"]
 
 #: Divisor of the regularisation, by the name of its authors.
 TUNINGS = {"koolen": 1.0, "orabona_pal": 16.0}
 
 
-class Shared(NamedTuple):
-    """One entry an output; the losses are those that are linear in the weights."""
-
+class Shared(NamedTuple):  # one entry for each output; losses are linear
     norm: np.ndarray  # of theta, the negative sum of the losses
-    error: np.ndarray  # what rounding may have done to the norm
+    error: np.ndarray  # bound on the rounding error of the norm
     delta_sum: np.ndarray  # sum of the mixability gaps
     total: np.ndarray  # root of the sum of the losses' squared norms
     largest: np.ndarray  # largest norm of a loss
@@ -57,8 +53,8 @@ class AdaFTRL(GradientSum, Parameters):
         w_t = \arg\min_{\|w\| \le U} -\langle w, \theta_t \rangle + R(w) / \eta_t
         = \min(\eta_t, U / \|\theta_t\|) \, \theta_t.
 
-    The gap :math:`\delta_t` is what the loss of :math:`w_t` is more than the increase
-    of that minimum.
+    The mixability gap :math:`\delta_t` is the loss of :math:`w_t` less the increase of
+    that minimum.
     """
 
     __slots__ = ()
@@ -68,23 +64,21 @@ class AdaFTRL(GradientSum, Parameters):
     stays_finite = True
 
     def initial_shared(self):
-        """Values of what the coordinates share, before the first row."""
         return Shared(norm=0.0, error=0.0, delta_sum=0.0, total=0.0, largest=0.0)
 
     def factor(self, shared, k, q, t):
-        """What theta is multiplied by."""
         factor = smaller(rate(self, shared, k), self.radius / safe_norm(shared, k))
-        return once_learned(factor, shared, k)
+        return zero_until_learned(factor, shared, k)
 
     def row_step(self, shared, k, g, dot, q, t):
         """Add the mixability gap of the row, and the row to the norm of theta."""
         root = np.sqrt(q)
         length = np.abs(g) * root
-        if length < MIN_NORM:  # theta alone would have weights that are too small
+        if length < MIN_NORM:  # lost in the norm, and so kept out of theta
             return 0.0
         along = np.sign(g) * dot / root
         before = shared.norm[k]
-        subtract(shared, k, along, length)
+        subtract_from_norm(shared, k, along, length)
         gap = mixability_gap(
             rate(self, shared, k), self.radius, along, length, before, shared.norm[k]
         )
@@ -94,7 +88,7 @@ class AdaFTRL(GradientSum, Parameters):
         return g
 
     def regret_bound(self, s, shared, u, t, first):
-        """For each output; infinite where `u` is not in the ball."""
+        """Bound for each output; infinite where `u` is outside the ball."""
         main = self.radius * np.sqrt(0.5) * shared.total
         if self.divisor == TUNINGS["koolen"]:
             bound = 2.0 * main + 4.0 * self.radius * shared.largest
@@ -103,19 +97,17 @@ class AdaFTRL(GradientSum, Parameters):
         norm = np.sqrt((u * u).sum(axis=1))
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
 
-    def merged_shared(self, shared, norm_of_w, t):
-        """What is shared with weights of that norm, and the norm of theta."""
+    def merged_shared(self, shared, w_norm, t):
         delta_sum, largest = shared.delta_sum.sum(1), shared.largest.most(1)
         total = np.sqrt(shared.total.of(np.square).sum(2))
         known = Shared(0.0, 0.0, delta_sum, total, largest)
-        norm = norm_of_w / rate(self, known, ...)
-        is_inside = norm_of_w < (1.0 - 1e-12) * self.radius
+        norm = w_norm / rate(self, known, ...)
+        is_inside = w_norm < (1.0 - 1e-12) * self.radius
         norm = np.where(is_inside, norm, larger(norm, shared.norm.mean()))
         norm = smaller(norm, np.sqrt(t) * total)
         return known._replace(norm=norm, error=NORM_ERROR * norm), norm
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield from norm_invariants(s, shared)
         yield "delta_sum >= 0", shared.delta_sum >= 0.0
         yield "largest >= 0", shared.largest >= 0.0
@@ -136,9 +128,9 @@ def rate(learner, shared, k):
 def mixability_gap(eta, radius, along, length, before, after):
     """Gap of a linear loss, from the norms of theta before and after it.
 
-    The loss has norm `length`, and theta the inner product `along` with it divided by
-    its norm. Where the leader is inside of the ball both times, or on the sphere both
-    times, next to nothing would be left of a difference of the minima.
+    The loss has norm `length`; `along` is the inner product of theta and its direction.
+    Where the leader stays inside the ball, or on the sphere, the gap has a formula of
+    its own: a difference of the minima would lose its digits.
     """
     if eta == np.inf:
         return radius * length
@@ -155,7 +147,7 @@ def mixability_gap(eta, radius, along, length, before, after):
 
 @exact
 def minimum(eta, radius, norm):
-    """Of ``R(w) / eta - <w, theta>`` over the ball, from the norm of theta."""
+    """Minimum of ``R(w) / eta - <w, theta>`` over the ball, from the norm of theta."""
     if eta * norm <= radius:
         return -0.5 * eta * norm * norm
     return radius * (0.5 * radius / eta - norm)

@@ -6,12 +6,8 @@ import numpy as np
 
 from .._portable import exact, larger
 
-__all__ = ["AdaGrad", "Adam"]
 
-
-class AdaGradState(NamedTuple):
-    """One entry a coordinate and output."""
-
+class AdaGradState(NamedTuple):  # one entry for each coordinate and output
     w: np.ndarray  # the weights
     G: np.ndarray  # the initial value plus the sum of the squared gradients (g x)^2
 
@@ -35,37 +31,27 @@ class AdaGrad(NamedTuple):
 
     State = AdaGradState
     parameters = {"eta": "learning_rate"}
-    scale_invariant = False
-    bounded_gradients = False
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return AdaGradState(w=0.0, G=self.initial_accumulator)
 
     def weight(self, s, i, x, t):
-        """Weight of coordinate `i`."""
         return s.w[i]
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss at row `t`."""
         gx = g * x
         s.G[i] += gx * gx
         s.w[i] -= self.eta * gx / np.sqrt(s.G[i])
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         return AdaGradState(w, larger(s.G.sum(2), self.initial_accumulator)), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield "G does not shrink", self.initial_accumulator <= s.G
 
 
-class AdamState(NamedTuple):
-    """One entry a coordinate and output."""
-
+class AdamState(NamedTuple):  # one entry for each coordinate and output
     w: np.ndarray  # the weights
     m: np.ndarray  # running mean of the gradients g x
     v: np.ndarray  # running mean of their squares
@@ -101,22 +87,16 @@ class Adam(NamedTuple):
 
     State = AdamState
     parameters = {"alpha": "learning_rate"}
-    scale_invariant = False
-    bounded_gradients = False
     stays_finite = True
-    keeps_first = False
     touches_all = True
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return AdamState(w=0.0, m=0.0, v=0.0)
 
     def weight(self, s, i, x, t):
-        """Weight of coordinate `i`."""
         return s.w[i]
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss at row `t`."""
         gx = g * x
         s.m[i] = decayed(s.m[i], gx, self.beta1)
         s.v[i] = decayed(s.v[i], gx * gx, self.beta2)
@@ -124,21 +104,19 @@ class Adam(NamedTuple):
         s.w[i] -= self.alpha * adam_step(s.m[i] / m, s.v[i] / v, self.epsilon)
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         return AdamState(w, s.m.mean(), s.v.mean()), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield "v >= 0", s.v >= 0.0
 
 
 @exact
 def decayed(mean, value, beta):
-    """The running mean with another value in it; infinity stays infinity."""
+    """Running mean after another value; infinity stays infinity."""
     return beta * mean + (1.0 - beta) * value
 
 
 @exact
 def adam_step(m, v, epsilon):
-    """The step, 0 where `v` has left the range."""
+    """Step of a weight; 0 where `v` has overflowed."""
     return m / (np.sqrt(v) + epsilon)

@@ -6,18 +6,14 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import MAX_WEALTH, exact, larger, smaller
-from .bases.betting import staked
-
-__all__ = ["CoCoB"]
+from .bases.betting import bet_and_stake
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     L: np.ndarray  # largest |g x| so far
     A: np.ndarray  # sum of |g x|
     theta: np.ndarray  # minus the sum of the gradients g x
-    R: np.ndarray  # reward: what betting on the gradients has won, not below 0
+    R: np.ndarray  # reward of betting on the gradients, not below 0
 
 
 class CoCoB(NamedTuple):
@@ -30,7 +26,7 @@ class CoCoB(NamedTuple):
         R \leftarrow \max(R - c w, 0), \qquad \theta \leftarrow \theta - c, \qquad
         w = \frac{\theta (L + R)}{L \max(A + L, \alpha L)}.
 
-    The weights do not depend on the unit of the loss, but do on those of features.
+    The weights do not depend on the unit of the loss, but on the units of features.
 
     Parameters
     ----------
@@ -45,23 +41,16 @@ class CoCoB(NamedTuple):
 
     State = State
     parameters = {}
-    scale_invariant = False
-    bounded_gradients = False
-    stays_finite = False
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(L=self.initial_scale, A=0.0, theta=0.0, R=0.0)
 
     def weight(self, s, i, x, t):
-        """Weight of coordinate `i`."""
         L = s.L[i]
         wealth = L + s.R[i]
         return bet(s.theta[i], L, wealth, larger(s.A[i] + L, self.alpha * L))
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss."""
         c = g * x
         s.L[i] = larger(s.L[i], np.abs(c))
         s.A[i] += np.abs(c)
@@ -69,7 +58,6 @@ class CoCoB(NamedTuple):
         s.theta[i] -= c
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         L, A = s.L.most(1), s.A.sum(1)
 
         def reward(stake):
@@ -78,7 +66,7 @@ class CoCoB(NamedTuple):
             return np.clip(R, 0.0, MAX_WEALTH * L)
 
         R = reward(s.of(self.stake).mean())
-        bet, stake = staked(w, self.stake(State(L, A, None, R)), np.ones_like(w))
+        bet, stake = bet_and_stake(w, self.stake(State(L, A, None, R)), np.ones_like(w))
         return State(L, A, bet * A, reward(stake)), None
 
     def stake(self, s):
@@ -86,7 +74,6 @@ class CoCoB(NamedTuple):
         return s.A * (s.L + s.R) / (s.L * larger(s.A + s.L, self.alpha * s.L))
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield "L does not shrink", self.initial_scale <= s.L
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t L", ROUNDING * t * s.L >= s.A
@@ -96,5 +83,5 @@ class CoCoB(NamedTuple):
 
 @exact
 def bet(theta, L, wealth, A):
-    """The formula as a product of quotients, none of which leaves the range."""
+    """Weight, as a product of quotients that do not overflow."""
     return theta / A * (wealth / L)

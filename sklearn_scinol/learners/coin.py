@@ -1,4 +1,4 @@
-"""Coin betting on features divided by the largest so far, as Vowpal Wabbit has it."""
+"""Coin betting on max-normalised features, as in Vowpal Wabbit."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,11 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import MAX_WEALTH, MIN_SCALE, larger, smaller
-from .bases.betting import staked
-from .bases.scale_invariant import largest_values
-
-__all__ = ["Coin"]
+from .bases.betting import bet_and_stake
+from .bases.scale_invariant import maximum_invariants
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far
     theta: np.ndarray  # minus the sum of the gradients g x
     A: np.ndarray  # sum of |g x|
@@ -22,7 +18,7 @@ class State(NamedTuple):
 
 
 class Coin(NamedTuple):
-    r"""Coin betting with max-normalised features.
+    r"""Coin betting on features divided by their largest value so far.
 
     Before a row, for each coordinate with value :math:`x`,
 
@@ -47,23 +43,18 @@ class Coin(NamedTuple):
     scale_invariant = True
     bounded_gradients = True
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, theta=0.0, A=0.0, wealth=0.0)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others."""
         return self.initial_state()._replace(M=s.M)
 
     def weight(self, s, i, x, t):
-        """Weight for a row with value `x` at coordinate `i`."""
         M = larger(larger(s.M[i], np.abs(x)), MIN_SCALE)
         return (self.alpha + s.wealth[i]) * s.theta[i] / (M * (M + s.A[i]))
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss."""
         gx = g * x
         s.M[i] = larger(s.M[i], np.abs(x))
         s.wealth[i] = smaller(s.wealth[i] - gx * w, MAX_WEALTH)
@@ -71,13 +62,11 @@ class Coin(NamedTuple):
         s.A[i] += np.abs(gx)
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M, A = s.M.most(1), s.A.sum(1)
-        bet, stake = staked(w, s.of(self.stake).mean(-1), np.ones_like(w))
+        bet, stake = bet_and_stake(w, s.of(self.stake).mean(-1), np.ones_like(w))
         wealth = stake / self.stake(State(M, None, A, 1.0 - self.alpha))
         wealth = np.where(A > 0.0, smaller(wealth - self.alpha, MAX_WEALTH), 0.0)
         return State(M, bet * A, A, wealth), None
@@ -88,8 +77,7 @@ class Coin(NamedTuple):
         return (self.alpha + s.wealth) * s.A / (M * (M + s.A))
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
+        yield from maximum_invariants(s)
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t M", ROUNDING * t * s.M >= s.A
         yield "wealth is not negative", self.alpha + s.wealth >= 0.0

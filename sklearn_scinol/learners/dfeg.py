@@ -10,22 +10,18 @@ from .bases.gradient_sum import (
     NORM_ERROR,
     GradientSum,
     norm_invariants,
-    once_learned,
     safe_norm,
-    subtract,
+    subtract_from_norm,
+    zero_until_learned,
 )
-
-__all__ = ["DFEG"]
 
 MAX_EXPONENT = np.log(MAX_WEALTH)
 
 
-class Shared(NamedTuple):
-    """One entry an output."""
-
+class Shared(NamedTuple):  # one entry for each output
     H: np.ndarray  # delta plus the sum of L^2 max(||x||, ||x||^2)
     norm: np.ndarray  # of theta
-    error: np.ndarray  # what rounding may have done to the norm
+    error: np.ndarray  # bound on the rounding error of the norm
 
 
 class Parameters(NamedTuple):
@@ -62,32 +58,29 @@ class DFEG(GradientSum, Parameters):
     stays_finite = True
 
     def initial_shared(self):
-        """Values of what the coordinates share, before the first row."""
         return Shared(H=self.delta, norm=0.0, error=0.0)
 
     def idle_shared(self, shared):
-        """Those of an output whose losses had no slope, beside others."""
         return self.initial_shared()._replace(H=shared.H)
 
     def factor(self, shared, k, q, t):
-        """What theta is multiplied by, for a row of squared norm `q`."""
         H = shared.H[k] + self.lipschitz * self.lipschitz * larger(np.sqrt(q), q)
         norm = safe_norm(shared, k)
         exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
         factor = np.exp(smaller(exponent, MAX_EXPONENT)) / norm
-        return once_learned(factor, shared, k)
+        return zero_until_learned(factor, shared, k)
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Take the row into `H` and into the norm of theta."""
+        """Add the row to `H`, and its gradient to the norm of theta."""
         root = np.sqrt(q)
         shared.H[k] += self.lipschitz * self.lipschitz * larger(root, q)
         if g == 0.0 or root == 0.0:
             return 0.0
-        subtract(shared, k, np.sign(g) * dot / root, np.abs(g) * root)
+        subtract_from_norm(shared, k, np.sign(g) * dot / root, np.abs(g) * root)
         return g
 
     def regret_bound(self, s, shared, u, t, first):
-        """Theorem 1, for each output; no regret before the first row."""
+        """Theorem 1 for each output; no regret before the first row."""
         norm = np.sqrt((u * u).sum(axis=1))
         constant = 4.0 * np.exp(1.0 + 1.0 / self.a)
         constant = constant / (self.lipschitz * np.sqrt(self.delta))
@@ -97,15 +90,13 @@ class DFEG(GradientSum, Parameters):
         )
         return np.where(t > 0, constant + growth, 0.0)
 
-    def merged_shared(self, shared, norm_of_w, t):
-        """What is shared with weights of that norm, and the norm of theta."""
+    def merged_shared(self, shared, w_norm, t):
         H = larger(shared.H.sum(), self.delta)
-        exponent = np.log(norm_of_w) + 1.5 * np.log(H)
+        exponent = np.log(w_norm) + 1.5 * np.log(H)
         norm = larger(self.a * np.sqrt(H) * exponent, MIN_NORM)
-        norm = np.where(norm_of_w > 0.0, norm, 0.0)
+        norm = np.where(w_norm > 0.0, norm, 0.0)
         return Shared(H, norm, NORM_ERROR * norm), norm
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield from norm_invariants(s, shared)
         yield "H does not shrink", self.delta <= shared.H

@@ -15,25 +15,20 @@ from .._portable import (
     portable,
     smaller,
 )
-from .bases.betting import solved
-from .bases.scale_invariant import largest_values
+from .bases.betting import solve_odd
+from .bases.scale_invariant import maximum_invariants
 
-__all__ = ["FreeGrad"]
-
-
-#: Where V stops, so that quotients of it are numbers.
+#: V stops here, so that its quotients are finite.
 MAX_V = MAX_WEALTH**2
 
-#: No bet of less than MAX_WEALTH takes a sum of gradients so many times sqrt(V).
+#: A bet below MAX_WEALTH has a sum of gradients of at most MAX_SUM sqrt(V).
 MAX_SUM = 1e3
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far, the paper's h
     B: np.ndarray  # sum of |x| / M, each with the M of its row
-    M_tau: np.ndarray  # the same two at the latest restart, the row itself included
+    M_tau: np.ndarray  # M and B at the latest restart, its row included
     B_tau: np.ndarray
     G: np.ndarray  # sum of the gradients g x since the restart
     V: np.ndarray  # M_tau^2 plus the sum of their squares
@@ -67,25 +62,20 @@ class FreeGrad(NamedTuple):
     scale_invariant = True
     bounded_gradients = True
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, B=0.0, M_tau=0.0, B_tau=TINY, G=0.0, V=TINY)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others."""
         V = smaller(larger(s.M_tau * s.M_tau, TINY), MAX_V)
         return s._replace(G=0.0, V=V)
 
     def weight(self, s, i, x, t):
-        """Weight for a row with value `x` at coordinate `i`."""
         M = larger(s.M[i], np.abs(x))
         G = chosen(restarts(s, i, M), 0.0, s.G[i])
         return -self.epsilon * bet(G, s.V[i], M, s.M_tau[i]) / s.B_tau[i]
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss."""
         gx = g * x
         M = larger(s.M[i], np.abs(x))
         r = restarts(s, i, M)
@@ -98,16 +88,14 @@ class FreeGrad(NamedTuple):
         s.V[i] = smaller(V + gx * gx, MAX_V)
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M, M_tau = s.M.most(1), s.M_tau.most(1)
         V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), MAX_V)
         B, B_tau = s.B.sum(), s.B_tau.mean()
         known = State(M, B, M_tau, B_tau, 0.0, V)
-        size = solved(
+        size = solve_odd(
             lambda G: self.weight(known._replace(G=-G), ..., 0.0, t),
             w,
             MAX_SUM * np.sqrt(V),
@@ -115,8 +103,7 @@ class FreeGrad(NamedTuple):
         return known._replace(G=-size), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
+        yield from maximum_invariants(s)
         yield "0 <= B <= t", (s.B >= 0.0) & (t >= s.B)
         yield "0 <= M_tau <= M", (s.M_tau >= 0.0) & (s.M_tau <= s.M)
         yield "0 < B_tau <= B", (s.B_tau > 0.0) & (s.B_tau <= larger(s.B, TINY))
@@ -130,7 +117,7 @@ class FreeGrad(NamedTuple):
 
 @exact
 def bet(G, V, M, M_tau):
-    """The formula as a product of quotients, none of which leaves the range."""
+    """Weight, as a product of quotients that do not overflow."""
     a = V + M * np.abs(G)
     growth = exp(0.5 * G * (G / a))
     share = 0.5 * (1.0 + V / a) * (M_tau / np.sqrt(V))
@@ -139,5 +126,5 @@ def bet(G, V, M, M_tau):
 
 @portable
 def restarts(s, i, M):
-    """Whether `M` has outgrown that of the latest restart, or there was none."""
+    """Whether `M` has outgrown the latest restart, or there was none."""
     return (s.B[i] + 1.0) * s.M_tau[i] < M

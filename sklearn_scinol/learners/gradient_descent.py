@@ -5,8 +5,6 @@ import numpy as np
 from .._portable import norm, smaller
 from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, descend
 
-__all__ = ["OGD", "SGD", "AdaOGD"]
-
 
 class OGD(MirrorDescent):
     r"""Online gradient descent, :math:`\eta_t = \beta / \sqrt t`. Zinkevich (2003)."""
@@ -14,13 +12,13 @@ class OGD(MirrorDescent):
     __slots__ = ()
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Step size and projection of output `k`, at row `t`."""
+        """Set the step size of output `k` at row `t`; step and project."""
         shared.lambda_[k] = np.sqrt(t) / self.beta
         return descend(self, shared, k, g, dot, q)
 
 
 class SGD(OGD):
-    """The same where nothing is projected, by the name that it has then."""
+    """Stochastic gradient descent: :class:`OGD` without a projection."""
 
     __slots__ = ()
 
@@ -39,7 +37,7 @@ class AdaOGD(MirrorDescent):
     stays_finite = True
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Step size and projection of output `k`, at row `t`."""
+        """Set the step size of output `k` at row `t`; step and project."""
         length = np.abs(g) * np.sqrt(q) / self.beta
         shared.lambda_[k] = smaller(norm(shared.lambda_[k], length), MAX_LAMBDA)
         if shared.lambda_[k] == 0.0:
@@ -47,5 +45,5 @@ class AdaOGD(MirrorDescent):
         return descend(self, shared, k, g, dot, q)
 
     def merged_lambda(self, shards):
-        """From the sum of their squares, which is one over rows."""
+        """Root of the sum of the squares."""
         return np.sqrt(shards.of(np.square).sum(2))

@@ -7,9 +7,7 @@ from ..losses import methods
 from ..losses.proximal import proximal_step
 from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, move
 
-__all__ = ["IOMD", "AdaImplicit", "ConstantImplicit"]
-
-#: Of what is smaller rounding leaves too little to divide by.
+#: Smaller squared norms are too inaccurate to divide by.
 MIN_SQUARE = 1e-290
 
 #: What the steps call of a loss.
@@ -30,17 +28,16 @@ class IOMD(MirrorDescent):
     loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        """Solve for the new weights of output `k`, at row `t`."""
         shared.lambda_[k] = np.sqrt(t) / self.beta
-        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
         g, _ = move_implicitly(self, shared, k, loss, row)
         return scale[1] * g
 
 
 class ConstantImplicit(MirrorDescent):
-    r"""The step of :class:`IOMD` with the same :math:`\lambda = 1 / \beta` at all rows.
+    r"""Implicit online mirror descent with a constant :math:`\lambda = 1 / \beta`.
 
-    It never stops to adapt: for streams that change. Kulis and Bartlett (2010).
+    It never stops adapting: for streams that change. Kulis and Bartlett (2010).
     """
 
     __slots__ = ()
@@ -49,9 +46,8 @@ class ConstantImplicit(MirrorDescent):
     loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        """Solve for the new weights of output `k`, at row `t`."""
         shared.lambda_[k] = 1.0 / self.beta
-        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
         g, _ = move_implicitly(self, shared, k, loss, row)
         return scale[1] * g
 
@@ -65,9 +61,9 @@ class AdaImplicit(MirrorDescent):
     .. math:: \delta_t = \ell_t(w_t) - \ell_t(w_{t+1})
         - \frac{\lambda_t}{2} \|w_{t+1} - w_t\|^2.
 
-    A loss without a minimiser has no step with :math:`\lambda = 0` unless there is a
-    ball. It is then taken with :math:`\lambda = \ell_t(w_t) / \beta^2`, the most that
-    :math:`\lambda_{t+1}` could become, which stays in :math:`\lambda`.
+    Without a ball, a loss without a minimiser has no step for :math:`\lambda = 0`. Then
+    :math:`\lambda` becomes :math:`\ell_t(w_t) / \beta^2` first, the most that
+    :math:`\lambda_{t+1}` could be.
     """
 
     __slots__ = ()
@@ -76,8 +72,7 @@ class AdaImplicit(MirrorDescent):
     loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        """Solve for the new weights of output `k`, at row `t`."""
-        row = in_units(y, c, scale, shared.scale[k] * dot, q)
+        row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
         y, c, p, q = row
         unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
@@ -90,19 +85,18 @@ class AdaImplicit(MirrorDescent):
         return scale[1] * g
 
     def merged_lambda(self, shards):
-        """A sum over rows."""
+        """Sum of the increases over all rows."""
         return shards.sum()
 
 
 @portable
-def in_units(y, c, scale, p, q):
+def in_units_of_loss(y, c, scale, p, q):
     """Target, weight, prediction and squared norm of a row as the loss sees them.
 
-    That of ``offset + spread * p`` is the loss of ``spread * p`` for the target less
-    the offset: what is predicted by the same weights for a row ``spread * x``. Its
-    derivatives, which are multiplied by the slope, have the spread in them already.
-    There is nothing to learn while there is no spread, nor from a row whose norm, times
-    the spread, has a square that is out of the range of numbers, or nearly so.
+    The loss of ``offset + spread * p`` is that of ``spread * p`` for the target less
+    the offset: the same weights predict it for a row ``spread * x``. Its derivatives,
+    multiplied by the slope, include the spread already. A row teaches nothing while the
+    spread is 0, or where the squared norm of ``spread * x`` leaves the range of floats.
     """
     offset, spread, slope = scale
     q = spread * spread * q
@@ -113,7 +107,7 @@ def in_units(y, c, scale, p, q):
 
 @portable
 def move_implicitly(learner, shared, k, loss, row):
-    """What `update` shall subtract, and the decrease; for ``p = <w, x>``."""
+    """Take the proximal step; return the step for `update`, and the decrease."""
     y, c, p, q = row
     shrink, step, decrease = proximal_step(
         loss, y, p, q, c, shared.lambda_[k], shared.norm2[k], learner.radius

@@ -1,4 +1,4 @@
-"""What learners declare, and the methods that engines call.
+"""Protocols of learners: what they declare, and the methods that engines call.
 
 A learner is a NamedTuple of at least one hyperparameter.
 
@@ -6,7 +6,7 @@ There are three kinds. A :class:`Learner` works on one coordinate at a time. A
 :class:`RowLearner` also keeps numbers that all coordinates of an output share, such as
 the norm of the weights. A :class:`VectorLearner` sees a row as a vector and keeps
 arrays of any shape, such as a matrix. The last two may learn from the loss itself
-instead of its derivative. :func:`traits` tells what a learner has.
+instead of its derivative. :func:`traits` reads off a class what it has.
 """
 
 from functools import cache
@@ -28,36 +28,34 @@ __all__ = [
 
 
 class Declarations(Protocol):
-    """What a learner declares, as attributes of its class.
+    """Attributes and methods of the class of any learner.
 
     Attributes
     ----------
     State : type of NamedTuple
-        The names of the state's arrays.
+        Names of the state's arrays.
     parameters : dict, default={}
-        For each of its fields that an estimator sets, the name of what it is there:
-        "learning_rate", "radius", "n_coordinates" and so on. Not used where a user
-        passes the learner itself.
+        Maps hyperparameters to the parameters of an estimator that set them, such as
+        "learning_rate", "radius" or "n_coordinates". Not used where a user passes the
+        learner itself.
     scale_invariant : bool, default=False
         Whether predictions do not change with the unit of a feature.
     bounded_gradients : bool, default=False
         Whether it needs ``|g| <= 1``, and so a loss with a Lipschitz constant.
     stays_finite : bool, default=False
-        Whether the state stays finite on all rows, targets and weights that are let
-        in, for a loss with a Lipschitz constant; for others on values up to 1e30.
+        Whether the state stays finite on all valid rows, targets and weights, for a
+        loss with a Lipschitz constant; for other losses on values up to 1e30.
     keeps_first : bool, default=False
         Whether `regret_bound` needs the first non-zero ``|x|`` of each coordinate. The
-        first array of `State` must then be 0 until that value has come.
+        first array of `State` must then be 0 before.
     loss_methods : tuple of str, default=()
-        What it calls of a loss beside its value and its derivative: "proximal",
-        "minimiser" and so on.
+        Methods of a loss that it calls, beside `value` and `gradient`.
     touches_all : bool, default=False
-        Whether the state changes where ``x = 0``, for instance because it decays. Rows
-        of a sparse matrix only touch the others; for such a learner they are made
-        dense.
+        Whether the state changes where ``x = 0``, for instance because it decays.
+        Sparse rows are then made dense.
     odd : tuple of str, default=()
-        The arrays of `State` that change their signs, and only these, where the target
-        does. Asked of learners that take no joint loss.
+        Arrays of `State` that change their signs with the target; all others do not.
+        For learners that take no joint loss.
     """
 
     State: type[NamedTuple]
@@ -68,174 +66,168 @@ class Declarations(Protocol):
     keeps_first: bool
 
     def merged(self, s, shared, w, x, t):
-        """State of several that learned different rows, and what they share.
+        """Merge states of disjoint rows; return the `State`, and the `Shared` or None.
 
-        Without it, models cannot be merged.
+        Optional: without it, models cannot be merged.
 
         Parameters
         ----------
-        s : Shards
-            Of `State`.
-        shared : Shards or None
-            Of `Shared`, where there is such.
+        s : Shards of State
+        shared : Shards of Shared, or None
         w : ndarray of shape (n_outputs, n_coordinates)
-            The weights that it is to have, as closely as it can.
+            Weights of the merged state, to be met as closely as possible.
         x : ndarray of shape (n_coordinates,)
-            The row that these are for: 0 but for the intercept.
+            Row of these weights: 0 but for the intercept.
         t : int
-            Number of rows of all.
-
-        Returns
-        -------
-        s : State
-        shared : Shared or None
+            Number of rows of all states.
         """
 
     def invariants(self, s, shared, t):
-        """Yield what holds after `t` rows, as pairs: a statement, and where it does.
+        """Yield invariants after `t` rows, as pairs: a statement, and where it holds.
 
-        Of finite numbers: that all are is stated for each learner. Engines never call
-        this. With kernels there is no `s`, and without shared numbers no `shared`.
+        Optional, and never called by engines. All numbers are known to be finite. With
+        kernels there is no `s`, and without shared numbers no `shared`.
         """
 
 
 class Learner(Declarations, Protocol):
-    """What the engines ask of a learner that works on coordinates.
+    """Methods of a learner that works on one coordinate at a time.
 
-    It sees features `x` and derivatives `g` of the loss. The engines put sample weights
-    into `x`; where the learner needs ``|g| <= 1``, also the loss's Lipschitz constant.
-    Each array of `State` has one entry an output and coordinate.
+    It sees features `x` and derivatives `g` of the loss. Engines multiply `x` by sample
+    weights and, where the learner needs ``|g| <= 1``, by the Lipschitz constant. Each
+    array of `State` has one entry for each output and coordinate.
     """
 
     def initial_state(self):
-        """State with, for each array, the number that it is filled with."""
+        """Return a state with the initial value of each array."""
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope so far, by that of another.
+        """Return the state of an output without gradients, from that of another one.
 
-        Only where it is not the initial one, since some of it depends on rows alone.
+        Only for learners where it differs from the initial state: part of it depends on
+        features alone.
         """
 
     def weight(self, s, i, x, t):
-        """Weight with which row `t` is predicted; does not change the state."""
+        """Return the weight for row `t`, without a change of the state."""
 
     def update(self, s, i, x, g, w, t):
         """Learn from row `t`, which was predicted with weight `w`."""
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` for which ``weight(s, i, x, t)`` is that of ``x = 0``.
+        """Return the largest ``|x|`` that has the same weight as ``x = 0``.
 
-        Only where `weight` depends on `x` at all; then no `factor` may depend on `q`.
+        Only for learners whose `weight` depends on `x`; their `factor` must not depend
+        on `q`.
         """
 
     def regret_bound(self, s, shared, u, t, first):
-        """Numbers that sum to a bound on the regret against `u` after `t` rows.
+        """Return numbers that sum to a bound on the regret against `u` after `t` rows.
 
-        Only where such a bound is known.
+        Only for learners with a known bound.
         """
 
 
 class RowLearner(Learner, Protocol):
-    """What the engines ask besides, of a learner with numbers shared by an output.
+    """Further methods of a learner whose coordinates share numbers.
 
-    `dot` is the sum over a row of weight times `x`, `q` that of what `square` gives for
-    the first output.
+    `dot` is the sum of weight times `x` over a row, `q` the sum of `square` for the
+    first output.
 
     Attributes
     ----------
     Shared : type of NamedTuple
-        The names of those numbers, arrays of one entry an output.
+        Names of the shared numbers, arrays with one entry for each output.
     """
 
     Shared: type[NamedTuple]
 
     def initial_shared(self):
-        """Shared numbers before the first row."""
+        """Return the shared numbers before the first row."""
 
     def idle_shared(self, shared):
-        """The same for `Shared` as `idle_state` for `State`."""
+        """Return shared numbers of an output without gradients; see `idle_state`."""
 
     def factor(self, shared, k, q, t):
-        """What all weights of output `k` are multiplied by at row `t`: elementwise."""
+        """Return the factor of all weights of output `k` at row `t`, elementwise."""
 
     def square(self, s, i, x):
-        """Share of a coordinate in `q`, usually ``x * x``."""
+        """Return the term of a coordinate in `q`, usually ``x * x``."""
 
     def row_step(self, shared, k, g, dot, q, t):
         """Learn from row `t`; return a number for `update`."""
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        """The same from the loss itself; only where there is no `row_step`.
+        """Learn from the loss of row `t`, in place of `row_step`.
 
-        The sample weight is `c`, and not in `x`. In `update`, `g` then says nothing.
-        For `scale` see :meth:`ImplicitVectorLearner.learn_implicitly`.
+        The sample weight is `c`, and not part of `x`; `update` must not use `g`. For
+        `scale` see :meth:`ImplicitVectorLearner.learn_implicitly`.
         """
 
     def update(self, s, i, x, g, step, t):
-        """Learn from row `t`, for which `row_step` gave `step`."""
+        """Learn from row `t`, for which `row_step` returned `step`."""
 
     def take_scale(self, shared, k):
-        """Take a factor that is too small out of `shared`, for `fold`; else give 1.
+        """Take a factor that has become too small out of `shared`; else return 1.
 
-        Only where a factor may become too small.
+        Only for learners whose factor may become too small; needs `fold`.
         """
 
     def fold(self, s, i, scale):
-        """Multiply the weights by a factor, in the state."""
+        """Multiply the weights in the state by a factor."""
 
 
 class VectorLearner(Declarations, Protocol):
-    """What the engines ask of a learner that sees the row as a vector.
+    """Methods of a learner that sees rows as vectors.
 
-    The row `x` has all coordinates, the intercept's last. The methods run once a row
-    and output; they may loop over coordinates, and must not keep `x`.
+    The row `x` has all coordinates, the intercept last. The methods run once for each
+    row and output; they may loop over coordinates, and must not keep `x`.
     """
 
     def initial_arrays(self, n_outputs, n_coordinates):
-        """State before the first row: arrays whose first axis is that of outputs."""
+        """Return the initial state: arrays whose first axis is that of outputs."""
 
     def score(self, s, k, x, t):
-        """Prediction of output `k` for row `t`; does not change what was learned.
+        """Return the prediction of output `k` for row `t`, without learning.
 
-        It may change the row, alike for each output.
+        It may change the row, in the same way for each output.
         """
 
     def learn(self, s, k, x, g, t):
         """Learn from row `t`, where the loss has the derivative `g`."""
 
     def weights(self, s, t):
-        """Weights of the next row, of shape (n_outputs, n_coordinates)."""
+        """Return the weights of the next row, of shape (n_outputs, n_coordinates)."""
 
 
 class ImplicitVectorLearner(VectorLearner, Protocol):
-    """What the engines ask of one that learns from the loss, instead of `learn`.
+    """Methods of a learner that sees rows as vectors and learns from the loss itself.
 
-    A row and its prediction are those that `score` saw last.
+    They are about the row that `score` saw last, and its prediction.
     """
 
     def charged(self, s, k, p, c):
-        """What the learner says, and is charged for, where `score` gave `p`.
+        """Return the prediction to report, where `score` was `p` and the weight is `c`.
 
-        The sample weight is `c`.
+        The learner is charged the loss of this prediction.
         """
 
     def learn_implicitly(self, s, k, loss, y, c, scale, p):
-        """Learn from a loss of one output.
+        """Learn from the loss of ``offset + spread * p``, for one output.
 
-        It is that of the prediction ``offset + spread * p``, where `scale` is (offset,
-        spread, slope): a target that is standardised has the first two, and its
-        derivatives are multiplied by the last. For others they are (0, 1, 1).
+        `scale` is (offset, spread, slope): mean and deviation of a standardised target,
+        and a factor of the derivatives. For other targets it is (0, 1, 1).
         """
 
     def learn_jointly(self, s, loss, y, c, p):
-        """Learn from a joint loss, where `score` gave the array `p`."""
+        """Learn from a joint loss, where `score` returned the array `p`."""
 
     def settle(self, s):
-        """Leave nothing of a row in the state, after the last one of a block."""
+        """Finish pending updates, after the last row of a block."""
 
 
 class Traits(NamedTuple):
-    """What a learner has, read off its class."""
+    """Traits of a learner, read off its class."""
 
     by_vector: bool  # sees the row as a vector
     by_row: bool  # has numbers that the coordinates of an output share
@@ -243,7 +235,7 @@ class Traits(NamedTuple):
     folds: bool  # has a factor that may become too small
     reaches: bool  # has weights that depend on the row
     in_ball: bool  # can keep its weights in a ball
-    takes_kernels: bool  # asks for no more of rows than inner products
+    takes_kernels: bool  # needs inner products of rows only
     bounds_regret: bool
     touches_all: bool
     keeps_first: bool
@@ -254,16 +246,7 @@ class Traits(NamedTuple):
 
 @cache
 def traits(learner):
-    """What a learner, given by its class, has.
-
-    Parameters
-    ----------
-    learner : type
-
-    Returns
-    -------
-    traits : Traits
-    """
+    """Return the :class:`Traits` of a learner's class."""
 
     def declares(name):
         return bool(getattr(learner, name, False))
@@ -288,16 +271,7 @@ def traits(learner):
 
 
 def check_is_learner(learner):
-    """Refuse a class that lacks what a learner must declare.
-
-    Parameters
-    ----------
-    learner : type
-
-    Raises
-    ------
-    TypeError
-    """
+    """Raise a TypeError if a class lacks what a learner must declare."""
 
     def has_any(*names):
         return any(hasattr(learner, name) for name in names)
@@ -326,16 +300,6 @@ def check_is_learner(learner):
 
 
 def configured(learner, values):
-    """Learner with what an estimator sets.
-
-    Parameters
-    ----------
-    learner : type
-    values : dict
-        By the names that `parameters` of the learner uses; may have others.
-
-    Returns
-    -------
-    learner : Learner
-    """
-    return learner(**{own: values[name] for own, name in learner.parameters.items()})
+    """Return a learner of a class, from a dict of an estimator's parameters."""
+    names = getattr(learner, "parameters", {})
+    return learner(**{field: values[name] for field, name in names.items()})

@@ -6,13 +6,9 @@ import numpy as np
 
 from .bases.gradient_sum import GradientSum
 
-__all__ = ["KernelGD"]
 
-
-class Shared(NamedTuple):
-    """One entry an output."""
-
-    delta_sum: np.ndarray  # the part of the regret that the comparator has no part in
+class Shared(NamedTuple):  # one entry for each output
+    delta_sum: np.ndarray  # the regret bound less its term of the comparator
 
 
 class Parameters(NamedTuple):
@@ -42,27 +38,22 @@ class KernelGD(GradientSum, Parameters):
     parameters = {"eta": "learning_rate"}
 
     def initial_shared(self):
-        """Values of what the coordinates share, before the first row."""
         return Shared(delta_sum=0.0)
 
     def factor(self, shared, k, q, t):
-        """What theta is multiplied by at row `t`."""
         return 0.5 * self.eta / np.sqrt(t)
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Record what the row may add to the regret."""
+        """Add the row's term to the regret bound."""
         shared.delta_sum[k] += 0.25 * self.eta * (g * g * q) / np.sqrt(t)
         return g
 
     def regret_bound(self, s, shared, u, t, first):
-        """For each output."""
         return np.sqrt(t) / self.eta * (u * u).sum(axis=1) + shared.delta_sum
 
-    def merged_shared(self, shared, norm_of_w, t):
-        """What is shared with weights of that norm, and the norm of theta."""
-        norm = norm_of_w / self.factor(None, ..., 0.0, t + 1)
+    def merged_shared(self, shared, w_norm, t):
+        norm = w_norm / self.factor(None, ..., 0.0, t + 1)
         return Shared(shared.delta_sum.sum()), norm
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield "delta_sum >= 0", shared.delta_sum >= 0.0

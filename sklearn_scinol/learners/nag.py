@@ -6,22 +6,16 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import TINY, larger
-from .bases.scale_invariant import largest_values
-
-__all__ = ["NAG"]
+from .bases.scale_invariant import maximum_invariants
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far, the paper's s
     v: np.ndarray  # the weights times M
     G: np.ndarray  # sum of the squared gradients (g x)^2
 
 
-class Shared(NamedTuple):
-    """One entry an output."""
-
+class Shared(NamedTuple):  # one entry for each output
     N: np.ndarray  # sum over rows and coordinates of (x / M)^2
 
 
@@ -52,66 +46,53 @@ class NAG(NamedTuple):
     Shared = Shared
     parameters = {"eta": "learning_rate", "D": "normalizer"}
     scale_invariant = True
-    bounded_gradients = False
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, v=0.0, G=TINY)
 
     def initial_shared(self):
-        """Values of what the coordinates share, before the first row."""
         return Shared(N=0.0)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others."""
         return self.initial_state()._replace(M=s.M)
 
     def idle_shared(self, shared):
-        """What the coordinates of such an output share."""
         return self.initial_shared()._replace(N=shared.N)
 
     def weight(self, s, i, x, t):
-        """Weight for a row with value `x` at coordinate `i`."""
         return s.v[i] / larger(larger(s.M[i], np.abs(x)), TINY)
 
     def factor(self, shared, k, q, t):
-        """Weights are what they are."""
         return 1.0
 
     def square(self, s, i, x):
-        """Share of a coordinate in `q`."""
         ratio = x / larger(larger(s.M[i], np.abs(x)), TINY)
         return ratio * ratio
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Step size of the row, for coordinates in units of their own."""
+        """Step size of the row, for coordinates divided by `M`."""
         shared.N[k] += q
         if shared.N[k] == 0.0:
             return 0.0
         return self.eta * np.sqrt(t * self.D / shared.N[k])
 
     def update(self, s, i, x, g, step, t):
-        """Learn from the derivative `g` of the loss."""
         gx = g * x
         s.M[i] = larger(s.M[i], np.abs(x))
         s.G[i] += gx * gx
         s.v[i] -= step * gx / np.sqrt(s.G[i])
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M = s.M.most(1)
         G = larger(s.G.sum(2), TINY)
         return State(M, w * M, G), Shared(N=shared.N.sum())
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
+        yield from maximum_invariants(s)
         yield "G is positive", s.G >= TINY
         largest = ROUNDING * t * s.M.shape[1]  # for |x| <= M
         yield "0 <= N <= t d", (shared.N >= 0.0) & (largest >= shared.N)

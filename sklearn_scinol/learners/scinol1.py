@@ -15,16 +15,12 @@ from .._portable import (
     smaller,
     squared_scale,
 )
-from .bases.scale_invariant import largest_values, sums_of_gradients
-
-__all__ = ["ScInOL1"]
+from .bases.scale_invariant import gradient_invariants, maximum_invariants
 
 MAX_EXPONENT = log(MAX_WEALTH)
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far
     G: np.ndarray  # minus the sum of the gradients g x
     S2: np.ndarray  # sum of the squared gradients (g x)^2
@@ -58,21 +54,15 @@ class ScInOL1(NamedTuple):
     scale_invariant = True
     bounded_gradients = True
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, G=0.0, S2=TINY, beta=self.initial_wealth)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others.
-
-        But for `beta`, which does not matter before there is such a loss.
-        """
+        # `beta` does not matter before the first gradient.
         return self.initial_state()._replace(M=s.M)
 
     def weight(self, s, i, x, t):
-        """Weight for a row `t` with value `x` at coordinate `i`."""
         # With G for theta = G / S_hat: one division less, and it has the same sign.
         half = 0.5 / np.sqrt(squared_scale(s, i, x))
         growth = expm1(smaller(np.abs(s.G[i]) * half, MAX_EXPONENT))
@@ -80,14 +70,12 @@ class ScInOL1(NamedTuple):
         return beta * half * np.copysign(growth, s.G[i])
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss at row `t`."""
         s.beta[i] = potential_factor(self, s, i, x, t)
         s.M[i] = larger(s.M[i], np.abs(x))
         s.G[i] -= g * x
         s.S2[i] += (g * x) ** 2
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
         S_hat = np.sqrt(squared_scale(s, i, 0.0))
         return smaller(s.M[i], S_hat * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
 
@@ -101,7 +89,6 @@ class ScInOL1(NamedTuple):
         )
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
         S_hat = np.sqrt(S2 + M * M)
         size = 2.0 * S_hat * np.abs(w)
@@ -114,9 +101,8 @@ class ScInOL1(NamedTuple):
         return State(M, np.copysign(exponent * S_hat, w), S2, beta), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
-        yield from sums_of_gradients(s, t)
+        yield from maximum_invariants(s)
+        yield from gradient_invariants(s, t)
         yield "beta does not grow", s.beta <= self.initial_wealth
         smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
         yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
@@ -124,6 +110,7 @@ class ScInOL1(NamedTuple):
 
 @portable
 def potential_factor(learner, s, i, x, t):
+    """Value of `beta` for a row `t` with value `x` at coordinate `i`."""
     # Where x = 0 the quotient is huge, infinite or (for a coordinate never seen) the
     # initial wealth itself, and so leaves beta alone, as it must.
     quotient = squared_scale(s, i, x) / (x * x * t + TINY)

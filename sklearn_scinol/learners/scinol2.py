@@ -4,22 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import (
-    MAX_WEALTH,
-    TINY,
-    larger,
-    smaller,
-    squared_scale,
-)
-from .bases.betting import staked
-from .bases.scale_invariant import largest_values, sums_of_gradients
-
-__all__ = ["ScInOL2"]
+from .._portable import MAX_WEALTH, TINY, larger, smaller, squared_scale
+from .bases.betting import bet_and_stake
+from .bases.scale_invariant import gradient_invariants, maximum_invariants
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far
     G: np.ndarray  # minus the sum of the gradients g x
     S2: np.ndarray  # sum of the squared gradients (g x)^2
@@ -27,7 +17,9 @@ class State(NamedTuple):
 
 
 class ScInOL2(NamedTuple):
-    r"""The bolder of the two scale-invariant learners.
+    r"""The less cautious of the two scale-invariant learners.
+
+    For its methods see :class:`.interface.Learner`.
 
     Before a row, for each coordinate with value :math:`x`,
 
@@ -56,11 +48,9 @@ class ScInOL2(NamedTuple):
     keeps_first = True
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, G=0.0, S2=TINY, eta=self.initial_wealth)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others."""
         return self.initial_state()._replace(M=s.M)
 
     def weight(self, s, i, x, t):
@@ -78,7 +68,6 @@ class ScInOL2(NamedTuple):
         s.eta[i] = smaller(s.eta[i] - gx * w, MAX_WEALTH)
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0 at row `t`."""
         return s.M[i]
 
     def regret_bound(self, s, shared, u, t, first):
@@ -90,30 +79,22 @@ class ScInOL2(NamedTuple):
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
         S_hat = np.sqrt(S2 + M * M)
-        stake = s.eta.mean() / np.sqrt(
-            s.of(lambda s: squared_scale(s, ..., 0.0)).mean(2)
-        )
+        squares = s.of(lambda s: squared_scale(s, ..., 0.0))
+        stake = s.eta.mean() / np.sqrt(squares.mean(2))
         largest = np.sqrt(t * S2) / S_hat
-        theta, stake = staked(2.0 * w, stake, smaller(largest, 1.0))
-        # What is beyond 1 does not show in the weights.
-        beyond = s.of(
-            lambda s: np.abs(s.G) / np.sqrt(squared_scale(s, ..., 0.0))
-        ).mean()
-        theta = np.where(
-            np.abs(theta) > 1.0 - 1e-9,
-            np.copysign(larger(smaller(beyond, largest), 1.0), theta),
-            theta,
-        )
+        theta, stake = bet_and_stake(2.0 * w, stake, smaller(largest, 1.0))
+        # Weights do not tell how far theta is beyond 1: the mean of all does.
+        sizes = s.of(lambda s: np.abs(s.G) / np.sqrt(squared_scale(s, ..., 0.0)))
+        beyond = np.copysign(larger(smaller(sizes.mean(), largest), 1.0), theta)
+        theta = np.where(np.abs(theta) > 1.0 - 1e-9, beyond, theta)
         eta = smaller(stake * S_hat, MAX_WEALTH)
         return State(M, theta * S_hat, S2, eta), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
-        yield from sums_of_gradients(s, t)
+        yield from maximum_invariants(s)
+        yield from gradient_invariants(s, t)
         yield "wealth is not negative", s.eta >= 0.0
         largest = max(MAX_WEALTH, self.initial_wealth)
         yield "wealth is in its range", s.eta <= largest

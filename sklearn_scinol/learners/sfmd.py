@@ -6,21 +6,17 @@ import numpy as np
 
 from .._invariants import ROUNDING
 from .._portable import MIN_SCALE, larger
-from .bases.scale_invariant import largest_values
-
-__all__ = ["SFMD"]
+from .bases.scale_invariant import maximum_invariants
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far
     theta: np.ndarray  # minus the sum of the gradients g x
     S2: np.ndarray  # 1 plus the sum of (g x)^2 / M^2, each with the M of its row
 
 
 class SFMD(NamedTuple):
-    r"""Generalised online mirror descent whose regulariser knows the features' units.
+    r"""Online mirror descent with a regulariser that adapts to the features' units.
 
     Before a row, for each coordinate with value :math:`x`,
 
@@ -45,36 +41,28 @@ class SFMD(NamedTuple):
     State = State
     parameters = {"eta": "learning_rate", "d": "n_coordinates"}
     scale_invariant = True
-    bounded_gradients = False
     stays_finite = True
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(M=0.0, theta=0.0, S2=1.0)
 
     def idle_state(self, s):
-        """State of an output whose losses had no slope, beside others."""
         return self.initial_state()._replace(M=s.M)
 
     def weight(self, s, i, x, t):
-        """Weight for a row with value `x` at coordinate `i`."""
         M = larger(larger(s.M[i], np.abs(x)), MIN_SCALE)
         return self.eta * s.theta[i] / (M * M * np.sqrt(self.d * s.S2[i]))
 
     def update(self, s, i, x, g, w, t):
-        """Learn from the derivative `g` of the loss."""
         s.M[i] = larger(s.M[i], np.abs(x))
         s.theta[i] -= g * x
         ratio = g * (x / larger(s.M[i], MIN_SCALE))
         s.S2[i] += ratio * ratio
 
     def reach(self, s, i, t):
-        """Largest ``|x|`` with the same weight as x = 0."""
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         M, S2 = s.M.most(1), larger(s.S2.sum(), 1.0)
         scale = larger(M, MIN_SCALE)
         size = w * scale * np.sqrt(self.d * S2) / self.eta
@@ -82,8 +70,7 @@ class SFMD(NamedTuple):
         return State(M, scale * np.clip(size, -largest, largest), S2), None
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
-        yield from largest_values(s)
+        yield from maximum_invariants(s)
         yield "S2 >= 1", s.S2 >= 1.0
         ratio = np.abs(s.theta) / larger(s.M, MIN_SCALE)
         yield "theta^2 <= t S2 M^2", ratio <= ROUNDING * np.sqrt(t * s.S2)

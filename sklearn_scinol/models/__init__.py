@@ -1,1 +1,1 @@
-"""What estimators have learned: state and predictions."""
+"""Models: the state of estimators, learning and predictions."""

@@ -1,4 +1,4 @@
-"""A linear model of the bins that values fall into, beside the values themselves."""
+"""Linear models of values and of the bins that they fall into."""
 
 from copy import copy
 
@@ -12,34 +12,24 @@ from ..engines import get_engine
 from ..transforms import bins
 from .linear import LinearModel
 
-__all__ = ["AdditiveModel", "n_columns", "new_bins"]
-
 
 def new_bins(n_features):
-    """Bins of features before the first row."""
+    """Return the bins of features before the first row."""
     return bins.FeatureBins(n_features, bins.N_SAMPLES, bins.N_QUANTILES)
 
 
-def n_columns(of_features, pairs):
-    """Columns of the rows that a learner sees: values and codes of such bins."""
-    return len(of_features.edges) + of_features.n_codes(pairs)
+def n_columns(feature_bins, pairs):
+    """Return the number of columns that a learner sees: values and codes of bins."""
+    return len(feature_bins.edges) + feature_bins.n_codes(pairs)
 
 
 class AdditiveModel(LinearModel):
-    """See :class:`LinearModel`; of each feature it learns a line and a step function.
+    """Linear model that learns a line and a step function of each feature.
 
-    The learner sees the values as the transform of the features gives them, and beside
-    them a one-hot code of the bin of each raw value; with `pairs` also one of the cell
-    of each two features. Rows before the edges of the bins are fixed have no codes.
-
-    Parameters
-    ----------
-    pairs : bool
-        Whether the model is also one of pairs of features.
-
-    Attributes
-    ----------
-    bins : FeatureBins
+    The learner sees transformed values and a one-hot code of the bin of each raw value;
+    with `pairs` also a one-hot code of the cell of each two features. Rows before the
+    edges of the bins are fixed have no codes. See :class:`LinearState` for the other
+    parameters.
     """
 
     def __init__(self, learner, loss, n_features, n_outputs, *, pairs, **keywords):
@@ -60,34 +50,34 @@ class AdditiveModel(LinearModel):
 
     # Learning.
 
-    passes_over_zeros = False
+    skips_zeros = False
 
-    def gives_csr(self, X):
+    def learner_sees_csr(self, X):
         return True
 
     @property
-    def largest_row(self):
+    def max_row_entries(self):
         d = self.n_features
         return 2 * d + (d * (d - 1) // 2 if self.pairs else 0)
 
-    def _rows_of_block(self, engine, X, rows, weights, checks):
-        def at_once(_, make):
-            return make()
+    def _block_rows(self, engine, X, rows, weights, checks):
+        def at_once(_, function):
+            return function()
 
         return self.learn_transforms(engine, X, rows, weights, at_once), None
 
     def learn_transforms(self, engine, X, rows, weights, once):
         values = super().learn_transforms(engine, X, rows, weights, once)
 
-        def enter_bins():
+        def learn_bins():
             is_learned = weights.given > 0.0
             return self.bins.learn_and_convert(engine, self.rows(X, rows).X, is_learned)
 
-        of_rows = once(id(self.bins), enter_bins)
-        return once(self.sees, lambda: self._add_codes(engine, values, of_rows))
+        row_bins = once(id(self.bins), learn_bins)
+        return once(self.sees, lambda: self._add_codes(engine, values, row_bins))
 
-    def _add_codes(self, engine, values, of_rows):
-        return engine.add_codes(values.X, of_rows, self.bins.places(self.pairs))
+    def _add_codes(self, engine, values, row_bins):
+        return engine.add_codes(values.X, row_bins, self.bins.places(self.pairs))
 
     @property
     def sees(self):
@@ -97,8 +87,8 @@ class AdditiveModel(LinearModel):
         super().share_transforms(shared)
         self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
 
-    def learns_rows_alike(self, is_sparse):
-        return super().learns_rows_alike(is_sparse) and self.bins.is_fixed
+    def can_replay(self, is_sparse):
+        return super().can_replay(is_sparse) and self.bins.is_fixed
 
     # Merging.
 
@@ -107,7 +97,7 @@ class AdditiveModel(LinearModel):
         return {**super()._options, "pairs": self.pairs}
 
     def seen_columns(self):
-        return None  # Bins are of all.
+        return None  # bins are of all columns
 
     def with_columns(self, placement):
         raise columns_differ("An additive model")
@@ -122,22 +112,19 @@ class AdditiveModel(LinearModel):
         shards = Shards(members, shards.start, shards.shares, shards.units)
         super()._merge_learner(shards, scales)
 
-    def _with_bins(self, of_features):
-        """The model for other bins, as near as can be."""
-        is_same = np.array_equal(self.bins.edges, of_features.edges, equal_nan=True)
+    def _with_bins(self, feature_bins):
+        """Return the closest model with other feature_bins."""
+        is_same = np.array_equal(self.bins.edges, feature_bins.edges, equal_nan=True)
         if is_same or not self.bins.is_fixed:
             return self
         model = copy(self)
-        model.bins = of_features
-        shares = of_features.shares_in(self.bins, self.pairs)
-        d = self.n_features
-        codes = slice(d, d + shares.shape[0])
+        model.bins = feature_bins
+        shares = feature_bins.shares_in(self.bins, self.pairs)
+        n_codes, d = len(shares), self.n_features
         model.fields = np.array(self.fields, order="C")
-        of_codes = model.fields[:, :, codes]
-        of_codes[:] = (of_codes.reshape(-1, shares.shape[0]) @ shares.T).reshape(
-            of_codes.shape
-        )
-        of_codes[:, :, shares.sum(axis=1) == 0.0] = self._initial_fields()
+        codes = model.fields[:, :, d : d + n_codes]
+        codes[:] = (codes.reshape(-1, n_codes) @ shares.T).reshape(codes.shape)
+        codes[:, :, shares.sum(axis=1) == 0.0] = self._initial_fields()
         return model
 
     # Predictions.

@@ -7,17 +7,15 @@ from scipy import sparse
 
 from .._invariants import is_count
 
-__all__ = ["GrowingArray", "GrowingSparseArray"]
-
-# Arrays grow by this share at least, which bounds what is copied and what is not used.
+# Smallest relative growth of a buffer, which bounds the copies and the unused memory.
 GROWTH = 1 / 16
 
 
 class GrowingArray:
-    """Array to which rows are appended, mostly without a copy."""
+    """Array to which rows are appended, rarely with a copy."""
 
     def __init__(self, *shape, dtype=np.float64):
-        # Together, for threads that read while one appends.
+        # One tuple, for threads that read while another appends.
         self._buffer_and_size = np.empty((0, *shape), dtype), 0
 
     def __getstate__(self):
@@ -33,31 +31,28 @@ class GrowingArray:
         buffer, start = self._buffer_and_size
         size = start + len(rows)
         if size > len(buffer) or not buffer.flags.writeable:
-            larger = np.empty(
-                (size + int(GROWTH * size), *buffer.shape[1:]), buffer.dtype
-            )
-            larger[:start] = buffer[:start]
-            buffer = larger
+            shape = size + int(GROWTH * size), *buffer.shape[1:]
+            buffer = np.empty(shape, buffer.dtype)
+            buffer[:start] = self.rows
         buffer[start:size] = rows
         self._buffer_and_size = buffer, size
 
     def invariants(self):
-        """What holds between two calls."""
         buffer, size = self._buffer_and_size
         yield "size is a number of rows", is_count(size)
-        yield "there are so many", size <= len(buffer)
+        yield "the buffer has so many", size <= len(buffer)
 
     def make_writable(self):
         buffer, size = self._buffer_and_size
         self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
 
     def checkpoint(self):
-        """The rows so far, in the same memory: only one of the two may go on."""
+        """Return a copy of the rows in the same memory: only one of both may grow."""
         return copy(self)
 
 
 class GrowingSparseArray:
-    """The same for a sparse matrix."""
+    """Sparse matrix to which rows are appended, rarely with a copy."""
 
     def __init__(self, n_columns):
         self._n_columns = n_columns
@@ -67,7 +62,7 @@ class GrowingSparseArray:
 
     @property
     def rows(self):
-        """The rows so far; not to be kept while others are appended."""
+        """The rows so far, a view that the next append may change."""
         indptr = np.append(0, self._ends.rows)
         shape, n = (indptr.size - 1, self._n_columns), indptr[-1]
         entries = self._data.rows[:n], self._indices.rows[:n]
@@ -77,11 +72,10 @@ class GrowingSparseArray:
         end = self._data.rows.size
         self._data.append(rows.data)
         self._indices.append(rows.indices)
-        # Last, for threads that read while one appends: entries are there by then.
+        # Last, for threads that read while another appends.
         self._ends.append(end + rows.indptr[1:])
 
     def invariants(self):
-        """What holds between two calls."""
         yield "there are columns", is_count(self._n_columns)
         indices, n_entries = self._indices.rows, len(self._data.rows)
         yield "indices are of the entries", len(indices) == n_entries

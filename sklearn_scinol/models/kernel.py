@@ -1,4 +1,4 @@
-"""A model in the space of a kernel: a combination of rows that it learned from."""
+"""Kernel models: combinations of rows that were learned."""
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
@@ -14,24 +14,23 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.ranges import refuse_large
-from .base import Learned, OnlineModel, snapshot
+from .base import Learned, snapshot
 from .growing import GrowingArray, GrowingSparseArray
+from .online import OnlineModel
 
-__all__ = ["Kernel", "KernelModel"]
-
-# Kernels of the rows of a block with the support vectors, at most (8 MB).
+# Largest number of kernels of a block with the support vectors (8 MB).
 BLOCK_ENTRIES = 2**20
 
-# Rows whose kernels with the support vectors are computed at once: enough to forget
-# what a call costs, few enough for their kernels with each other not to matter.
+# Rows whose kernels with the support vectors are computed at once: enough to hide the
+# overhead of a call, few enough for their kernels with each other not to matter.
 BLOCK_ROWS = 256
 
-# Rows of which only the kernel with themselves is needed: that with others is wasted.
-BLOCK_DIAGONAL = 16
+# Rows whose kernels with themselves are computed at once; the others are wasted.
+DIAGONAL_ROWS = 16
 
 
 def block_size(n_support):
-    """Number of rows to learn at once: the more are stored, the fewer."""
+    """Return the number of rows to learn at once: fewer if more are stored."""
     return min(max(BLOCK_ENTRIES // (n_support + 1), 1), BLOCK_ROWS)
 
 
@@ -43,36 +42,33 @@ class Kernel:
     parameters: dict = field(default_factory=dict)
 
     def invariants(self):
-        """What holds between two calls."""
-        yield (
-            "metric is the name of a kernel, or a function",
-            (callable(self.metric) or self.metric in PAIRWISE_KERNEL_FUNCTIONS),
-        )
+        is_kernel = callable(self.metric) or self.metric in PAIRWISE_KERNEL_FUNCTIONS
+        yield "metric is the name of a kernel, or a function", is_kernel
         yield "parameters have names", all(isinstance(n, str) for n in self.parameters)
 
     def __call__(self, X, Y=None):
-        """Kernels of the rows of `X` with those of `Y`, or with one another."""
+        """Return kernels of the rows of `X` with those of `Y`, or with one another."""
         by_name = isinstance(self.metric, str)
         if by_name:
             X, Y = _with_small_indices(X), _with_small_indices(Y)
         elif Y is not None:
-            Y = Y.copy()  # a function may keep what it is given; `Y` may move
+            Y = Y.copy()  # a function may keep its arguments; `Y` may move
         with config_context(assume_finite=True):
             return pairwise_kernels(
                 X, Y, metric=self.metric, filter_params=by_name, **self.parameters
             )
 
     def diagonal(self, X):
-        """Kernel of each row with itself."""
+        """Return the kernel of each row with itself."""
         blocks = [
-            np.diagonal(self(X[start : start + BLOCK_DIAGONAL]))
-            for start in range(0, X.shape[0], BLOCK_DIAGONAL)
+            np.diagonal(self(X[start : start + DIAGONAL_ROWS]))
+            for start in range(0, X.shape[0], DIAGONAL_ROWS)
         ]
         return np.concatenate(blocks)
 
 
 def _with_small_indices(X):
-    """Sparse rows with indices of 32 bits, which all kernels take, if these will do."""
+    """Return sparse rows with 32-bit indices, which all kernels take, if possible."""
     if not sparse.issparse(X) or X.indices.dtype == X.indptr.dtype == np.int32:
         return X
     if max(X.nnz, X.shape[1]) > np.iinfo(np.int32).max:
@@ -84,74 +80,57 @@ def _with_small_indices(X):
 class KernelModel(OnlineModel):
     r"""Weights :math:`\theta = \sum_s c_s \phi(x_s)`, times a factor.
 
-    Rows are stored while there is room for them. When `max_support` are, the subspace
-    that they span is kept, and the learner goes on in it: it sees each row's projection
-    to that subspace, whose inner products are those of the kernel
+    Rows are stored until there are `max_support`. From then on, the learner sees the
+    projection of each row to the subspace that they span, whose inner products are
     :math:`k(x, S) k(S, S)^+ k(S, x')`.
 
     Parameters
     ----------
     learner, loss, n_features, n_outputs, fit_intercept, average
-        See :class:`OnlineModel`. The learner's weights are a sum of gradients.
+        See :class:`OnlineModel`. The learner is a :class:`GradientSum`.
     kernel : Kernel or None
         None if rows are themselves kernels, with all rows of the stream in order.
     max_support : int or None
-        Most rows to store.
+        Largest number of rows to store.
     is_sparse : bool
-        Whether they are stored as a sparse matrix.
+        Whether rows are stored as a sparse matrix.
 
     Attributes
     ----------
     vectors : GrowingArray or GrowingSparseArray
-        The rows that are stored; without columns if there is no kernel.
+        The stored rows; without columns if there is no kernel.
     support : GrowingArray
-        What number each had, counted from the first row of the stream.
+        Indices of the stored rows, counted from the first row of the stream.
     coef : GrowingArray of shape (n_support, n_outputs)
         The coefficients :math:`c_s`.
-    coef_sums : GrowingArray of shape (n_support, n_outputs)
-        With averaging, minus the sum of each change of a coefficient times the clock at
-        that time, so that the sum of the weights has coefficients ``coef_sums + clock *
-        coef``. Otherwise without columns.
+    coef_sums : GrowingArray of shape (n_support, n_outputs or 0)
+        With averaging, minus the sum of each change of a coefficient times the clock
+        then: the sum of the weights has coefficients ``coef_sums + clock * coef``.
     projection : ndarray of shape (n_support, rank) or None
         A root of :math:`k(S, S)^+`, once the subspace is complete.
     n_rows : int
-        Number of rows so far, those of weight 0 included; those of the latest pass if
-        there is no kernel.
+        Number of rows so far, including weight 0; of the latest pass without a kernel.
     """
 
-    def __init__(
-        self,
-        learner,
-        loss,
-        n_features,
-        n_outputs,
-        *,
-        fit_intercept,
-        average,
-        kernel,
-        max_support,
-        is_sparse,
-    ):
-        super().__init__(learner, loss, n_features, n_outputs, fit_intercept, average)
+    def __init__(self, *arguments, kernel, max_support, is_sparse, **keywords):
+        super().__init__(*arguments, **keywords)
         self.kernel = kernel
         self.max_support = max_support
-        n_columns = 0 if kernel is None else n_features
-        self.vectors = (
-            GrowingSparseArray(n_columns) if is_sparse else GrowingArray(n_columns)
-        )
+        growing = GrowingSparseArray if is_sparse else GrowingArray
+        self.vectors = growing(0 if kernel is None else self.n_features)
         self.support = GrowingArray(dtype=np.intp)
-        self.coef = GrowingArray(n_outputs)
-        self.coef_sums = GrowingArray(n_outputs if average else 0)
+        self.coef = GrowingArray(self.n_outputs)
+        self.coef_sums = GrowingArray(self.n_outputs if self.average else 0)
         self.projection = None
         self.n_rows = 0
-        self._first_row = 0  # of those that are being learned
-        self._place = None  # in the support of each of them, if they come again
+        self._first_row = 0  # index of the first row of the present chunk
+        self._place = None  # support index of each row of the chunk, if it is repeated
 
     def _add_outputs(self, origins):
         super()._add_outputs(origins)
         for name in "coef", *(["coef_sums"] if self.average else []):
             grown = GrowingArray(self.n_outputs)
-            grown.append(getattr(self, name).rows[:, origins.places] * origins.signs)
+            grown.append(getattr(self, name).rows[:, origins.sources] * origins.signs)
             setattr(self, name, grown)
 
     @property
@@ -181,20 +160,18 @@ class KernelModel(OnlineModel):
 
     def invariants(self):
         if self.kernel is not None:
-            yield "the kernel is one", isinstance(self.kernel, Kernel)
+            yield "kernel is a Kernel", isinstance(self.kernel, Kernel)
         yield from super().invariants()
         yield "n_rows is a number of rows", is_count(self.n_rows)
-        yield (
-            "_first_row is one of them",
-            (is_count(self._first_row) and self._first_row <= self.n_rows),
-        )
+        is_row = is_count(self._first_row) and self._first_row <= self.n_rows
+        yield "_first_row is one of them", is_row
         support, n = self.support.rows, self.n_support
         yield from floats("coef", self.coef.rows, (n, self.n_outputs))
         shape = n, self.n_outputs if self.average else 0
         yield from floats("coef_sums", self.coef_sums.rows, shape)
         yield "no row is stored twice", np.unique(support).size == n
         n_rows = self.n_features if self.kernel is None else self.n_rows
-        yield "stored rows have been", (support >= 0) & (support < n_rows)
+        yield "stored rows are rows of the stream", (support >= 0) & (support < n_rows)
         if self.max_support is not None:
             yield "max_support is a number of rows", is_count(self.max_support, 1)
             yield "n_support <= max_support", n <= self.max_support
@@ -216,11 +193,11 @@ class KernelModel(OnlineModel):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)
             weights = chunk.weights(self.weight_scale, rows)
             block = Block((), None, targets, weights, None)
-            answers = self._answers(len(targets))
-            self._learn_block(engine, chunk.X, rows, block, answers)
-            self._add_losses(engine, block, answers.predictions)
+            predicted = self._empty_predictions(len(targets))
+            self._learn_block(engine, chunk.X, rows, block, predicted)
+            self._add_losses(engine, block, predicted.predictions)
             self.weight_scale.learned(weights)
-            yield Learned(rows, answers.reported, answers.all_finite)
+            yield Learned(rows, predicted.reported, predicted.all_finite)
 
     def _ensure_layout(self, X, again):
         super()._ensure_layout()
@@ -229,7 +206,7 @@ class KernelModel(OnlineModel):
         n = X.shape[0]
         if not again:
             if self.kernel is None and self.n_rows == self.n_features:
-                self.n_rows = 0  # all rows of the matrix have been: the first once more
+                self.n_rows = 0  # the next pass over the matrix
             self._first_row = self.n_rows
             self.n_rows += n
         if self.kernel is None and self.n_rows > self.n_features:
@@ -251,17 +228,15 @@ class KernelModel(OnlineModel):
             start = rows.stop
             yield rows if order is None else order[rows]
 
-    def _learn_block(self, engine, X, rows, block, answers):
+    def _learn_block(self, engine, X, rows, block, predicted):
         Z = self._as_stored(X[rows])
-        of_block = (
-            CSRRows(Z.data, Z.indices, Z.indptr)
-            if sparse.issparse(Z)
-            else (DenseRows(Z))
-        )
-        refuse_large(engine, of_block, block.weights)
+        is_sparse = sparse.issparse(Z)
+        csr = (Z.data, Z.indices, Z.indptr) if is_sparse else ()
+        block_rows = CSRRows(*csr) if is_sparse else DenseRows(Z)
+        refuse_large(engine, block_rows, block.weights)
         numbers = np.r_[rows]
         start = 0
-        while start < len(numbers):  # twice where the last room is taken
+        while start < len(numbers):  # twice where the last vector is stored
             part = slice(start, None)
             with np.errstate(all="ignore"):
                 given, relative, after = block.weights
@@ -271,11 +246,11 @@ class KernelModel(OnlineModel):
                     Z[part],
                     numbers[part],
                     Block((), None, block.targets[part], weights, None),
-                    type(answers)(*(a if a is None else a[part] for a in answers)),
+                    type(predicted)(*(a if a is None else a[part] for a in predicted)),
                 )
 
-    def _learn_rows(self, engine, Z, numbers, block, answers):
-        """Learn from rows until there is no more room; return how many that were."""
+    def _learn_rows(self, engine, Z, numbers, block, predicted):
+        """Learn rows until no more can be stored; return their number."""
         n = len(numbers)
         place = np.full(n, -1) if self._place is None else self._place[numbers]
         is_new, room = place < 0, n
@@ -285,10 +260,10 @@ class KernelModel(OnlineModel):
         elif self.max_support is not None:
             room = self.max_support - self.n_support
         values, sums = self._combine(k, self.coef), None
-        if answers.averaged is not None:
+        if predicted.averaged is not None:
             sums = self._combine(k, self.coef_sums)
         if self.projection is None:
-            del k  # the largest array
+            del k  # large, and not needed any more
             gram = np.ascontiguousarray(self._with_rows(Z, numbers))
         else:
             k = k @ self.projection
@@ -297,7 +272,7 @@ class KernelModel(OnlineModel):
             gram, values, sums, is_new, room, self.coef.rows, self.coef_sums.rows
         )
         n, increments, sum_increments = engine.learn_combination(
-            self.task, self._state(), block, combination, answers
+            self.task, self._engine_state(), block, combination, predicted
         )
         if self.projection is not None:
             onto_support = self.projection @ k[:n].T
@@ -346,16 +321,9 @@ class KernelModel(OnlineModel):
 
     @classmethod
     def merged(cls, shards):
-        """A model with the mean of the weights of several, by numbers of rows.
+        """Merge models of disjoint rows, which started from the same model.
 
-        Parameters
-        ----------
-        shards : Shards
-            Models that began in the same way and have learned other rows since.
-
-        Returns
-        -------
-        model : KernelModel
+        Weights are averaged by numbers of rows.
         """
         start, model = shards.start, shards.start.fresh()
         if model.kernel is None:
@@ -369,19 +337,20 @@ class KernelModel(OnlineModel):
             model.n_rows += part.n_rows - start.n_rows
         vectors, numbers = zip(*parts, strict=True)
         stack = sparse.vstack if sparse.issparse(vectors[0]) else np.vstack
-        both = shards.of(lambda part: np.hstack([part._at_rest(), part._weights()]))
-        of_start = both.of(lambda w: w[:n_start]).mean()
-        of_new = both.of(lambda w: w[n_start:]).parts()
-        model._store(
-            stack(vectors), np.concatenate(numbers), np.vstack([of_start, *of_new])
+        both = shards.of(
+            lambda part: np.hstack([part._latest_weights(), part._weights()])
         )
+        start_weights = both.of(lambda w: w[:n_start]).mean()
+        new_weights = both.of(lambda w: w[n_start:]).parts()
+        weights = np.vstack([start_weights, *new_weights])
+        model._store(stack(vectors), np.concatenate(numbers), weights)
         model._learn_norm(shards.of(lambda part: part.shared_state()))
         return model
 
     def _store(self, vectors, numbers, weights):
-        """Store vectors with weights, or the most important ones if they are too many.
+        """Store vectors with weights: the largest ones, if there are too many.
 
-        What the others add is projected to the subspace of these.
+        The others are projected to the subspace of these.
         """
         most = self.max_support or len(numbers)
         order = np.argsort(-np.abs(weights).max(axis=1), kind="stable")
@@ -401,16 +370,16 @@ class KernelModel(OnlineModel):
         self.coef_sums.append(counted * averaged[:, : n_outputs if self.average else 0])
 
     def _learn_norm(self, shared):
-        """Let what is shared be that of several, with these weights."""
+        """Merge the shared numbers of models, for the present weights."""
         w = self.coef.rows
         squares = np.einsum("ik,ik->k", w, self._with_support(self.vectors.rows) @ w)
-        norm_of_w = np.sqrt(np.maximum(squares, 0.0))
-        shared, norm = self.learner.merged_shared(shared, norm_of_w, self.t)
+        w_norm = np.sqrt(np.maximum(squares, 0.0))
+        shared, norm = self.learner.merged_shared(shared, w_norm, self.t)
         self.shared = np.stack(shared)
-        known = norm_of_w > 0.0
-        w *= np.divide(norm, norm_of_w, out=np.zeros_like(norm), where=known)
+        known = w_norm > 0.0
+        w *= np.divide(norm, w_norm, out=np.zeros_like(norm), where=known)
 
-    # Kernels, and what is made of them.
+    # Kernels and predictions.
 
     def _as_stored(self, X):
         if isinstance(self.vectors, GrowingSparseArray):
@@ -419,7 +388,7 @@ class KernelModel(OnlineModel):
         return X.astype(np.float64, copy=False)
 
     def _with_support(self, Z):
-        """Kernels of rows with the support vectors, of shape (n, n_support)."""
+        """Return kernels of rows with the support vectors: (n, n_support)."""
         if self.kernel is None:
             k = Z[:, self.support.rows]
         elif self.n_support == 0:
@@ -431,14 +400,14 @@ class KernelModel(OnlineModel):
         return k
 
     def _with_rows(self, Z, numbers):
-        """Kernels of rows with each other."""
+        """Return kernels of rows with each other."""
         if self.kernel is None:
             return Z[:, self._first_row + numbers] + self.fit_intercept
         return self.kernel(Z) + self.fit_intercept
 
     @staticmethod
     def _combine(k, coefficients):
-        """Values of a combination of the support vectors, of shape (n_outputs, n)."""
+        """Return products of kernels and coefficients, of shape (n_outputs, n)."""
         return np.ascontiguousarray((k @ coefficients.rows).T)
 
     def decision(self, X):
@@ -455,49 +424,33 @@ class KernelModel(OnlineModel):
         return p
 
     def _squares(self, Z, k):
-        """Squared norms of rows as the learner sees them, of shape (n, 1)."""
+        """Return squared norms of rows as the learner sees them: (n, 1)."""
         if self.projection is not None:
             k = k @ self.projection
             squares = (k * k).sum(axis=1)
-        elif self.kernel is None:  # unknown: as if they were 0
+        elif self.kernel is None:  # unknown, count as 0
             squares = np.zeros(Z.shape[0])
         else:
             squares = self.kernel.diagonal(Z) + self.fit_intercept
         return np.maximum(squares, 0.0)[:, np.newaxis]
 
     def _weights(self):
-        """Coefficients of the weights at rest, of shape (n_support, n_outputs)."""
+        """Return coefficients of the weights, of shape (n_support, n_outputs)."""
         if self.averages:
             total = self.coef_sums.rows + self.clock[0] * self.coef.rows
             return total / (self.t - self.averaging_starts)
-        return self._at_rest()
+        return self._latest_weights()
 
-    def _at_rest(self):
-        """Those of the algorithm itself, where weights are averaged."""
-        return self.coef.rows * self._factor_at_rest()
+    def _latest_weights(self):
+        """Return coefficients of the weights, without averaging."""
+        return self.coef.rows * self._output_factors()
 
     def coefficients(self):
-        """Coefficients of the support vectors, and intercepts.
-
-        Returns
-        -------
-        dual_coef : ndarray of shape (n_outputs, n_support)
-        intercept : ndarray of shape (n_outputs,)
-        """
+        """Return coefficients (n_outputs, n_support) and intercepts."""
         with np.errstate(all="ignore"):
             dual_coef = self._weights().T
         return dual_coef, dual_coef.sum(axis=1) * self.fit_intercept
 
     def regret_bound(self, norms):
-        """Bound on the regret against a comparator, on the rows so far.
-
-        Parameters
-        ----------
-        norms : ndarray of shape (n_outputs,)
-            Norms of the comparator's weights.
-
-        Returns
-        -------
-        bound : float
-        """
+        """Bound on the regret against weights of given norms, on the rows so far."""
         return self._bound(None, norms[:, np.newaxis], None)

@@ -1,4 +1,4 @@
-"""A linear model under online Newton steps, which knows how sure it is."""
+"""Linear models under online Newton steps, which know their uncertainty."""
 
 from copy import copy
 
@@ -10,33 +10,31 @@ from .._shards import Shards
 from ..blocks import TargetScale, as_writable
 from ..config import current_engine
 from ..engines import get_engine
-from ..learners.online_newton import Change
+from ..learners.online_newton import UnitChange
 from ..transforms.moments import standardised
 from .base import Learned
 from .linear import MAX_FLOAT, LinearModel
-
-__all__ = ["NewtonModel"]
 
 CACHE_LINE = 64  # bytes
 
 
 class NewtonModel(LinearModel):
-    """See :class:`LinearModel`; the learner is an :class:`OnlineNewton`.
+    """Linear model of an :class:`OnlineNewton`; see :class:`LinearState`.
 
-    Features and targets are standardised by moments that stand still for a while: those
-    of the rows up to the last time that their number had grown by half. Then the
-    state goes over to new ones, as if all rows had been learned with these.
+    Features and targets are standardised by moments that change only when the number of
+    rows has grown by half. The state is then converted, as if all rows had been learned
+    with the new moments.
 
     Attributes
     ----------
     mean, deviation : ndarray of shape (n_features,)
-        By which features are standardised; a deviation of 0 is not known yet.
+        Moments of the features; a deviation of 0 is not known yet.
     origin : ndarray of shape (n_features,)
-        Where all rows were taken to be that came before the deviation was known.
+        Values that stand for all rows before the deviation was known.
     target_mean, target_deviation : ndarray of shape (n_outputs,)
-        The same of targets.
+        Moments of the targets.
     next_change : int
-        Number of rows after which they change.
+        Number of rows after which moments change.
     """
 
     shares_rows = False
@@ -52,15 +50,13 @@ class NewtonModel(LinearModel):
 
     def __setstate__(self, state):
         super().__setstate__(state)
-        if "origin" not in state:  # of models that were saved before they had it
+        if "origin" not in state:  # a model of an older version
             self.origin = np.zeros_like(self.mean)
 
     def invariants(self):
         yield from super().invariants()
-        yield (
-            "the learner knows of the intercept",
-            (self.learner.fit_intercept == self.fit_intercept),
-        )
+        has_intercept = self.learner.fit_intercept == self.fit_intercept
+        yield "the learner knows of the intercept", has_intercept
         yield "the learner forgets a part", self.learner.forgetting < 1.0
         for name in "mean", "deviation", "origin":
             yield from floats(name, getattr(self, name), (self.n_features,))
@@ -74,7 +70,7 @@ class NewtonModel(LinearModel):
         super()._add_outputs(origins)
         self.target_mean = np.zeros(self.n_outputs)
         self.target_deviation = np.ones(self.n_outputs)
-        # Those of a joint loss never are.
+        # Predictions of a joint loss are not moderated.
         self.learner = self.learner._replace(moderate=False)
 
     @property
@@ -95,15 +91,16 @@ class NewtonModel(LinearModel):
         for rows in self.blocks(chunk.X, order):
             indices = np.arange(rows.start, rows.stop) if order is None else rows
             while indices.size:
-                part, indices = self._up_to_change(chunk, indices)
-                some = part if order is not None else slice(part[0], part[-1] + 1)
-                answers = self.learn_block(engine, self.block(engine, chunk, some))
+                part, indices = self._split_at_change(chunk, indices)
+                if order is None:
+                    part = slice(part[0], part[-1] + 1)
+                predicted = self.learn_block(engine, self.block(engine, chunk, part))
                 if self.t == self.next_change:
                     self._change_moments(engine)
-                yield Learned(some, answers.reported, answers.all_finite)
+                yield Learned(part, predicted.reported, predicted.all_finite)
 
-    def _up_to_change(self, chunk, rows):
-        """Rows up to that after which moments change, and the others."""
+    def _split_at_change(self, chunk, rows):
+        """Return rows up to the next change of moments, and the others."""
         left = self.next_change - self.t
         if chunk.sample_weight is None:
             return rows[:left], rows[left:]
@@ -115,12 +112,9 @@ class NewtonModel(LinearModel):
         block = super().block(engine, chunk, rows, checks)
         if self.target is not None:
             slope = 1.0 if self.target.unit_free else _inverse(self.target_deviation)
-            standing = self.target_mean, self.target_deviation, slope
-            block = block._replace(
-                target_scale=TargetScale(
-                    *(np.full_like(block.targets, value) for value in standing)
-                )
-            )
+            values = self.target_mean, self.target_deviation, slope
+            scale = TargetScale(*(np.full_like(block.targets, each) for each in values))
+            block = block._replace(target_scale=scale)
         if self.features.has_moments:
             standard = np.stack([self.mean, _inverse(self.deviation)])
             block = block._replace(standard=standard)
@@ -132,22 +126,22 @@ class NewtonModel(LinearModel):
             self.mean[features] = self.deviation[features] = 0.0
 
     def _change_moments(self, engine):
-        """Go over to the moments of all rows so far."""
+        """Convert the state to the moments of all rows so far."""
         before = copy(self)
-        self._take_moments()
+        self._update_moments()
         is_new = (before.deviation == 0.0) & (self.deviation > 0.0)
         self.origin = np.where(is_new, self.mean, self.origin)
         self._change_units(engine, self.state(), before, self.mean)
 
     @property
-    def _standardises(self):
-        """Whether it does so with rows or targets."""
+    def _is_standardised(self):
+        """Whether features or targets are standardised."""
         return self.features.has_moments or self.target is not None
 
-    def _take_moments(self):
-        """Standardise by the moments of all rows so far, for a while."""
+    def _update_moments(self):
+        """Set the moments to those of all rows so far."""
         self.next_change = self.t + max(1, self.t // 2)
-        if not self._standardises:
+        if not self._is_standardised:
             return
         if self.features.scale:
             self.mean, variance = self.features.mean_and_variance()
@@ -162,22 +156,23 @@ class NewtonModel(LinearModel):
             self.target_deviation = np.sqrt(variance)
 
     def _change_units(self, engine, s, other, origin, scale=1.0):
-        """Let a state be as if learned with these moments, and not with other ones.
+        """Convert a state from the moments of another model to these.
 
-        Rows were to be multiplied by a scale before these. Features that did not vary
-        in the other ones were all at the origin.
+        `scale` is the factor of its rows. Features without a deviation there were all
+        at `origin`.
         """
-        if not self._standardises:
+        if not self._is_standardised:
             return
         with np.errstate(all="ignore"):
-            inverse, of_target = map(_inverse, (self.deviation, self.target_deviation))
+            inverse = _inverse(self.deviation)
+            target_inverse = _inverse(self.target_deviation)
             slope = scale * other.deviation * inverse
             zero = np.where(slope == 0.0, origin, scale * other.mean)
-            change = Change(
+            change = UnitChange(
                 slope,
                 (zero - self.mean) * inverse,
-                other.target_deviation * of_target,
-                (other.target_mean - self.target_mean) * of_target,
+                other.target_deviation * target_inverse,
+                (other.target_mean - self.target_mean) * target_inverse,
                 self.target is not None and self.target.unit_free,
             )
             engine.change_units(self.learner, s, change)
@@ -199,26 +194,26 @@ class NewtonModel(LinearModel):
         return model
 
     def _merge_learner(self, shards, scales):
-        """Let each go over to the moments of all rows, and add up what rows say."""
+        """Convert all states to the moments of all rows, and merge them."""
         engine = get_engine(current_engine())
-        self._take_moments()
+        self._update_moments()
         self.origin = self.mean
         start, units = shards.start, self.features.units
-        of_start = 1.0 if units is None else units.scales_of(start.features.units)
+        start_scale = 1.0 if units is None else units.scales_of(start.features.units)
 
-        def changed(model, origin, scale):
+        def converted(model, origin, scale):
             s = model.state()._make(array.copy() for array in model.arrays)
             self._change_units(engine, s, model, origin, scale)
             return s
 
         pairs = []
         for model, scale in zip(shards, scales, strict=True):
-            # Each has its own view of where the rows were that all began with.
+            # The rows of the start have another origin in each model.
             origin = np.where(model.deviation > 0.0, scale * model.origin, self.mean)
-            began = changed(start, origin, of_start)
-            pairs.append((changed(model, self.mean, scale), began))
-        began = changed(start, self.mean, of_start)
-        s = Shards(pairs, (began, began), shards.shares, shards.units)
+            own_start = converted(start, origin, start_scale)
+            pairs.append((converted(model, self.mean, scale), own_start))
+        state = converted(start, self.mean, start_scale)
+        s = Shards(pairs, (state, state), shards.shares, shards.units)
         w = np.empty((self.n_outputs, self.n_coordinates))
         self.arrays = tuple(self.learner.merged(s, None, w, None, self.t)[0])
 
@@ -251,27 +246,18 @@ class NewtonModel(LinearModel):
         return np.maximum(np.column_stack(q), 0.0)
 
     def _matrices(self):
-        """Covariances of the weights, one matrix an output."""
+        """Covariance matrices of the weights, one for each output."""
         return self.learner.covariances(self.state(), self.n_coordinates)
 
     def variances(self, X):
-        """Variances of the model's own predictions, in units of the loss.
-
-        Parameters
-        ----------
-        X : ndarray or CSR array of shape (n, n_features)
-
-        Returns
-        -------
-        q : ndarray of shape (n, n_outputs)
-        """
+        """Return variances of predictions before moderation: (n, n_outputs)."""
         q = np.empty((X.shape[0], self.n_outputs))
         for rows in self.blocks(X):
             q[rows] = self._variances_of_transformed(self.transform(X[rows]))
         return q
 
     def target_variances(self, X):
-        """Variances of the targets of rows around their predictions."""
+        """Return variances of the targets of rows around their predictions."""
         s = self.state()
         return s.noise * (1.0 + s.curvature * self.variances(X))
 
@@ -290,17 +276,10 @@ class NewtonModel(LinearModel):
         return np.clip(w, -MAX_FLOAT, MAX_FLOAT), b
 
     def coef_covariance(self, with_noise=False):
-        """Covariances of the weights in the units of the features.
+        """Return covariances of the weights: (n_outputs, n_features, n_features).
 
-        Parameters
-        ----------
-        with_noise : bool, default=False
-            Whether the loss is the squared error in units of the noise, or for other
-            losses what is most like it.
-
-        Returns
-        -------
-        covariances : ndarray of shape (n_outputs, n_features, n_features)
+        They are in the units of the features; `with_noise` multiplies them by the noise
+        of the targets.
         """
         d, s = self.n_features, self.state()
         with np.errstate(all="ignore"):
@@ -317,20 +296,18 @@ class NewtonModel(LinearModel):
 
 
 def _aligned(array):
-    """The same numbers, from where a line of the processor's cache begins.
-
-    Vectors of four that lie in two lines take a fifth more of the time of a pass.
-    """
+    """Return the array aligned to a cache line, which makes a pass a fifth faster."""
     if array.__array_interface__["data"][0] % CACHE_LINE == 0:
         return array
-    room = np.empty(array.nbytes + CACHE_LINE, np.uint8)
-    start = -room.ctypes.data % CACHE_LINE
-    found = room[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
-    found[:] = array
-    return found
+    buffer = np.empty(array.nbytes + CACHE_LINE, np.uint8)
+    start = -buffer.ctypes.data % CACHE_LINE
+    aligned = buffer[start : start + array.nbytes].view(array.dtype)
+    aligned = aligned.reshape(array.shape)
+    aligned[:] = array
+    return aligned
 
 
 def _inverse(deviation):
-    """One over deviations; 0 for those that are not known."""
+    """Return 1 over deviations; 0 for deviations that are not known."""
     with np.errstate(all="ignore"):
         return np.where(deviation > 0.0, 1.0 / deviation, 0.0)

@@ -1,9 +1,8 @@
-"""One row at a time: all that learning from a row takes, made ready once.
+"""Learn single rows by replaying the calls of an engine.
 
-A row of many features costs less to learn than to tell an engine what it is. So the
-calls that a model makes to learn from a row are noted, with arrays that the next rows
-are put into, and made again for each. That is what the model does in any case: a row
-that needs more, such as one with huge values, has to be learned as others are.
+Preparing a call costs more than learning a row. So the calls by which a model learns a
+row are recorded, with arrays that the next rows are copied into, and repeated for each.
+A row that needs other calls, for instance with huge values, is learned as a chunk.
 """
 
 from functools import lru_cache, partial
@@ -18,48 +17,43 @@ from ..losses import as_targets
 from .base import MAX_SAFE_VALUE
 from .weights import WeightScale
 
-__all__ = ["ONE", "PreparedModel", "Row", "prepare"]
-
 ONE = slice(0, 1)
 
-# Room for so many entries of sparse rows at least.
-MIN_ROOM = 64
+# Smallest number of entries of sparse rows that there is space for.
+MIN_CAPACITY = 64
 
-# What else makes a difference to the calls.
-CHANGING = "are_one", "arrays", "is_fixed", "kept"
+# Attributes that the calls depend on, beside arrays.
+RELEVANT = "are_one", "arrays", "is_fixed", "kept"
 
 
 class Row:
-    """The next row, in arrays that stay the same: for models a chunk of one.
+    """Chunk of one row, in arrays that are reused.
 
     Parameters
     ----------
     n_features : int
     n_classes : int or None
         None in regression.
-    room : int, default=None
-        If rows are sparse, for how many entries there is room. Only so many as the row
-        has count, which `indptr` says.
+    capacity : int, default=None
+        Number of entries that a sparse row can have; the row uses the first of them.
 
     Attributes
     ----------
     X : ndarray or CSR array of shape (1, n_features)
     given : float
-        The weight of its loss.
-    largest : float
-        See :class:`Chunk`; it has to be looked at elsewhere.
+        Sample weight.
     """
 
-    largest = 0.0
+    largest = 0.0  # see `Chunk`; :meth:`PreparedModel.takes_row` checks the values
 
-    def __init__(self, n_features, n_classes, room=None):
-        if room is None:
+    def __init__(self, n_features, n_classes, capacity=None):
+        if capacity is None:
             self.X = np.zeros((1, n_features))
         else:
-            indices, ends = np.zeros(room, np.int32), np.array([0, room], np.int32)
-            csr = np.zeros(room), indices, ends
+            indptr = np.array([0, capacity], np.int32)
+            csr = np.zeros(capacity), np.zeros(capacity, np.int32), indptr
             self.X = sparse.csr_array(csr, shape=(1, n_features))
-        self.room = room
+        self.capacity = capacity
         self.given = 1.0
         self._codes = None if n_classes is None else np.arange(n_classes)
         self._targets = {}
@@ -69,10 +63,10 @@ class Row:
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
         if loss.joint not in self._targets:
-            of_codes = np.zeros((1, n_outputs))
+            by_code = np.zeros((1, n_outputs))
             if self._codes is not None:
-                of_codes = as_targets(self._codes, loss, n_outputs)
-            self._targets[loss.joint] = of_codes[:1].copy(), of_codes
+                by_code = as_targets(self._codes, loss, n_outputs)
+            self._targets[loss.joint] = by_code[:1].copy(), by_code
         return self._targets[loss.joint][0]
 
     def weights(self, scale, rows):
@@ -84,18 +78,18 @@ class Row:
 
     @property
     def values(self):
-        """Those of the row."""
-        return self.X if self.room is None else self.X.data[: self.X.indptr[1]]
+        """Values of the row; only stored ones, if it is sparse."""
+        return self.X if self.capacity is None else self.X.data[: self.X.indptr[1]]
 
     @property
     def indices(self):
-        """Features of the values of a sparse row."""
+        """Features of the stored values of a sparse row."""
         return self.X.indices[: self.X.indptr[1]]
 
     def put(self, values, indices=None):
-        """Let this be the row."""
+        """Copy values into the row."""
         X = self.X
-        if self.room is not None:
+        if self.capacity is not None:
             n = X.indptr[1] = len(indices)
             X.data[:n], X.indices[:n] = values, indices
         elif indices is None:
@@ -105,12 +99,12 @@ class Row:
             X[0, indices] = values
 
     def put_target(self, y):
-        """Let this be the target: the index of a class, or a number for each output."""
-        for target, of_codes in self._targets.values():
-            target[0] = y if self._codes is None else of_codes[y]
+        """Set the target: the index of a class, or a number for each output."""
+        for target, by_code in self._targets.values():
+            target[0] = y if self._codes is None else by_code[y]
 
     def put_weight(self, c):
-        """Let this be the weight, 0 for a row that is only predicted."""
+        """Set the sample weight: 0 for a row that is only predicted."""
         self.given = c
         for scale, weights in self._weights.values():
             relative = _relative(c, *scale.numbers.tolist())
@@ -122,45 +116,32 @@ class Row:
 
 @lru_cache(maxsize=64)
 def _relative(c, unit, smallest):
-    """Weights of a row, on a stream with a scale that knows these numbers."""
+    """Return the weights of a row, on a stream with given numbers of its scale."""
     scale = WeightScale()
     scale.numbers[:] = unit, smallest
     return scale.relative(np.array([c]))
 
 
 def prepare(kind, model, models, engine, n_features, n_classes, n_entries):
-    """Prepare a model to learn one row after the other.
+    """Return a :class:`PreparedModel`, of class `kind`, or None if that is impossible.
 
-    Parameters
-    ----------
-    kind : type
-        :class:`PreparedModel`, or one that is derived from it.
-    model : Model
-        Has learned a row.
-    models : list of LinearModel
-        The linear models in it, of which there is at least one.
-    engine, n_features, n_classes, n_entries
-        See :meth:`Model.prepared`.
-
-    Returns
-    -------
-    prepared : PreparedModel or None
-        None where the rows of this kind cannot be prepared.
+    The model has learned a row, and consists of linear `models`. For the other
+    parameters see :meth:`Model.prepared`.
     """
     if engine.Recorder is None:
         return None
-    passes_over_zeros = {each.passes_over_zeros for each in models}
-    if n_entries is not None and len(passes_over_zeros) > 1:
+    skips_zeros = {each.skips_zeros for each in models}
+    if n_entries is not None and len(skips_zeros) > 1:
         return None
-    is_sparse = n_entries is not None and passes_over_zeros == {True}
-    if not all(each.learns_rows_alike(is_sparse) for each in models):
+    is_sparse = n_entries is not None and skips_zeros == {True}
+    if not all(each.can_replay(is_sparse) for each in models):
         return None
-    room = max(2 * n_entries, MIN_ROOM) if is_sparse else None
-    return kind(model, engine, Row(n_features, n_classes, room))
+    capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
+    return kind(model, engine, Row(n_features, n_classes, capacity))
 
 
 class PreparedModel:
-    """A linear model with the calls by which it learns a row.
+    """Linear model with the calls by which it learns a row.
 
     Parameters
     ----------
@@ -170,8 +151,8 @@ class PreparedModel:
 
     Attributes
     ----------
-    said : ndarray of shape (1, n_outputs)
-        What the model said of the latest row before it was learned.
+    reported : ndarray of shape (1, n_outputs)
+        Prediction of the latest row before it was learned.
     """
 
     def __init__(self, model, engine, row):
@@ -181,112 +162,104 @@ class PreparedModel:
         for each in (model, *self._models):
             each.ensure_layout(row.X)
         recorder = engine.Recorder()
-        said = self._note_calls(recorder)
+        predictions = self._note_calls(recorder)
         self._calls = recorder.calls
         parts = {id(part): part for part in self._parts()}.values()
-        self._attributes = [
+        attributes = [
             (part, name, value)
             for part in parts
             for name, value in vars(part).items()
-            if isinstance(value, np.ndarray) or name in CHANGING
+            if isinstance(value, np.ndarray) or name in RELEVANT
         ]
-        self._places = [[*each] for each in zip(*self._attributes, strict=True)]
+        self._places = [[*each] for each in zip(*attributes, strict=True)]
         units = {id(m.features.units): m.features.units for m in self._models}
         self._units = [each for each in units.values() if each is not None]
         self._seen = []
-        if row.room is None:
+        if row.capacity is None:
             self._seen = [(each, each.seen.tobytes()) for each in self._units]
             self._unseen = np.zeros(row.X.shape[1], dtype=bool)
             for each in self._units:
                 self._unseen |= ~each.seen
-            self._any_unseen = self._unseen.any()
-        # All of them learn the same rows.
+            self._has_unseen = self._unseen.any()
+        # All models learn the same rows.
         self._next = min(self._models, key=lambda m: m.next_change - m.t)
         #: Whether sparse rows are made dense.
-        self.takes_sparse = not any(m.passes_over_zeros for m in self._models)
-        whole, of_features = self._apart(_numbers_of(parts))
-        self._state = engine.SavedArrays(whole, of_features, row.X)
-        whole, of_features = self._apart(self._that_may_diverge())
-        self._checked = engine.SavedArrays([*said, *whole], of_features, row.X)
+        self.makes_dense = not any(m.skips_zeros for m in self._models)
+        whole, by_feature = self._split_arrays(_float_arrays(parts))
+        self._state = engine.SavedArrays(whole, by_feature, row.X)
+        whole, by_feature = self._split_arrays(self._divergent_arrays())
+        self._checked = engine.SavedArrays([*predictions, *whole], by_feature, row.X)
 
     def _linear_models(self):
         return [self.model]
 
     def _note_calls(self, recorder):
-        """Note the calls; return arrays with what they will say."""
+        """Record the calls; return the arrays that they write predictions to."""
         model, row = self.model, self.row
-        answers = model.learn_block(recorder, model.block(recorder, row, ONE))
-        self.reported = answers.reported
-        return answers.predictions, answers.reported
+        predicted = model.learn_block(recorder, model.block(recorder, row, ONE))
+        self.reported = predicted.reported
+        return predicted.predictions, predicted.reported
 
     def _parts(self):
         for model in self._models:
             yield from (model, model.weight_scale, *model.parts)
 
-    def _that_may_diverge(self):
-        """Arrays that may have numbers that are not finite, see `is_finite`."""
+    def _divergent_arrays(self):
+        """Yield arrays that may become infinite or NaN, see :meth:`Model.is_finite`."""
         for model in self._models:
             yield model.numbers
             if not model.stays_finite(np.inf):
                 yield from (model.shared, model.fields, *model.arrays)
 
-    def _apart(self, arrays):
-        """Arrays of which all may change, and those with records of features.
+    def _split_arrays(self, arrays):
+        """Split arrays into those that change as a whole and those by feature.
 
-        Sparse rows change few of these; the others of that array are the intercept's.
+        Sparse rows change few features. The rest of their arrays is of the intercept.
         """
-        if self.row.room is None:
+        if self.row.capacity is None:
             return [*arrays], []
-        n_features, whole, of_features = self.row.X.shape[1], [], []
-        by_features = {
+        n_features, whole, by_feature = self.row.X.shape[1], [], []
+        ids_by_feature = {
             id(array)
             for m in self._models
             for array in (m.fields, m.first, m.features.moments)
         }
         for array in arrays:
-            if id(array) not in by_features:
-                whole.append(array)
-                continue
-            whole.append(array.T[n_features:])
-            of_features.append(array.T[:n_features])
-        return whole, of_features
+            if id(array) in ids_by_feature:
+                by_feature.append(array.T[:n_features])
+                array = array.T[n_features:]
+            whole.append(array)
+        return whole, by_feature
 
     @property
     def is_current(self):
-        """Whether all arrays are the model's own: other calls may give it new ones."""
+        """Whether the model still has the arrays of the recorded calls."""
         owners, names, values = self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
         return all(units.seen.tobytes() == seen for units, seen in self._seen)
 
     def takes(self, n_entries):
-        """Whether these are the calls for rows of so many entries; None for all."""
-        if self.row.room is None:
-            return n_entries is None or self.takes_sparse
-        return n_entries is not None and n_entries <= self.row.room
+        """Whether a row with so many entries fits; None stands for a dense row."""
+        if self.row.capacity is None:
+            return n_entries is None or self.makes_dense
+        return n_entries is not None and n_entries <= self.row.capacity
 
     def takes_row(self):
-        """Whether the row is such that the noted calls are all there is to do."""
+        """Whether the recorded calls are all that the row needs."""
         row = self.row
-        # False of NaN. Whatever the weights are, values are in their range then.
+        # False for NaN. Values are in range then, whatever the weights are.
         if not self._engine.norm(row.values) <= MAX_SAFE_VALUE:
             return False
-        if row.room is None and self._any_unseen and row.X[0, self._unseen].any():
+        if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
             return False
         return row.given == 0.0 or self._next.t + 1 < self._next.next_change
 
     def learn(self, estimator=None):
         """Predict the row, and learn it if it has a weight.
 
-        Parameters
-        ----------
-        estimator : OnlineEstimator, default=None
-            To record the loss, of a row that is not only predicted.
-
-        Returns
-        -------
-        is_done : bool
-            Whether all is finite. Otherwise all is as it was, as it is after an error.
+        An estimator records the loss, of a row that is learned. Returns whether all is
+        finite. If not, or after an error, the state is as it was.
         """
         self._state.save()
         rollbacks = self._rollbacks()
@@ -301,7 +274,7 @@ class PreparedModel:
             if around is not None:
                 around.append(restore)
         try:
-            if self._sees_new_features() and self._go():
+            if self._learn_new_features() and self._go():
                 if estimator is not None:
                     self._add_to_curves(estimator, loss_before, rollbacks)
                 return True
@@ -313,14 +286,14 @@ class PreparedModel:
 
     def _rollbacks(self):
         row, rollbacks = self.row, [self._state.restore]
-        if row.room is not None and row.given > 0.0:
+        if row.capacity is not None and row.given > 0.0:
             rollbacks += [each.checkpoint(row.indices.copy()) for each in self._units]
         return rollbacks
 
-    def _sees_new_features(self):
-        """Let units learn the features of a sparse row; False if one is not 1."""
+    def _learn_new_features(self):
+        """Learn the units of a sparse row; return whether all are 1."""
         row = self.row
-        if row.room is None or row.given == 0.0:
+        if row.capacity is None or row.given == 0.0:
             return True
         for units in self._units:
             if not units.seen[row.indices].all():
@@ -330,30 +303,30 @@ class PreparedModel:
         return all(units.are_one for units in self._units)
 
     def _go(self):
-        """Make the calls; return whether all that came of them is finite."""
+        """Make the calls; return whether all results are finite."""
         for call in self._calls:
             call()
         return self._checked.are_finite()
 
     def estimators(self, own):
-        """Estimators that record losses: that of the model, and those inside it."""
+        """Return the estimators that record losses: of the model, and inside it."""
         return [own]
 
     def _add_to_curves(self, estimator, loss_before, rollbacks):
-        """Add the loss of a row that was learned to the curve of each estimator."""
+        """Add the loss of a learned row to the curve of an estimator."""
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
         estimator._record_row(loss_before, self.row.given, rollbacks)
 
 
-def _numbers_of(parts):
-    """Arrays of numbers that parts of models have."""
+def _float_arrays(parts):
+    """Yield the arrays of floats of parts of models."""
     for part in parts:
         for value in vars(part).values():
             for array in value if isinstance(value, tuple) else (value,):
                 if not isinstance(array, np.ndarray) or array.dtype != np.float64:
                     continue
-                # Others do not change, and may be mapped to be read only.
+                # Read-only arrays do not change.
                 if array.flags.writeable and array.flags.forc:
                     yield array

@@ -1,53 +1,44 @@
-"""Weights of rows, as learners see them."""
+"""Scale of sample weights, which makes their unit irrelevant."""
 
 import numpy as np
 
 from ..blocks import RowWeights, as_writable
 
-__all__ = ["WeightScale", "check_range", "is_usual"]
-
-#: The range of weights that are not 0: no quotient of two is beyond 1e100.
+#: Range of positive weights: quotients of two are at most 1e100.
 MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
 
-# But for rounding, in the quotient and in products of those.
+# Smallest quotient of two weights, with room for rounding.
 MIN_RELATIVE_WEIGHT = 0.999 * MIN_WEIGHT / MAX_WEIGHT
 
 
 def is_usual(weight):
-    """Whether a weight is in that range, or 0."""
+    """Whether a weight is 0 or in the range of positive weights."""
     return weight == 0.0 or MIN_WEIGHT <= weight <= MAX_WEIGHT
 
 
 def check_range(weights):
-    """Refuse positive weights that are out of that range."""
+    """Raise an error if positive weights are out of range."""
     if weights.size == 0:
         return
     if weights.min() < MIN_WEIGHT or weights.max() > MAX_WEIGHT:
         raise ValueError(
-            "Sample weights that are not 0 must be between "
-            f"{MIN_WEIGHT:g} and {MAX_WEIGHT:g}."
+            f"Sample weights must be 0 or between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}."
         )
 
 
 class WeightScale:
-    """Takes the weights of a stream relative to the first positive one.
+    """Scale of a stream's weights: the first positive one becomes 1.
 
-    So a number that all weights are multiplied by does not matter. A row that is only
-    predicted counts as one of the smallest positive weight so far: whatever its weight,
-    a row within the values seen before has then made no learner see larger values.
-
-    Attributes
-    ----------
-    numbers : ndarray of shape (2,)
-        `unit` and `smallest`, for engines.
+    So a factor of all weights does not matter. A row that is only predicted has the
+    smallest positive weight so far: learners then see no larger values than before.
     """
 
     def __init__(self):
-        self.numbers = np.array([0.0, 1.0])
+        self.numbers = np.array([0.0, 1.0])  # `unit` and `smallest`, for engines
 
     @property
     def unit(self):
-        """The first positive weight; 0 as long as there was none."""
+        """The first positive weight; 0 before."""
         return float(self.numbers[0])
 
     @property
@@ -56,21 +47,10 @@ class WeightScale:
         return float(self.numbers[1])
 
     def relative(self, given):
-        """Weights of the next rows, in order; they are not counted as learned yet.
+        """Return :class:`RowWeights` of the next rows, without learning them.
 
-        Parameters
-        ----------
-        given : ndarray of shape (n,) or int
-            Non-negative weights, or a number of rows of weight 1.
-
-        Returns
-        -------
-        weights : RowWeights
-
-        Raises
-        ------
-        ValueError
-            If a weight is out of range.
+        `given` are their non-negative weights, or a number of rows of weight 1. A
+        weight out of range is an error.
         """
         unit, smallest = self.numbers
         if isinstance(given, int):
@@ -90,23 +70,21 @@ class WeightScale:
 
     @classmethod
     def merged(cls, shards):
-        """That of several streams, and what weights of each are multiplied by there."""
+        """Merge the scales of streams; return factors of the weights of each."""
         units = [scale.unit for scale in (shards.start, *shards.members) if scale.unit]
         merged = cls()
         if not units:
             return merged, [1.0] * len(shards)
         factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
-        smallest = [
-            factor * scale.smallest
-            for factor, scale in zip(factors, shards.members, strict=True)
-        ]
+        pairs = zip(factors, shards.members, strict=True)
+        smallest = [factor * scale.smallest for factor, scale in pairs]
         merged.numbers[:] = units[0], min(1.0, *smallest)
         return merged, factors
 
     def learned(self, weights):
-        """Count rows as learned."""
+        """Update the scale for rows that were learned."""
         self.numbers[:] = weights.after
 
     def ensure_layout(self):
-        """Make the state what engines take; joblib maps arrays to be read only."""
+        """Make the numbers writable."""
         self.numbers = as_writable(self.numbers)

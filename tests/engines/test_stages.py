@@ -301,8 +301,8 @@ def test_values_are_looked_at_as_they_are_learned(n_outputs, center, loops):
         chunk = Chunk(X, np.ones((6, n_outputs)), c)
         block = model.block(loops, chunk, slice(0, 6), checks=False)
         block = block._replace(largest=1e100)
-        answers = model._answers(6)
-        return loops.learn_rows(model.task, model._own_state(), block, answers)
+        answers = model._empty_predictions(6)
+        return loops.learn_rows(model.task, model._engine_state(), block, answers)
 
     assert in_range(-9e99) and in_range(1e10, weight=9e49) and in_range(9e99, 0.1)
     assert not in_range(1.1e100)

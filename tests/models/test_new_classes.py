@@ -371,7 +371,7 @@ def test_weights_while_one_class_is_known(weight):
     X, y = stream()
     model = ScInOLClassifier(new_classes="add").partial_fit(X[:1], y[:1])
     before = state(model)
-    with pytest.raises(ValueError, match="Sample weights that are not 0 must be"):
+    with pytest.raises(ValueError, match="Sample weights must be 0 or between"):
         model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, weight])
     assert state(model) == before
     model.partial_fit(X[1:3], y[[0, 0]], sample_weight=[0.0, 5.0])
@@ -654,7 +654,9 @@ def test_interrupted_between_classes(container, class_weight, engine, monkeypatc
         raise Interrupted
 
     with monkeypatch.context() as patch:
-        patch.setattr("sklearn_scinol.models.base.OnlineModel.add_classes", add_classes)
+        patch.setattr(
+            "sklearn_scinol.models.online.OnlineModel.add_classes", add_classes
+        )
         with pytest.raises(Interrupted):
             model.partial_fit(X[15:], y[15:])
     assert_array_equal(model.classes_, classes)

@@ -548,7 +548,7 @@ BAD_ROWS = {
     "labels": (np.ones(4), [0, 1], None, "1d array"),
     "negative": (np.ones(4), 1, -1.0, "Negative values in data"),
     "not a weight": (np.ones(4), 1, np.nan, "Input sample_weight contains NaN"),
-    "tiny weight": (np.ones(4), 1, 1e-300, "Sample weights that are not 0"),
+    "tiny weight": (np.ones(4), 1, 1e-300, "Sample weights must be 0 or"),
     "order": ((np.array([1, 0]), np.ones(2)), 1, None, "in ascending order"),
     "twice": ((np.array([1, 1]), np.ones(2)), 1, None, "in ascending order"),
     "beyond": ((np.array([1, 4]), np.ones(2)), 1, None, "from 0 to 3"),

@@ -1,1 +1,1 @@
-"""What several learners have in common."""
+"""Formulas that several learners share."""

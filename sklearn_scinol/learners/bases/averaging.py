@@ -9,14 +9,14 @@ from 0, which takes a pass over all coordinates.
 
 from ..._portable import portable
 
-#: The mean tick may be so many times the next one: times are differences of what the
-#: clock shows, and lose as many digits.
+#: Largest ratio of the mean tick to the next one: times are differences of clock
+#: readings, and lose as many digits.
 MAX_TICK = 1e2
 
 
 @portable
 def sum_before(total, last, i, w, clock):
-    """Sum of the weights from the start to now, the present trial excluded.
+    """Sum of the weights of all trials before the present one.
 
     `total` holds the sum up to when the clock was at `last`; since then no row touched
     coordinate `i`, whose vector is `w` all that time.
@@ -26,19 +26,19 @@ def sum_before(total, last, i, w, clock):
 
 @portable
 def record_sum(total, last, i, value, clock):
-    """Store what :func:`sum_before` gave."""
+    """Store a sum from :func:`sum_before`, and the time of it."""
     total[i] = value
     last[i] = clock
 
 
 @portable
 def must_restart(clock, k, factor):
-    """Whether all sums have to be recorded before the clock ticks by a factor."""
+    """Whether all sums must be recorded before the clock ticks by a factor."""
     return clock[0, k] > MAX_TICK * clock[1, k] * factor
 
 
 @portable
 def tick(clock, k, factor):
-    """Let the clock go on."""
+    """Advance the clock by a factor, and count the trial."""
     clock[0, k] += factor
     clock[1, k] += 1.0

@@ -1,4 +1,4 @@
-"""What learners have in common whose weights are a multiple of the sum of gradients."""
+"""Learners whose weights are a multiple of the sum of the gradients."""
 
 from typing import NamedTuple
 
@@ -6,67 +6,55 @@ import numpy as np
 
 from ..._portable import chosen, exact, larger, portable
 
-__all__ = ["GradientSum"]
-
-#: What a norm can be wrong by after a step, relative to its size: the root of the
-#: rounding errors of its square.
+#: Largest relative error of a norm after a step: the root of the rounding errors of its
+#: square.
 NORM_ERROR = 3e-8
 
-#: Weights are as if no norm were below this: its inverse is far from overflow.
+#: Smaller norms count as this one, whose inverse is far from overflow.
 MIN_NORM = 1e-150
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     theta: np.ndarray  # minus the sum of the gradients
 
 
 class GradientSum:
     r"""Weights ``w = factor * theta``, with :math:`\theta = -\sum_s g_s x_s`.
 
-    Each learner adds `Shared`, `initial_shared`, `factor` and `row_step`. None of them
-    asks for more than inner products, so that they learn with kernels as well.
+    A subclass adds `Shared`, `initial_shared`, `factor`, `row_step` and
+    `merged_shared`: the shared numbers that go with weights of a given norm, and the
+    norm of theta then. All need inner products only, so that they learn with kernels.
     """
 
     __slots__ = ()
 
     State = State
-    scale_invariant = False
-    bounded_gradients = False
-    stays_finite = False
-    keeps_first = False
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(theta=0.0)
 
     def weight(self, s, i, x, t):
-        """Weight of coordinate `i`, up to the factor."""
         return s.theta[i]
 
     def square(self, s, i, x):
-        """Share of a coordinate in `q`."""
         return x * x
 
     def update(self, s, i, x, g, step, t):
-        """Learn from the number that `row_step` gave."""
         s.theta[i] -= step * x
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
-        norm_of_w = np.hypot.reduce(w, axis=1)
-        learned, norm = self.merged_shared(shared, norm_of_w, t)
-        factor = np.where(norm_of_w > 0.0, norm / norm_of_w, 0.0)
+        w_norm = np.hypot.reduce(w, axis=1)
+        learned, norm = self.merged_shared(shared, w_norm, t)
+        factor = np.where(w_norm > 0.0, norm / w_norm, 0.0)
         return State(w * factor[:, np.newaxis]), learned
 
 
 @exact
-def subtract(shared, k, along, length):
-    """Bring the norm of theta up to date when a vector is subtracted from it.
+def subtract_from_norm(shared, k, along, length):
+    """Update the norm of theta for a vector that is subtracted from it.
 
-    The vector has norm `length`, and theta the inner product `along` with it divided by
-    its norm. Adds to `shared.error` what the new norm may be wrong by.
+    The vector has norm `length`; `along` is the inner product of theta and its
+    direction. `shared.error` grows by what the new norm may be wrong by.
     """
     norm = shared.norm[k]
     cosine = along / norm if norm > 0.0 else 0.0
@@ -79,24 +67,24 @@ def subtract(shared, k, along, length):
 
 @portable
 def safe_norm(shared, k):
-    """Norm of theta; where rounding has left nothing of it, no less than it may be.
+    """Norm of theta, raised to what rounding may hide.
 
-    A norm that is too small, and only that, could make weights too large.
+    Only a norm that is too small could make weights too large.
     """
     return larger(larger(shared.norm[k], shared.error[k]), MIN_NORM)
 
 
 @portable
-def once_learned(factor, shared, k):
-    """The factor; 0 as long as no gradient has come, and theta is 0.
+def zero_until_learned(factor, shared, k):
+    """Replace a factor by 0 as long as no gradient has come, and theta is 0.
 
-    It would not matter there, but for the sum of all factors so far.
+    That matters for the sum of all factors only.
     """
     return chosen(larger(shared.norm[k], shared.error[k]) > 0.0, factor, 0.0)
 
 
 def norm_invariants(s, shared):
-    """What holds of the norm of theta, which is given unless rows have a kernel."""
+    """Invariants of the norm of theta; with kernels there is no `s`."""
     yield "norm >= 0", shared.norm >= 0.0
     yield "error >= 0", shared.error >= 0.0
     if s is not None:

@@ -1,4 +1,4 @@
-"""Online mirror descent with the Euclidean norm: what its learners have in common."""
+"""Online mirror descent with the Euclidean norm."""
 
 from typing import NamedTuple
 
@@ -7,37 +7,31 @@ import numpy as np
 from ..._invariants import ROUNDING
 from ..._portable import TINY, larger, portable, smaller
 
-__all__ = ["MirrorDescent"]
-
-#: So large that no step is left, and its products with small numbers are not NaN.
+#: Leaves no step, and its products with small numbers are not NaN.
 MAX_LAMBDA = 1e300
 
-#: Shrinking by more than this, or to 0, is lost beside the step that comes with it.
+#: A smaller factor, or 0, is lost beside the step that comes with it.
 MIN_SHRINK = 1e-20
 
-#: A scale below this goes into the vector. That takes a pass over all coordinates, so
-#: it is only done long before numbers leave the range.
+#: A smaller scale is multiplied into the vector: by a pass over all coordinates, long
+#: before numbers leave the range.
 MIN_SCALE = 1e-50
 
-#: What the norm can be wrong by after a step, in shares of the largest so far: the root
-#: of the rounding errors of its square; and below the roots of the smallest squares.
+#: Largest error of the norm after a step, as a share of the largest norm so far: the
+#: root of the rounding errors of its square. Below `MIN_NORM` squares are 0.
 NORM_ERROR, MIN_NORM = 3e-8, 1e-150
 
 
-class State(NamedTuple):
-    """One entry a coordinate and output."""
-
+class State(NamedTuple):  # one entry for each coordinate and output
     v: np.ndarray  # the weights divided by `scale`
 
 
-class Shared(NamedTuple):
-    """One entry an output."""
-
+class Shared(NamedTuple):  # one entry for each output
     scale: np.ndarray  # factor of the vector; 1 where nothing was projected
     norm2: np.ndarray  # squared norm of the weights
-    largest_norm2: np.ndarray  # the largest of all that so far
+    largest_norm2: np.ndarray  # the largest of these so far
     lambda_: np.ndarray  # regularisation, the inverse of the step size
-    delta_sum: np.ndarray  # what the regret is more than distance times lambda
+    delta_sum: np.ndarray  # part of the regret bound beside distance times lambda
 
 
 class Parameters(NamedTuple):
@@ -58,8 +52,8 @@ class Parameters(NamedTuple):
 class MirrorDescent(Parameters):
     r"""Weights ``w = scale * v``, so that a projection costs no pass over them.
 
-    Each learner adds `row_step` or `implicit_row_step`, and with it the choice of
-    :math:`\lambda`. For all of them the regret against `u` is at most
+    A subclass adds `row_step` or `implicit_row_step`, and with it the choice of
+    :math:`\lambda`. The regret against `u` is always at most
     :math:`\max_t \tfrac12 \|u - w_t\|^2 \lambda_T + \sum_t \delta_t`, where
     :math:`\delta_t` is the decrease of an implicit step (Theorem 5.2 of Campolongo and
     Orabona 2020), or :math:`\|g_t\|^2 / (2 \lambda_t)` for a step along the gradient
@@ -71,40 +65,29 @@ class MirrorDescent(Parameters):
     State = State
     Shared = Shared
     parameters = {"beta": "learning_rate", "radius": "radius"}
-    scale_invariant = False
-    bounded_gradients = False
-    stays_finite = False
-    keeps_first = False
     odd = ("v",)
 
     def initial_state(self):
-        """Values of the fields before the first row."""
         return State(v=0.0)
 
     def initial_shared(self):
-        """Values of what the coordinates share, before the first row."""
         return Shared(
             scale=1.0, norm2=0.0, largest_norm2=0.0, lambda_=0.0, delta_sum=0.0
         )
 
     def weight(self, s, i, x, t):
-        """Weight of coordinate `i`, up to the factor."""
         return s.v[i]
 
     def factor(self, shared, k, q, t):
-        """What all weights of output `k` are multiplied by."""
         return shared.scale[k]
 
     def square(self, s, i, x):
-        """Share of a coordinate in `q`."""
         return x * x
 
     def update(self, s, i, x, g, step, t):
-        """Learn from the number that `row_step` or `implicit_row_step` gave."""
         s.v[i] -= step * x
 
     def take_scale(self, shared, k):
-        """Take a scale that has become tiny, for `fold`; else give 1."""
         scale = shared.scale[k]
         if scale >= MIN_SCALE:
             return 1.0
@@ -112,18 +95,16 @@ class MirrorDescent(Parameters):
         return scale
 
     def fold(self, s, i, scale):
-        """Put a factor into the state."""
         s.v[i] *= scale
 
     def regret_bound(self, s, shared, u, t, first):
-        """For each output; infinite where `u` is not in the ball."""
+        """Bound for each output; infinite where `u` is outside the ball."""
         norm = np.sqrt((u * u).sum(axis=1))
         distance = norm + np.sqrt(shared.largest_norm2)
         bound = 0.5 * distance**2 * shared.lambda_ + shared.delta_sum
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`."""
         shrink = smaller(1.0, self.radius / larger(np.hypot.reduce(w, axis=1), TINY))
         w = w * shrink[:, np.newaxis]
         norm2 = (w * w).sum(axis=1)
@@ -137,11 +118,10 @@ class MirrorDescent(Parameters):
         return State(w), learned
 
     def merged_lambda(self, shards):
-        """The regularisation of several, which most find anew at each row."""
+        """Merge the regularisations, which most learners find anew at each row."""
         return shards.most()
 
     def invariants(self, s, shared, t):
-        """What holds after `t` rows."""
         yield "0 < scale <= 1", (shared.scale > 0.0) & (shared.scale <= ROUNDING)
         yield "norm2 >= 0", shared.norm2 >= 0.0
         yield "norm2 <= largest_norm2", shared.norm2 <= shared.largest_norm2
@@ -156,9 +136,9 @@ class MirrorDescent(Parameters):
 
 @portable
 def move(learner, shared, k, shrink, step, p, q):
-    """Go to ``shrink * w + step * x``; return what `update` shall subtract from `v`.
+    """Move to ``shrink * w + step * x``; return the step of `v` for `update`.
 
-    Here ``p = <w, x>`` and ``q = ||x||^2``.
+    Arguments: ``p = <w, x>`` and ``q = ||x||^2``.
     """
     norm2 = shrink * shrink * shared.norm2[k] + step * (2.0 * shrink * p + step * q)
     norm2 = larger(0.0, smaller(norm2, learner.radius * learner.radius))
@@ -170,7 +150,7 @@ def move(learner, shared, k, shrink, step, p, q):
 
 @portable
 def descend(learner, shared, k, g, dot, q):
-    """Step along the gradient ``g x``, then back to the ball where that leaves it."""
+    """Step along the gradient ``g x``, then project onto the ball."""
     p, step = shared.scale[k] * dot, -g / shared.lambda_[k]
     shared.delta_sum[k] -= 0.5 * g * q * step
     norm2 = shared.norm2[k] + step * (2.0 * p + step * q)

@@ -1,0 +1,263 @@
+"""State of linear models under an online learner, and predictions from it."""
+
+import numpy as np
+from scipy import sparse
+
+from .._invariants import floats
+from ..learners.bases.averaging import sum_before
+from ..transforms.features import FeatureTransform
+from .online import OnlineModel
+
+#: Larger coefficients become the largest number.
+MAX_FLOAT = np.finfo(np.float64).max
+
+
+class LinearState(OnlineModel):
+    """Linear model of rows that were transformed.
+
+    Parameters
+    ----------
+    learner, loss, n_features, n_outputs, fit_intercept, average
+        See :class:`OnlineModel`.
+    features : FeatureTransform, default=None
+        Transform of the features before the learner; None for rows as they are.
+    target : TargetTransform, default=None
+        Transform of the target: the learner predicts it standardised.
+
+    Attributes
+    ----------
+    fields : ndarray of shape (n_fields, n_outputs, n_coordinates)
+        State of the learner, see :class:`.blocks.State` for its order. With averaging,
+        the last two fields are the sum of the weights, and the clock of that sum.
+    arrays : tuple of ndarray
+        State of a learner that sees rows as vectors, which has no fields.
+    first : ndarray of shape (n_coordinates,)
+        First non-zero ``|x|`` of each coordinate, for learners with `keeps_first`.
+    """
+
+    def __init__(
+        self,
+        learner,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        features=None,
+        target=None,
+        **keywords,
+    ):
+        super().__init__(learner, loss, n_features, n_outputs, **keywords)
+        self.features = FeatureTransform(n_features) if features is None else features
+        self.target = target
+        self.arrays = ()
+        if self.traits.by_vector:
+            self.arrays = tuple(learner.initial_arrays(n_outputs, self.n_coordinates))
+        initial = self._initial_fields()
+        self.fields = np.empty((len(initial), n_outputs, self.n_coordinates))
+        self.fields[:] = initial
+        self.first = np.zeros(self.n_coordinates)
+
+    def _initial_fields(self):
+        """Values of `fields` for coordinates that were not seen: (n_fields, 1, 1)."""
+        values = () if self.traits.by_vector else self.learner.initial_state()
+        return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
+
+    def arrays_of_outputs(self):
+        return [self.fields, *self.arrays]
+
+    def _add_outputs(self, origins):
+        super()._add_outputs(origins)
+        is_new, learner = origins.is_new, self.learner
+        if self.traits.by_vector:
+            arrays = learner.initial_arrays(is_new.size, self.n_coordinates)
+            for values, old in zip(arrays, self.arrays, strict=True):
+                values[~is_new] = old[origins.sources[~is_new]]
+            self.arrays = tuple(arrays)
+        if self.fields.flags.c_contiguous:
+            self.fields = self.fields.take(origins.sources, axis=1)
+        else:
+            self.fields = self.fields.T.take(origins.sources, axis=1).T
+        if self.traits.by_vector:
+            return
+        names = learner.State._fields
+        old = learner.State(*self.fields[: len(names), is_new])
+        self._store_idle("state", self.fields, old, is_new)
+        self.fields[len(names) :, is_new] = 0.0  # nothing to average yet
+        is_odd = [name in getattr(learner, "odd", ()) for name in names]
+        is_odd += [True, False] if self.average else []
+        self.fields[np.ix_(is_odd, origins.signs < 0)] *= -1.0
+
+    @property
+    def n_columns(self):
+        """Number of columns of rows as the learner sees them."""
+        return self.n_features
+
+    @property
+    def n_coordinates(self):
+        return self.n_columns + self.fit_intercept
+
+    @property
+    def parts(self):
+        """Objects with the state of the transforms."""
+        return [*self.features.parts, *([self.target] if self.target else [])]
+
+    @property
+    def lipschitz(self):
+        """Divisor of the derivatives of the loss for the learner.
+
+        With a standardised target the loss has no unit: it is divided by its Lipschitz
+        constant or, by the transform of the target, by the standard deviation.
+        """
+        if self.target is None:
+            return super().lipschitz
+        return self.loss.lipschitz if self.target.unit_free else 1.0
+
+    @property
+    def row_scale(self):
+        return self.lipschitz if self.target is None else 1.0
+
+    def state(self):
+        """State of the learner, as named arrays."""
+        if self.traits.by_vector:
+            return self.learner.State(*self.arrays)
+        return self.learner.State(*self.fields[: len(self.learner.State._fields)])
+
+    def invariants(self):
+        yield from super().invariants()
+        names = () if self.traits.by_vector else self.learner.State._fields
+        names += ("sum of weights", "clock of the sum") if self.average else ()
+        yield "fields has an array for each name", len(self.fields) == len(names)
+        shape = self.n_outputs, self.n_coordinates
+        for name, values in zip(names, self.fields, strict=True):
+            yield from floats(name, values, shape)
+        for name, values in zip(self.learner.State._fields, self.arrays, strict=False):
+            yield from floats(name, values, values.shape)
+        yield from floats("first", self.first, shape[1:])
+        yield "first >= 0", self.first >= 0.0
+        if self.average:
+            last, clock = self.fields[-1], self.clock[0, :, np.newaxis]
+            yield "clock of the sum is not ahead", (last >= 0.0) & (last <= clock)
+        if self.traits.keeps_first:
+            largest = self.state()[0]
+            yield "first is not above the largest", self.first <= largest
+        yield from self._learner_invariants(self.state())
+
+    def _sizes(self):
+        yield from super()._sizes()
+        n_features, target = self.features.n_features, self.target
+        yield "features are those of rows", n_features == self.n_features
+        if target is not None:
+            shape = 2, self.n_outputs
+            yield "target is of the outputs", target.moments.shape == shape
+            is_bounded = np.isfinite(self.loss.lipschitz)
+            yield "slopes have no unit if bounded", is_bounded or not target.unit_free
+        shape = (self.n_coordinates,)
+        yield "first is of the coordinates", self.first.shape == shape
+
+    # Predictions.
+
+    def decision_of_transformed(self, Z):
+        """Predict rows that are transformed."""
+        with np.errstate(all="ignore"):
+            p = self._predict_averaged(Z) if self.averages else self._predict(Z)
+            return p if self.target is None else self.target.to_raw(p)
+
+    def _predict_averaged(self, Z):
+        w, b = self._weights()
+        return Z @ w.T + b
+
+    def _predict(self, Z):
+        if not self.traits.reaches:
+            return self._predict_shared(Z)
+        return self._predict_reached(Z) * self._factor(0.0)
+
+    def _predict_shared(self, Z):
+        """Predict with weights that all rows share, up to a factor."""
+        w, b = self._unscaled_weights()
+        squares = Z.multiply(Z) if sparse.issparse(Z) else Z * Z
+        q = np.asarray(squares.sum(axis=1)).reshape(-1, 1) + self.fit_intercept
+        return (Z @ w.T + b) * self._factor(self.scale_of_predicted**2 * q)
+
+    def _predict_reached(self, Z):
+        """Predict with shared weights for entries within reach, own ones beyond."""
+        scale, s, t = self.scale_of_predicted, self.state(), self.t + 1
+        is_sparse = sparse.issparse(Z)
+        if is_sparse:
+            entries = sparse.coo_array(Z)
+            row, column, z = entries.row, entries.col, entries.data
+        if is_sparse and z.size < self.n_columns:
+            # Cheaper than the weights of all features, most of which are not used.
+            p = np.tile(self._intercepts(), (Z.shape[0], 1))
+        else:
+            w, b = self._unscaled_weights()
+            features = (slice(None), slice(self.n_columns))
+            reach = self.learner.reach(s, features, t).min(axis=0) / scale
+            if is_sparse:
+                beyond = np.abs(z) > reach[column]
+                row, column, z = row[beyond], column[beyond], z[beyond]
+                within = Z.copy()
+                within.data[beyond] = 0.0
+            else:
+                beyond = np.abs(Z) > reach
+                row, column = np.nonzero(beyond)
+                z = Z[beyond]
+                within = np.where(beyond, 0.0, Z) if z.size else Z
+            p = within @ w.T + b
+        if z.size:
+            own = self.learner.weight(s, (slice(None), column), scale * z, t)
+            for k, terms in enumerate(own * z):
+                p[:, k] += np.bincount(row, terms, minlength=p.shape[0])
+        return p
+
+    def _weights(self):
+        """Weights of features, for values within reach, and intercepts."""
+        if self.averages:
+            return self._split(self._averaged_weights())
+        return self._latest_weights()
+
+    def _split(self, weights):
+        w, b = np.split(weights, [self.n_columns], axis=1)
+        return w, b.sum(axis=1)
+
+    def _latest_weights(self):
+        """Weights of features and intercepts, without averaging."""
+        w, b = self._unscaled_weights()
+        factors = self._output_factors()
+        return factors[:, np.newaxis] * w, factors * b
+
+    def _unscaled_weights(self):
+        """Weights of features and intercepts, without averaging and factors."""
+        if self.traits.by_vector:
+            return self._split(self.learner.weights(self.state(), self.t + 1))
+        i = (slice(None), slice(self.n_columns))
+        return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
+
+    def _intercepts(self):
+        if not self.fit_intercept:
+            return np.zeros(self.n_outputs)
+        i = (slice(None), self.n_columns)
+        return self.learner.weight(self.state(), i, self.scale_of_predicted, self.t + 1)
+
+    def _averaged_weights(self):
+        total, last = self.fields[-2:]
+        w = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
+        w_sum = sum_before(total, last, ..., w, self.clock[0, :, np.newaxis])
+        return w_sum / (self.t - self.averaging_starts)
+
+    def coefficients(self):
+        """Weights (n_outputs, n_features) and intercepts, in the units of raw rows."""
+        with np.errstate(all="ignore"):
+            w, b = self.features.to_raw(*self._weights(), self.weight_scale.smallest)
+            if self.target is not None:
+                w, b = self.target.to_weights(w, b)
+        # Weights of tiny values may overflow.
+        return np.clip(w, -MAX_FLOAT, MAX_FLOAT), b
+
+    def regret_bound(self, coef, intercept):
+        """Bound on the regret against weights and intercepts, on the rows so far."""
+        if self.features.has_altered_values:
+            return np.inf
+        if self.features.units is not None:
+            coef = self.features.units.from_raw(coef)
+        u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
+        return self._bound(self.state(), u, self.first)

@@ -1,0 +1,231 @@
+"""Models under an online learner: what does not depend on how weights are stored."""
+
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from .._hyperparameters import is_native, restored, stored
+from .._invariants import floats, is_count, is_number, parameters, same_structure
+from ..blocks import Predictions, State, Task, as_writable
+from ..learners.interface import traits
+from .base import Model
+
+
+class Origins(NamedTuple):
+    """Outputs of a model in terms of its outputs before classes were added."""
+
+    sources: np.ndarray  # (n_outputs,), former index; any for new ones
+    signs: np.ndarray  # (n_outputs,), 1; -1 for a mirrored output; 0 for new ones
+
+    @property
+    def is_new(self):
+        return self.signs == 0
+
+
+class OnlineModel(Model):
+    """Model under an online learner.
+
+    Parameters
+    ----------
+    learner : Learner
+        The algorithm, with its hyperparameters.
+    loss : Loss
+        The loss, with its parameters.
+    n_features, n_outputs : int
+        Numbers of features and of outputs.
+    fit_intercept : bool
+        Whether a constant feature 1 is the last coordinate.
+    average : int
+        First trial whose weights are averaged; 0 for none.
+
+    Attributes
+    ----------
+    shared : ndarray of shape (n_shared, n_outputs)
+        Numbers that the coordinates of an output share, if any.
+    clock : ndarray of shape (2, n_outputs)
+        See :mod:`.learners.bases.averaging`.
+    reference : int or None
+        Output of a joint loss that was 0 as long as there were two classes.
+    """
+
+    def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
+        super().__init__(loss, n_outputs)
+        self.learner = learner
+        self.n_features = n_features
+        self.fit_intercept = fit_intercept
+        self.average = average
+        shared = [*learner.initial_shared()] if self.traits.by_row else []
+        self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
+        self.clock = np.zeros((2, n_outputs))
+        self.reference = None
+
+    # Older pickles have the learner itself.
+
+    def __getstate__(self):
+        state = vars(self) | {"learner": stored(self.learner)}
+        if not is_native(type(self.loss)):
+            state["loss"] = stored(self.loss)
+        return state
+
+    def __setstate__(self, state):
+        names = "learner", "loss"
+        vars(self).update(state, **{name: restored(state[name]) for name in names})
+
+    def fresh(self):
+        arguments = self.learner, self.loss, self.n_features, self.n_outputs
+        keywords = {"fit_intercept": self.fit_intercept, "average": self.average}
+        return type(self)(*arguments, **keywords, **self._options)
+
+    def take_numbers(self, shards):
+        if not hasattr(self.learner, "merged"):
+            name = type(self.learner).__name__
+            raise TypeError(
+                f"{name} cannot be merged: a learner must declare `merged` for that."
+            )
+        return super().take_numbers(shards)
+
+    @property
+    @abstractmethod
+    def _options(self):
+        """Further arguments of the constructor, before the first row."""
+
+    def add_classes(self, loss, is_new):
+        old, signs = np.flatnonzero(~is_new), np.where(is_new, 0, 1)
+        sources = np.cumsum(signs) - 1
+        if self.n_outputs == 1:  # for the second of two classes
+            sources[:] = 0
+            signs[old[0]] = 0 if loss.joint else -1
+            self.reference = int(old[0]) if loss.joint else None
+        elif self.reference is not None:
+            self.reference = int(old[self.reference])
+        self.loss, self.n_outputs = loss, is_new.size
+        self._add_outputs(Origins(np.maximum(sources, 0), signs))
+
+    def _add_outputs(self, origins):
+        """Add outputs, as if no loss had depended on them so far."""
+        is_new = origins.is_new
+        if self.traits.by_row:
+            self.shared = self.shared[:, origins.sources]
+            old = self.learner.Shared(*self.shared[:, is_new])
+            self._store_idle("shared", self.shared, old, is_new)
+        self.clock = np.where(is_new, 0.0, self.clock[:, origins.sources])
+
+    def _store_idle(self, kind, arrays, old, is_new):
+        """Store the state of new outputs, derived from the state of old ones."""
+        from_old = getattr(self.learner, f"idle_{kind}", None)
+        idle = from_old(old) if from_old else getattr(self.learner, f"initial_{kind}")()
+        for values, new in zip(arrays, idle, strict=False):
+            values[is_new] = new
+
+    @property
+    def traits(self):
+        """Traits of the learner."""
+        return traits(type(self.learner))
+
+    @property
+    def bounds_regret(self):
+        """Whether a bound on the regret is known."""
+        return self.traits.bounds_regret
+
+    @property
+    def averaging_starts(self):
+        """Number of trials before averaging."""
+        return max(self.average - 1, 0)
+
+    @property
+    def averages(self):
+        """Whether predictions are by averaged weights now."""
+        return 0 < self.average <= self.t
+
+    @property
+    def lipschitz(self):
+        """Divisor of the derivatives of the loss for the learner."""
+        return self.loss.lipschitz if self.traits.bounded_gradients else 1.0
+
+    @property
+    def row_scale(self):
+        """Factor of rows for the learner, so that its loss is the loss."""
+        return self.lipschitz
+
+    @property
+    def scale_of_predicted(self):
+        """Factor of rows for the learner when they are only predicted."""
+        return self.row_scale * self.weight_scale.smallest
+
+    @property
+    def task(self):
+        """Constants of the stream, for engines."""
+        scales = float(self.row_scale), float(self.lipschitz)
+        starts, fit_intercept = float(self.averaging_starts), bool(self.fit_intercept)
+        return Task(self.learner, self.loss, *scales, starts, fit_intercept)
+
+    def invariants(self):
+        yield from super().invariants()
+        yield "n_features is a number of features", is_count(self.n_features, 1)
+        yield "average is a number of a trial", is_count(self.average)
+        yield "fit_intercept is true or false", is_number(self.fit_intercept, bool)
+        yield from parameters("learner", self.learner, 0.0, np.inf)
+        is_bounded = np.isfinite(self.lipschitz)
+        yield "slopes are bounded", is_bounded or not self.traits.bounded_gradients
+        yield from self._sizes()
+        yield from same_structure(self, self.fresh(), "model")
+        names = self.learner.Shared._fields if self.traits.by_row else ()
+        yield "shared has an array for each name", len(self.shared) == len(names)
+        for name, values in zip(names, self.shared, strict=True):
+            yield from floats(name, values, (self.n_outputs,))
+        yield from floats("clock", self.clock, (2, self.n_outputs))
+        yield "clock >= 0", self.clock >= 0.0
+        yield "clock counts trials", self.clock[1] <= self.t
+        if self.reference is not None:
+            yield "reference is an output", is_count(self.reference)
+            yield "reference is one of the outputs", self.reference < self.n_outputs
+
+    def _sizes(self):
+        """Invariants of the sizes of a new model, checked before one is made."""
+        yield "clock is of the outputs", self.clock.shape == (2, self.n_outputs)
+
+    def _learner_invariants(self, s):
+        """Invariants of the learner, if it has any."""
+        if hasattr(self.learner, "invariants"):
+            yield from self.learner.invariants(s, self.shared_state(), self.t)
+
+    def shared_state(self):
+        """Shared numbers of the learner, as named arrays."""
+        return self.learner.Shared(*self.shared) if self.traits.by_row else None
+
+    def in_units_of_loss(self, name):
+        """Shared number that is a sum of losses, in the unit of the sample weights."""
+        return getattr(self.shared_state(), name) * (self.weight_scale.unit or 1.0)
+
+    def _engine_state(self):
+        """State that learning changes, for engines."""
+        numbers = self.numbers, self.weight_scale.numbers
+        return State(None, self.shared, (), None, self.clock, *numbers)
+
+    def _empty_predictions(self, n):
+        shape = n, self.n_outputs
+        averaged = np.empty(shape) if self.average else None
+        losses = np.empty((n, 1 if self.loss.joint else self.n_outputs))
+        return Predictions(np.empty(shape), averaged, losses)
+
+    def _ensure_layout(self):
+        super()._ensure_layout()
+        self.shared = as_writable(self.shared)
+        self.clock = as_writable(self.clock)
+
+    def _factor(self, q):
+        """Factor of the weights for rows of squared norm `q`."""
+        if not self.traits.by_row:
+            return 1.0
+        return self.learner.factor(self.shared_state(), ..., q, self.t + 1)
+
+    def _output_factors(self):
+        """Factors of the weights of all outputs, without a row."""
+        return self._factor(0.0) * np.ones(self.n_outputs)
+
+    def _bound(self, s, u, first):
+        """Bound on the regret against the weights `u`, from the learner's state."""
+        with np.errstate(all="ignore"):
+            bounds = self.learner.regret_bound(s, self.shared_state(), u, self.t, first)
+        return float(bounds.sum()) * (self.weight_scale.unit or 1.0)
