@@ -846,7 +846,7 @@ MUTATIONS = [
     Mutation(
         "a saved unit of weights may be any number",
         "models/base.py",
-        "is_usual(unit)",
+        "is_in_range(unit)",
         "True",
         "tampering fit_together and unit",
     ),

@@ -17,7 +17,7 @@ from .._typing import Labels, Method
 from .._validation import refusal_of_dicts, refuse_masks
 from ..config import current_engine
 from ..engines import get_engine
-from ..models.weights import is_usual
+from ..models.weights import is_in_range
 
 __all__ = [
     "EstimatorRows",
@@ -291,7 +291,7 @@ class EstimatorRows(RowByRow):
         if (
             ready is not None
             and self._put(ready, x, sample_weight, y)
-            and ready.takes_row()
+            and ready.accepts_row()
             and ready.learn(estimator)
         ):
             return self._answer(ready.reported, method)
@@ -312,7 +312,7 @@ class EstimatorRows(RowByRow):
         if (
             ready is not None
             and self._put(ready, x, 0.0)
-            and ready.takes_row()
+            and ready.accepts_row()
             and ready.learn()
         ):
             return self._answer(ready.reported, method)
@@ -339,7 +339,7 @@ class EstimatorRows(RowByRow):
             or model is not ready.model
             or engine != self._engine
             or getattr(estimator, "classes_", None) is not self._labels
-            or not ready.takes(n_entries)
+            or not ready.accepts(n_entries)
             or not ready.is_current
         ):
             ready = self._prepared = self._prepare(model, engine, n_entries)
@@ -366,24 +366,24 @@ class EstimatorRows(RowByRow):
         row, weight = ready.row, 1.0 if weight is None else weight
         # The first question is the fast one.
         is_number = type(weight) is float or isinstance(weight, Real)
-        if not is_number or not is_usual(weight):
+        if not is_number or not is_in_range(weight):
             return False
         if y is not NO_TARGET:
             target = self._target(y)
             if target is None:
                 return False
-            row.put_target(target)
+            row.set_target(target)
         n_features = row.X.shape[1]
         if type(x) is SparseRow:
             # Where it is asked for by name, centring refuses sparse rows.
             if self._centers or x.n_features != n_features:
                 return False
-            row.put(x.values, x.indices)
+            row.set_values(x.values, x.indices)
         else:
             if x.shape != (n_features,) or x.dtype.kind not in "fiub":
                 return False
-            row.put(x)
-        row.put_weight(float(weight))
+            row.set_values(x)
+        row.set_weight(float(weight))
         return True
 
     def _read(self, x):

@@ -12,7 +12,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.placement import Placement
-from .weights import MIN_RELATIVE_WEIGHT, WeightScale, is_usual
+from .weights import MIN_RELATIVE_WEIGHT, WeightScale, is_in_range
 
 # Rows that engines learn at a time: enough to hide the overhead of a block, few enough
 # for its buffers to be small.
@@ -241,7 +241,7 @@ class Model(metaclass=ABCMeta):
         unit, smallest = self.weight_scale.numbers
         has_unit = unit > 0.0 or (unit == 0.0 and self.t == 0)
         yield "unit of weights is positive once rows are learned", has_unit
-        yield "unit of weights is a weight", is_usual(unit)
+        yield "unit of weights is a weight", is_in_range(unit)
         yield "no weight is smaller", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
 
     def _ensure_layout(self):

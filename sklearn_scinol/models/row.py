@@ -44,7 +44,7 @@ class Row:
         Sample weight.
     """
 
-    largest = 0.0  # see `Chunk`; :meth:`PreparedModel.takes_row` checks the values
+    largest = 0.0  # see `Chunk`; :meth:`PreparedModel.accepts_row` checks the values
 
     def __init__(self, n_features, n_classes, capacity=None):
         if capacity is None:
@@ -86,7 +86,7 @@ class Row:
         """Features of the stored values of a sparse row."""
         return self.X.indices[: self.X.indptr[1]]
 
-    def put(self, values, indices=None):
+    def set_values(self, values, indices=None):
         """Copy values into the row."""
         X = self.X
         if self.capacity is not None:
@@ -98,12 +98,12 @@ class Row:
             X[:] = 0.0
             X[0, indices] = values
 
-    def put_target(self, y):
+    def set_target(self, y):
         """Set the target: the index of a class, or a number for each output."""
         for target, by_code in self._targets.values():
             target[0] = y if self._codes is None else by_code[y]
 
-    def put_weight(self, c):
+    def set_weight(self, c):
         """Set the sample weight: 0 for a row that is only predicted."""
         self.given = c
         for scale, weights in self._weights.values():
@@ -239,13 +239,13 @@ class PreparedModel:
             return False
         return all(units.seen.tobytes() == seen for units, seen in self._seen)
 
-    def takes(self, n_entries):
+    def accepts(self, n_entries):
         """Whether a row with so many entries fits; None stands for a dense row."""
         if self.row.capacity is None:
             return n_entries is None or self.makes_dense
         return n_entries is not None and n_entries <= self.row.capacity
 
-    def takes_row(self):
+    def accepts_row(self):
         """Whether the recorded calls are all that the row needs."""
         row = self.row
         # False for NaN. Values are in range then, whatever the weights are.

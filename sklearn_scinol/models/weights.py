@@ -11,7 +11,7 @@ MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
 MIN_RELATIVE_WEIGHT = 0.999 * MIN_WEIGHT / MAX_WEIGHT
 
 
-def is_usual(weight):
+def is_in_range(weight):
     """Whether a weight is 0 or in the range of positive weights."""
     return weight == 0.0 or MIN_WEIGHT <= weight <= MAX_WEIGHT
 
