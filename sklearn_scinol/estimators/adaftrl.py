@@ -27,7 +27,11 @@ class _AdaFTRL:
 
     @property
     def delta_sum_(self) -> NDArray[np.float64]:
-        """Sum of the mixability gaps so far, by output: shape (n_outputs,)."""
+        """Sum of the mixability gaps so far, by output: shape (n_outputs,).
+
+        A gap is how much more a row's linearised loss is than the increase of the
+        regularised leader's. The regret is at most twice the sum with "koolen".
+        """
         return self._fitted_model().in_units_of_loss("delta_sum")
 
 
@@ -46,150 +50,75 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "log_loss" is the logistic loss; with more than two classes, multinomial
-        cross-entropy. "hinge" is the loss of linear support vector machines,
-        "squared_hinge" half its square; with more than two classes, one versus rest.
-
+        "log_loss" is multinomial for more than two classes, the others one versus rest.
     radius : float, default=1.0
-        Radius of the ball that the weights and the intercept of each output are in, in
-        units of the weights, between 1e-20 and 1e20.
-
+        Largest norm of the weights and the intercept of each output.
     tuning : {"koolen", "orabona_pal"}, default="koolen"
-        How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
-        times weaker and the bound's constant larger.
-
+        Strength of the regularisation: as in [2]_, or 16 times weaker as in [1]_.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the published algorithm.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    delta_sum_ : ndarray of shape (1,) or (n_classes,)
-        Sum of the mixability gaps: how much more each row's linearised loss is than
-        the increase of the regularised leader's. The regret is at most twice that with
-        "koolen".
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    delta_sum_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    AdaFTRLRegressor : The same for targets that are numbers.
+    AdaFTRLRegressor : Regression with the same algorithm.
     AdaImplicitClassifier : Takes a ball as well, and does not need it.
-    sklearn_scinol.experts.AdaHedge : The same algorithm on the simplex.
+    sklearn_scinol.experts.AdaHedge : AdaFTRL on the simplex.
 
     Notes
     -----
-    With :math:`\theta` minus the sum of the gradients, :math:`D = U^2 / 2` for the
-    radius :math:`U` and :math:`\Delta` the sum of the mixability gaps so far, the
-    weights are :math:`\min(\eta, U / \|\theta\|)\, \theta` with :math:`1 / \eta =
-    \Delta / D`, or :math:`\Delta / (16 D)` with "orabona_pal". The gaps are exact, also
-    where the leader reaches the sphere. Losses are linearised, so that any convex one
-    will do. With several outputs each has a ball of its own.
-
-    :meth:`regret_bound` is :math:`2 \sqrt{D \sum_t \|g_t\|^2} + 4 U \max_t \|g_t\|`
-    [2]_, with :math:`g_t` the gradients, and with "orabona_pal" :math:`5.3 \sqrt{D
-    \sum_t \|g_t\|^2}` [1]_. It is infinite for a comparator outside the ball.
+    :meth:`regret_bound` is infinite for a comparator outside the ball.
+    :doc:`/user_guide/adaftrl` has the formulas of weights, mixability gaps and bounds.
 
     References
     ----------
@@ -273,152 +202,76 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     Parameters
     ----------
     loss : str, default="absolute_error"
-        What predictions are charged. "absolute_error" aims at the median, "quantile" at
-        another quantile; "squared_error" is half the square; "huber" the same up to
-        `epsilon` and linear beyond; "epsilon_insensitive" ignores errors up to
-        `epsilon`.
-
+        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
     radius : float, default=1.0
-        Radius of the ball that the weights and the intercept of each output are in, in
-        units of the weights, between 1e-20 and 1e20.
-
+        Largest norm of the weights and the intercept of each output.
     tuning : {"koolen", "orabona_pal"}, default="koolen"
-        How strong the regularisation is: as in [2]_, or as in [1]_, where it is 16
-        times weaker and the bound's constant larger.
-
+        Strength of the regularisation: as in [2]_, or 16 times weaker as in [1]_.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the published algorithm.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     standardize_target : {"auto", True, False}, default="auto"
-        Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `radius`
-        is then in units of that deviation, and neither the unit nor the zero of the
-        target matters. "auto" standardises it where features are centred: with
-        ``center=False`` alone the algorithm is the paper's to the letter.
-
+        Whether to learn the target in running standard deviations from its mean;
+        "auto": where features are centred.
     epsilon : float, default=0.1
-        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
-
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
+        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Intercepts.
-
-    delta_sum_ : ndarray of shape (n_outputs,)
-        Sum of the mixability gaps: how much more each row's linearised loss is than
-        the increase of the regularised leader's. The regret is at most twice that with
-        "koolen".
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    delta_sum_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    AdaFTRLClassifier : The same for labels.
+    AdaFTRLClassifier : Classification with the same algorithm.
     AdaImplicitRegressor : Takes a ball as well, and does not need it.
-    sklearn_scinol.experts.AdaHedge : The same algorithm on the simplex.
+    sklearn_scinol.experts.AdaHedge : AdaFTRL on the simplex.
 
     Notes
     -----
-    With :math:`\theta` minus the sum of the gradients, :math:`D = U^2 / 2` for the
-    radius :math:`U` and :math:`\Delta` the sum of the mixability gaps so far, the
-    weights are :math:`\min(\eta, U / \|\theta\|)\, \theta` with :math:`1 / \eta =
-    \Delta / D`, or :math:`\Delta / (16 D)` with "orabona_pal". The gaps are exact, also
-    where the leader reaches the sphere. Losses are linearised, so that any convex one
-    will do. With several outputs each has a ball of its own.
-
-    :meth:`regret_bound` is :math:`2 \sqrt{D \sum_t \|g_t\|^2} + 4 U \max_t \|g_t\|`
-    [2]_, with :math:`g_t` the gradients, and with "orabona_pal" :math:`5.3 \sqrt{D
-    \sum_t \|g_t\|^2}` [1]_. It is infinite for a comparator outside the ball.
+    :meth:`regret_bound` is infinite for a comparator outside the ball.
+    :doc:`/user_guide/adaftrl` has the formulas of weights, mixability gaps and bounds.
 
     References
     ----------

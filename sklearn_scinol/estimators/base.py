@@ -693,12 +693,15 @@ class OnlineEstimator(
 
     @property
     def n_samples_seen_(self) -> int:
-        """Number of rows learned: those of positive weight."""
+        """Number of rows of positive weight learned, over all chunks and epochs.
+
+        After :meth:`fit`, epochs after the best one do not count.
+        """
         return self._fitted_model().t
 
     @property
     def t_(self) -> float:
-        """Number of rows learned, plus 1."""
+        """Number of rows learned plus 1, as in scikit-learn's `SGDClassifier`."""
         return self._fitted_model().t + 1.0
 
     @property

@@ -212,265 +212,106 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A name, or an instance of a learner such as ``AdaGrad(eta=0.1)``: from
-        :mod:`sklearn_scinol.learners` or :doc:`your own </interface>`. "cocob", "k17",
-        "freegrad", "coin" and "code" have no learning rate. The predictions of "nag",
-        "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a feature.
-
-        - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
-        - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
-        - "adam": Adam [2]_, with the usual :math:`\beta_1 = 0.9`, :math:`\beta_2 =
-          0.999`, :math:`\epsilon = 10^{-8}`. Weights move where features are zero,
-          too: a sparse row costs O(n_features) and sparse input is made dense, some
-          rows at a time;
-        - "nag": normalised adaptive gradient [3]_, see `normalizer`;
-        - "sfmd": scale-free mirror descent [4]_;
-        - "cocob": continuous coin betting [5]_, which does not depend on the unit of
-          the loss;
-        - "k17": the coordinate-wise algorithm of [6]_;
-        - "ogd": "sgd", projected to a ball if there is a `radius` [7]_;
-        - "adaogd": the same with rate :math:`\beta / \sqrt{\sum_{s \le t}
-          \|g_s\|^2}`, where :math:`g_s` are the gradients [8]_;
-        - "kernel_gd": minus the sum of the gradients, times :math:`\beta / (2 \sqrt
-          t)` [9]_; learns with kernels as well;
-        - "freegrad": FreeGrad for linear models [10]_;
-        - "coin": coin betting on features divided by their largest value, as in
-          Vowpal Wabbit;
-        - "code": coin betting by infinitely many small steps on a row, which never
-          overshoot the minimum of the loss's truncated tangent [12]_. It expects
-          features of alike scales: pass ``center=True, scale=True`` where they are not.
-          More than two classes are learned one versus rest.
-
-        "k17", "freegrad" and "coin" need a loss with a bounded slope.
-
+        A learner, see :doc:`/interface`, or a name. Gradient descent: "adagrad",
+        "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
+        rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
+        says what each does.
     loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
-        A name, or an instance of a loss, see :doc:`/interface`. "log_loss" is the
-        logistic loss; with more than two classes, multinomial cross-entropy. "hinge" is
-        the loss of linear support vector machines, "squared_hinge" half its square;
-        with more than two classes, one versus rest.
-
+        A loss, see :doc:`/interface`, or a name. "log_loss" is multinomial for more
+        than two classes, the others one versus rest.
     learning_rate : float, default=1.0
-        The rate, which is :math:`\beta` where the list above has one. To be tuned: what
-        is right depends on the scales of the features (except for "nag" and "sfmd"),
-        the loss and the number of rows. Up to 1e20. Algorithms without a rate ignore
-        it.
-
+        Learning rate, to be tuned; algorithms without one ignore it.
     normalizer : {"sum", "mean"}, default="sum"
-        What "nag" divides by: the sum over coordinates of the squares of features, each
-        as a share of its largest, as published; or their mean, which multiplies the
-        rate by the root of the number of coordinates and so spares tuning it to that.
-
+        Divisor of "nag": the sum over features as published, or their mean, which saves
+        tuning the rate to the number of features.
     radius : float, default=None
-        If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm. With "ogd" and "adaogd" only.
-
+        Largest norm of the weights and the intercept of each output; with "ogd" and
+        "adaogd" only. None means no limit.
     kernel : str or callable, default="linear"
-        "linear", with weights of the features. With "kernel_gd" also a kernel, with
-        coefficients of rows: a name that
-        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows, such as "rbf" or
-        "poly", a function of two rows that returns a number, or "precomputed". Then `X`
-        is the kernel matrix: each row has its kernels with all rows of the stream, in
-        the order in which they come to :meth:`partial_fit` or have in :meth:`fit`.
-        After as many rows as columns the first is expected once more.
-
+        "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
-        "scale" is one over the number of features times the variance of `X`, "auto" one
-        over the number of features. On a stream, `X` is the first chunk.
-
+        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
+        "auto": 1 / n_features.
     degree : float, default=3
         Degree of the kernel "poly".
-
     coef0 : float, default=1
         Constant in the kernels "poly" and "sigmoid".
-
     kernel_params : dict, default=None
-        Keywords for a kernel that is a function.
-
+        Keyword arguments of a kernel that is a function.
     max_support : int, default=None
-        With a kernel, the most rows to store. None stores every row whose loss has a
-        slope where it is predicted, so that memory grows with the stream, and the time
-        of a row as well. When so many are stored, later rows are projected to the space
-        that these span.
-
+        Maximum number of rows to store with a kernel; later ones are projected.
     center : {"auto", True, False}, default=False
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the published algorithm.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     additive : {False, True, "pairs"}, default=False
-        Whether the model is additive: a function of each feature instead of a multiple
-        of it. Beside the value there is then a one-hot code of the bin that the value
-        falls into, with edges from the first 100 rows (see
-        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
-        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
-        was learned. A row costs what a sparse one with twice as many values does; with
-        "pairs" the cost grows with the square of the number of features. Sparse rows
-        are made dense, some at a time. Not with "adam".
-
+        Whether to learn a function of each feature ("pairs": and of each pair): a
+        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    support_ : ndarray of shape (n_support,)
-        With a kernel, which rows are stored: their number in the stream, or in `X`.
-
-    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        Those rows. Without columns if the kernel is precomputed.
-
-    dual_coef_ : ndarray of shape (1 or n_classes, n_support)
-        Their coefficients.
-
-    gamma_ : float
-        What `gamma` stands for, with a kernel that has a name.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    support_
+    support_vectors_
+    dual_coef_
+    gamma_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    BaselineRegressor : The same for targets that are numbers.
+    BaselineRegressor : Regression with the same algorithm.
     sklearn_scinol.ScInOLClassifier : Has nothing to tune.
     sklearn_scinol.AdaImplicitClassifier : Is hardly sensitive to its parameter.
 
     Notes
     -----
-    :meth:`regret_bound`, of "sgd", "ogd", "adaogd" and "kernel_gd" only, is
-    :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T + \sum_t \frac{\eta_t}{2}
-    \|g_t\|^2` (equation 3 of [11]_); infinite for a comparator outside the ball. With
-    "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t \beta \|g_t\|^2 / (4
-    \sqrt t)`; with `max_support` against the models that the notes of
-    :class:`~sklearn_scinol.DFEGClassifier` name.
-
-    References
-    ----------
-    .. [1] J. Duchi, E. Hazan, Y. Singer. "Adaptive subgradient methods for online
-       learning and stochastic optimization." JMLR 2011.
-    .. [2] D. P. Kingma, J. Ba. "Adam: a method for stochastic optimization." ICLR 2015.
-       https://arxiv.org/abs/1412.6980
-    .. [3] S. Ross, P. Mineiro, J. Langford. "Normalized online learning." UAI 2013.
-       https://arxiv.org/abs/1305.6646
-    .. [4] F. Orabona, K. Crammer, N. Cesa-Bianchi. "A generalized online mirror descent
-       with applications to classification and regression." Machine Learning 2015.
-    .. [5] F. Orabona, T. Tommasi. "Training deep networks without learning rates
-       through coin betting." NIPS 2017. https://arxiv.org/abs/1705.07795
-    .. [6] W. Kotłowski. "Scale-invariant unconstrained online learning." ALT 2017.
-    .. [7] M. Zinkevich. "Online convex programming and generalized infinitesimal
-       gradient ascent." ICML 2003.
-    .. [8] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
-       optimization." COLT 2010.
-    .. [9] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
-    .. [10] Z. Mhammedi, W. M. Koolen. "Lipschitz and comparator-norm adaptivity in
-       online learning." COLT 2020. https://arxiv.org/abs/2002.12242
-    .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
-       learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [12] K. Chen, J. Langford, F. Orabona. "Better parameter-free stochastic
-       optimization with ODE updates for coin-betting." AAAI 2022.
-       https://arxiv.org/abs/2006.07507
+    :meth:`regret_bound` exists for "sgd", "ogd", "adaogd" and "kernel_gd".
+    :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
 
     Examples
     --------
@@ -566,264 +407,107 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A name, or an instance of a learner such as ``AdaGrad(eta=0.1)``: from
-        :mod:`sklearn_scinol.learners` or :doc:`your own </interface>`. "cocob", "k17",
-        "freegrad", "coin" and "code" have no learning rate. The predictions of "nag",
-        "sfmd", "k17", "freegrad" and "coin" do not change with the unit of a feature.
-
-        - "sgd": stochastic gradient descent with rate :math:`\beta / \sqrt t`;
-        - "adagrad": diagonal AdaGrad [1]_, its accumulator starting at 0.1;
-        - "adam": Adam [2]_, with the usual :math:`\beta_1 = 0.9`, :math:`\beta_2 =
-          0.999`, :math:`\epsilon = 10^{-8}`. Weights move where features are zero,
-          too: a sparse row costs O(n_features) and sparse input is made dense, some
-          rows at a time;
-        - "nag": normalised adaptive gradient [3]_, see `normalizer`;
-        - "sfmd": scale-free mirror descent [4]_;
-        - "cocob": continuous coin betting [5]_, which does not depend on the unit of
-          the loss;
-        - "k17": the coordinate-wise algorithm of [6]_;
-        - "ogd": "sgd", projected to a ball if there is a `radius` [7]_;
-        - "adaogd": the same with rate :math:`\beta / \sqrt{\sum_{s \le t}
-          \|g_s\|^2}`, where :math:`g_s` are the gradients [8]_;
-        - "kernel_gd": minus the sum of the gradients, times :math:`\beta / (2 \sqrt
-          t)` [9]_; learns with kernels as well;
-        - "freegrad": FreeGrad for linear models [10]_;
-        - "coin": coin betting on features divided by their largest value, as in
-          Vowpal Wabbit;
-        - "code": coin betting by infinitely many small steps on a row, which never
-          overshoot the minimum of the loss's truncated tangent [12]_. It expects
-          features of alike scales: pass ``center=True, scale=True`` where they are not.
-
-        "k17", "freegrad" and "coin" need a loss with a bounded slope.
-
+        A learner, see :doc:`/interface`, or a name. Gradient descent: "adagrad",
+        "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
+        rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
+        says what each does.
     loss : str or loss, default="absolute_error"
-        What predictions are charged: a name, or an instance of a loss, see
-        :doc:`/interface`. "absolute_error" aims at the median, "quantile" at another
-        quantile; "squared_error" is half the square; "huber" the same up to `epsilon`
-        and linear beyond; "epsilon_insensitive" ignores errors up to `epsilon`.
-
+        A loss, see :doc:`/interface`, or a name: "absolute_error", "squared_error",
+        "huber", "epsilon_insensitive" or "quantile".
     learning_rate : float, default=1.0
-        The rate, which is :math:`\beta` where the list above has one. To be tuned: what
-        is right depends on the scales of the features (except for "nag" and "sfmd"),
-        the loss and the number of rows. Up to 1e20. Algorithms without a rate ignore
-        it.
-
+        Learning rate, to be tuned; algorithms without one ignore it.
     normalizer : {"sum", "mean"}, default="sum"
-        What "nag" divides by: the sum over coordinates of the squares of features, each
-        as a share of its largest, as published; or their mean, which multiplies the
-        rate by the root of the number of coordinates and so spares tuning it to that.
-
+        Divisor of "nag": the sum over features as published, or their mean, which saves
+        tuning the rate to the number of features.
     radius : float, default=None
-        If given, weights and intercept of each output are projected to the ball of that
-        Euclidean norm. With "ogd" and "adaogd" only.
-
+        Largest norm of the weights and the intercept of each output; with "ogd" and
+        "adaogd" only. None means no limit.
     kernel : str or callable, default="linear"
-        "linear", with weights of the features. With "kernel_gd" also a kernel, with
-        coefficients of rows: a name that
-        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows, such as "rbf" or
-        "poly", a function of two rows that returns a number, or "precomputed". Then `X`
-        is the kernel matrix: each row has its kernels with all rows of the stream, in
-        the order in which they come to :meth:`partial_fit` or have in :meth:`fit`.
-        After as many rows as columns the first is expected once more.
-
+        "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
     gamma : {"scale", "auto"} or float, default="scale"
-        Coefficient of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
-        "scale" is one over the number of features times the variance of `X`, "auto" one
-        over the number of features. On a stream, `X` is the first chunk.
-
+        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
+        "auto": 1 / n_features.
     degree : float, default=3
         Degree of the kernel "poly".
-
     coef0 : float, default=1
         Constant in the kernels "poly" and "sigmoid".
-
     kernel_params : dict, default=None
-        Keywords for a kernel that is a function.
-
+        Keyword arguments of a kernel that is a function.
     max_support : int, default=None
-        With a kernel, the most rows to store. None stores every row whose loss has a
-        slope where it is predicted, so that memory grows with the stream, and the time
-        of a row as well. When so many are stored, later rows are projected to the space
-        that these span.
-
+        Maximum number of rows to store with a kernel; later ones are projected.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the published algorithm.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     additive : {False, True, "pairs"}, default=False
-        Whether the model is additive: a function of each feature instead of a multiple
-        of it. Beside the value there is then a one-hot code of the bin that the value
-        falls into, with edges from the first 100 rows (see
-        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
-        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
-        was learned. A row costs what a sparse one with twice as many values does; with
-        "pairs" the cost grows with the square of the number of features. Sparse rows
-        are made dense, some at a time. Not with "adam".
-
+        Whether to learn a function of each feature ("pairs": and of each pair): a
+        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
     standardize_target : {"auto", True, False}, default="auto"
-        Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `learning_rate`
-        and `radius` are then in units of that deviation, and neither the unit nor the
-        zero of the target matters. "auto" standardises it where features are centred.
-
+        Whether to learn the target in running standard deviations from its mean;
+        "auto": where features are centred.
     epsilon : float, default=0.1
-        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
-
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
+        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Intercepts.
-
-    support_ : ndarray of shape (n_support,)
-        With a kernel, which rows are stored: their number in the stream, or in `X`.
-
-    support_vectors_ : ndarray or sparse matrix of shape (n_support, n_features)
-        Those rows. Without columns if the kernel is precomputed.
-
-    dual_coef_ : ndarray of shape (n_outputs, n_support)
-        Their coefficients.
-
-    gamma_ : float
-        What `gamma` stands for, with a kernel that has a name.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    support_
+    support_vectors_
+    dual_coef_
+    gamma_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    BaselineClassifier : The same for labels.
+    BaselineClassifier : Classification with the same algorithm.
     sklearn_scinol.ScInOLRegressor : Has nothing to tune.
     sklearn_scinol.AdaImplicitRegressor : Is hardly sensitive to its parameter.
 
     Notes
     -----
-    :meth:`regret_bound`, of "sgd", "ogd", "adaogd" and "kernel_gd" only, is
-    :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 / \eta_T + \sum_t \frac{\eta_t}{2}
-    \|g_t\|^2` (equation 3 of [11]_); infinite for a comparator outside the ball. With
-    "kernel_gd" it is :math:`\|u\|^2 \sqrt T / \beta + \sum_t \beta \|g_t\|^2 / (4
-    \sqrt t)`; with `max_support` against the models that the notes of
-    :class:`~sklearn_scinol.DFEGRegressor` name.
-
-    References
-    ----------
-    .. [1] J. Duchi, E. Hazan, Y. Singer. "Adaptive subgradient methods for online
-       learning and stochastic optimization." JMLR 2011.
-    .. [2] D. P. Kingma, J. Ba. "Adam: a method for stochastic optimization." ICLR 2015.
-       https://arxiv.org/abs/1412.6980
-    .. [3] S. Ross, P. Mineiro, J. Langford. "Normalized online learning." UAI 2013.
-       https://arxiv.org/abs/1305.6646
-    .. [4] F. Orabona, K. Crammer, N. Cesa-Bianchi. "A generalized online mirror descent
-       with applications to classification and regression." Machine Learning 2015.
-    .. [5] F. Orabona, T. Tommasi. "Training deep networks without learning rates
-       through coin betting." NIPS 2017. https://arxiv.org/abs/1705.07795
-    .. [6] W. Kotłowski. "Scale-invariant unconstrained online learning." ALT 2017.
-    .. [7] M. Zinkevich. "Online convex programming and generalized infinitesimal
-       gradient ascent." ICML 2003.
-    .. [8] H. B. McMahan, M. J. Streeter. "Adaptive bound optimization for online convex
-       optimization." COLT 2010.
-    .. [9] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
-    .. [10] Z. Mhammedi, W. M. Koolen. "Lipschitz and comparator-norm adaptivity in
-       online learning." COLT 2020. https://arxiv.org/abs/2002.12242
-    .. [11] N. Campolongo, F. Orabona. "Temporal variability in implicit online
-       learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [12] K. Chen, J. Langford, F. Orabona. "Better parameter-free stochastic
-       optimization with ODE updates for coin-betting." AAAI 2022.
-       https://arxiv.org/abs/2006.07507
+    :meth:`regret_bound` exists for "sgd", "ogd", "adaogd" and "kernel_gd".
+    :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
 
     Examples
     --------

@@ -30,12 +30,20 @@ class _AdaImplicit:
 
     @property
     def lambda_(self) -> NDArray[np.float64]:
-        """Regularisation of the next step, by output: shape (n_outputs,)."""
+        """Regularisation, the inverse of the step size: shape (n_outputs,).
+
+        It is that of the next row with "adaimplicit", otherwise that of the last.
+        """
         return self._fitted_model().in_units_of_loss("lambda_")
 
     @property
     def delta_sum_(self) -> NDArray[np.float64]:
-        """Sum of the paper's δ so far, by output: shape (n_outputs,)."""
+        """Sum of the paper's δ so far, by output: shape (n_outputs,).
+
+        Each δ is the decrease of a row's loss in its update less the penalty on the
+        way. The sum is at most the loss of the first row before it was learned, plus
+        the temporal variability of the losses.
+        """
         return self._fitted_model().in_units_of_loss("delta_sum")
 
 
@@ -54,181 +62,84 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "hinge" is the loss of linear support vector machines, "squared_hinge" half its
-        square, "log_loss" the logistic loss. With more than two classes each is one
-        versus rest.
-
+        One versus rest for more than two classes.
     algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
-        "adaimplicit" is Algorithm 2 of the paper, in which the regularisation grows
-        with the losses suffered. "iomd" is Algorithm 1 with regularisation
-        :math:`\sqrt t / \beta` at row :math:`t`. "constant" is the same with
-        :math:`1 / \beta` at all rows [2]_: it forgets, and so follows streams that
-        change.
-
+        How the regularisation grows: with the losses, not at all (which follows streams
+        that change [2]_), or as the square root of the number of rows.
     beta : float, default=1.0
-        Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
-        about the distance to the weights looked for. If in doubt, take it too large.
-        The theorem asks for :math:`\sqrt 2` times `radius`.
-
+        Scale of the steps, about the norm of the weights looked for. Too large costs
+        little.
     radius : float, default=None
-        If given, weights and intercept stay in the ball of that Euclidean norm (with
-        more than two classes, those of each class). The step is the exact minimum over
-        the ball.
-
+        Largest norm of the weights and the intercept of each output. None: no limit.
     center : {"auto", True, False}, default=False
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the paper's algorithm to the letter.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    lambda_ : ndarray of shape (1,) or (n_classes,)
-        Regularisation :math:`\lambda`, the inverse of the step size: with "adaimplicit"
-        that of the next row, with the others that of the last.
-
-    delta_sum_ : ndarray of shape (1,) or (n_classes,)
-        The sum of the :math:`\delta_t`, each the decrease of a row's loss in its update
-        less the penalty on the way: the part of the regret bound that depends on the
-        rows. At most the loss of the first row before it was learned, plus the temporal
-        variability of the losses.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    lambda_
+    delta_sum_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    AdaImplicitRegressor : The same for targets that are numbers.
+    AdaImplicitRegressor : Regression with the same algorithm.
     ScInOLClassifier : Has nothing to tune, and is scale-invariant.
     sklearn_scinol.baselines.BaselineClassifier : The gradient descent that the paper
         compares with.
 
     Notes
     -----
-    A row of sample weight :math:`c` is one whose loss is multiplied by :math:`c`, in
-    the minimum that the update goes to. A large weight never overshoots either.
-
-    "adaimplicit" starts with :math:`\lambda = 0`: the first step goes to the minimum of
-    its row's loss. The logistic loss has none. With a ball, the step then goes to the
-    ball's farthest point in the direction of the row. Without one, it is taken with
-    :math:`\lambda = \ell_t(w_t) / \beta^2` (:math:`\ln 2 / \beta^2` at the first row),
-    and :math:`\lambda` goes on from there: no other choice needs a further parameter or
-    depends on units that `beta` does not have already, it is the largest value that the
-    update of :math:`\lambda` could have led to, and the regret bound holds for any.
-
-    :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 \lambda_T + \sum_t
-    \delta_t`, which is what Theorem 5.2 and the proof of Theorem 6.2 give before they
-    bound :math:`\lambda_T` and :math:`\delta_t` from above. On a ball, with `beta`
-    equal to :math:`\sqrt 2` times `radius`, it is at most the theorem's :math:`2 \beta
-    \sqrt{3 \sum_t \|g_t\|^2}`, with :math:`g_t` the gradients. It is infinite for a
-    comparator outside the ball. The theorem needs that bounded set. Without a `radius`
-    the number above is still a bound, but it is known only afterwards: nothing limits
-    the norms of the weights, and so it, in advance.
+    A sample weight multiplies the loss in the minimum that the update goes to: a large
+    one never overshoots either. :meth:`regret_bound` is infinite for a comparator
+    outside the ball. :doc:`/user_guide/implicit` has its formula, and the first step.
 
     References
     ----------
@@ -317,174 +228,85 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     Parameters
     ----------
     loss : str, default="absolute_error"
-        What predictions are charged. "absolute_error" aims at the median, "quantile" at
-        another quantile; "squared_error" is half the square; "huber" the same up to
-        `epsilon` and linear beyond; "epsilon_insensitive" ignores errors up to
-        `epsilon`.
-
+        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
     algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
-        "adaimplicit" is Algorithm 2 of the paper, in which the regularisation grows
-        with the losses suffered. "iomd" is Algorithm 1 with regularisation
-        :math:`\sqrt t / \beta` at row :math:`t`. "constant" is the same with
-        :math:`1 / \beta` at all rows [2]_: it forgets, and so follows streams that
-        change.
-
+        How the regularisation grows: with the losses, not at all (which follows streams
+        that change [2]_), or as the square root of the number of rows.
     beta : float, default=1.0
-        Scale of the steps, in units of the weights, between 1e-20 and 1e20; the best is
-        about the distance to the weights looked for. If in doubt, take it too large.
-        The theorem asks for :math:`\sqrt 2` times `radius`.
-
+        Scale of the steps, about the norm of the weights looked for. Too large costs
+        little.
     radius : float, default=None
-        If given, weights and intercept of each output stay in the ball of that
-        Euclidean norm. The step is the exact minimum over the ball.
-
+        Largest norm of the weights and the intercept of each output. None: no limit.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included).
-        "auto" centres dense input and not sparse, as decided by the first rows. False
-        is the paper's algorithm to the letter.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        published algorithm.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     standardize_target : {"auto", True, False}, default="auto"
-        Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `beta` and
-        `radius` are then in units of that deviation, and neither the unit nor the zero
-        of the target matters. "auto" standardises it where features are centred: with
-        ``center=False`` alone the algorithm is the paper's to the letter.
-
+        Whether to learn the target in running standard deviations from its mean;
+        "auto": where features are centred.
     epsilon : float, default=0.1
-        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
-
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row, as in
-        averaged stochastic gradient descent. An int is the number of rows learned from
-        which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
+        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Intercepts.
-
-    lambda_ : ndarray of shape (1,) or (n_outputs,)
-        Regularisation :math:`\lambda`, the inverse of the step size: with "adaimplicit"
-        that of the next row, with the others that of the last.
-
-    delta_sum_ : ndarray of shape (1,) or (n_outputs,)
-        The sum of the :math:`\delta_t`, each the decrease of a row's loss in its update
-        less the penalty on the way: the part of the regret bound that depends on the
-        rows. At most the loss of the first row before it was learned, plus the temporal
-        variability of the losses.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    lambda_
+    delta_sum_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    AdaImplicitClassifier : The same for labels.
+    AdaImplicitClassifier : Classification with the same algorithm.
     ScInOLRegressor : Has nothing to tune, and is scale-invariant.
     sklearn_scinol.baselines.BaselineRegressor : The gradient descent that the paper
         compares with.
 
     Notes
     -----
-    A row of sample weight :math:`c` is one whose loss is multiplied by :math:`c`, in
-    the minimum that the update goes to. A large weight never overshoots either.
-
-    :meth:`regret_bound` is :math:`\frac12 (\|u\| + \max_t \|w_t\|)^2 \lambda_T + \sum_t
-    \delta_t`, which is what Theorem 5.2 and the proof of Theorem 6.2 give before they
-    bound :math:`\lambda_T` and :math:`\delta_t` from above. On a ball, with `beta`
-    equal to :math:`\sqrt 2` times `radius`, it is at most the theorem's :math:`2 \beta
-    \sqrt{3 \sum_t \|g_t\|^2}`, with :math:`g_t` the gradients. It is infinite for a
-    comparator outside the ball. The theorem needs that bounded set. Without a `radius`
-    the number above is still a bound, but it is known only afterwards: nothing limits
-    the norms of the weights, and so it, in advance.
+    A sample weight multiplies the loss in the minimum that the update goes to: a large
+    one never overshoots either. :meth:`regret_bound` is infinite for a comparator
+    outside the ball. :doc:`/user_guide/implicit` has its formula, and the first step.
 
     References
     ----------

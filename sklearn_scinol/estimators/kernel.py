@@ -123,7 +123,7 @@ class KernelMethods:
 
     @property
     def support_(self) -> NDArray[np.intp]:
-        """Numbers of the rows that are stored, counted from the first of all.
+        """Numbers of the rows that are stored: shape (n_support,).
 
         Rows count in the order in which they came to :meth:`partial_fit`, or have in
         the `X` of :meth:`fit`.
@@ -132,17 +132,17 @@ class KernelMethods:
 
     @property
     def support_vectors_(self) -> NDArray[np.float64] | sparse.csr_array:
-        """Those rows: shape (n_support, n_features). Empty if precomputed."""
+        """Stored rows: shape (n_support, n_features), no columns if precomputed."""
         return self._combination("support_vectors_").vectors.rows.copy()
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
-        """Their coefficients in the model: shape (n_outputs, n_support)."""
+        """Coefficients of the stored rows: shape (n_outputs, n_support)."""
         return self._combination("dual_coef_").coefficients()[0]
 
     @property
     def gamma_(self) -> float:
-        """What `gamma` stands for, with a kernel that has a name."""
+        """Value of `gamma`, for kernels that have a name."""
         kernel = self._combination("gamma_").kernel
         if kernel is None or not isinstance(kernel.metric, str):
             raise AttributeError("gamma_ is only available with a kernel of a name")

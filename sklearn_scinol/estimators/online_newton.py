@@ -99,176 +99,85 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "log_loss" is the logistic loss, multinomial for more than two classes; "hinge"
-        is the loss of linear support vector machines, "squared_hinge" half its square,
-        both one versus rest.
-
+        "log_loss" is multinomial for more than two classes, the others one versus rest.
     prior_scale : float, default=0.3
-        Variance of each weight before the first row, between 1e-6 and 1e6: of how far a
-        feature at one standard deviation moves the score. Larger values suit many rows
-        and classes that can be separated, smaller ones many features and few rows. The
-        user guide has the losses for five values.
-
+        Variance of each weight before the first row. Larger values suit many rows,
+        smaller ones many features: see :doc:`/user_guide/newton`.
     forgetting : float, default=0.0
-        Rate at which what was learned loses weight, from 0 to below 1, for streams that
-        change: about ``1 / forgetting`` rows count. Weights are never less certain, on
-        average, than before the first row.
-
+        Share of its weight that a row loses with each later row: about
+        ``1 / forgetting`` rows count.
     moderate : {"auto", True, False}, default="auto"
-        Whether the weights of the log loss of two classes are taken for normal: a row
-        takes them to their mean and covariance given its label, and scores :math:`s`
-        are moderated by their variance :math:`q`, to :math:`s / \sqrt{1 + \pi q / 8}`
-        [2]_. Where little is known, probabilities are then less extreme. False takes
-        the implicit step and the score as they are. For other losses, and for more
-        classes, it does not matter; with ``new_classes="add"`` scores are moderated no
-        more once a third class has come.
-
+        Whether scores of two classes with "log_loss" are moderated by their variance
+        [2]_, so that probabilities are less extreme where little is known.
     center : {"auto", True, False}, default=True
-        Whether each feature is centred at its mean over rows so far: see Notes. Sparse
-        rows are made dense in any case, and centred as well; with "auto" they are not,
-        if the first rows are sparse.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
+        Sparse rows are made dense in any case.
     scale : bool, default=True
-        Whether each feature is divided by its standard deviation over rows so far. With
-        `center`, neither the unit nor the zero of a feature matters then. If False,
+        Whether to divide each feature by its running standard deviation. If False,
         `prior_scale` is in units of the features.
-
     clip_deviations : float, default=3.0
-        At how many standard deviations from its mean a feature is clipped, at least 1,
-        where features are both centred and scaled. One value far out would otherwise
-        decide alone what its feature weighs. None means at a million.
-
+        Clip values at this many standard deviations from the mean, where features are
+        centred and scaled. None means at a million.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does to means and deviations, too.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     fit_intercept : bool, default=True
-        Whether there is an intercept. Its variance is at least 1 before the first row.
-
+        Whether there is an intercept, of variance at least 1 before the first row.
     max_iter : int, default=1
-        Most epochs of :meth:`fit`. One comes close to the minimum of the loss. In
-        each further one the rows count once more, and weights look more certain than
-        they are.
-
+        Maximum number of epochs of :meth:`fit`. In each after the first the rows count
+        once more, and weights look more certain than they are.
     tol : float, default=None
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
-    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_classes, \
-            n_features, n_features)
-        Covariances of the weights given the rows, in the units of the features, where
-        the weights are taken for normal.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    coef_covariance_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    OnlineNewtonRegressor : The same for targets that are numbers.
+    OnlineNewtonRegressor : Regression with the same algorithm.
     ScInOLClassifier : Takes time in the number of features, for many of them.
     HedgeClassifier : A mixture of learners, one of which may be this.
 
     Notes
     -----
-    With :math:`P` the covariance of the weights :math:`w`, a row :math:`x` has the
-    score :math:`s = \langle w, x \rangle`, of variance :math:`q = \langle x, P x
-    \rangle`. The update of a row of sample weight :math:`c` is
-
-    .. math::
-        s' = \arg\min_{s'} c\, \ell(s') + \frac{(s' - s)^2}{2 q}, \qquad
-        w \leftarrow w + \frac{s' - s}{q} P x, \qquad
-        P \leftarrow P - \frac{h}{1 + h q} P x x^\top P,
-
-    where :math:`h = c\, \ell''(s')`. The hinge has no curvature: where the score
-    :math:`s` is at a distance :math:`e` from the margin, its :math:`h` is that of the
-    parabola with the same slope and its minimum at the margin, :math:`c / \max(|e|,
-    e_0)`, with :math:`e_0` half the mean of all such distances so far.
-
-    The multinomial loss has a matrix for each class, and one minimum over the scores of
-    all classes.
-
-    If scores are moderated, `w` and `P` become the mean and the covariance of the
-    weights given the row, instead, found by a quadrature of seven points around `s'`
-    where :math:`q > 0.01`; for less the two are nearly the same. That is Gaussian
-    assumed-density filtering; the static Kalman filter of [1]_ does the same by an
-    explicit step, which diverges where the prior is wide. No bound on the regret is
-    claimed.
-
-    Means and deviations of features stand still until the number of rows has grown by
-    half. Then `w` and `P` go over to new ones, as if all rows had been standardised by
-    these, with the second derivatives, and the clipped values, that they had.
+    :doc:`/user_guide/newton` has the formulas of the update, of moderated scores, which
+    come from Gaussian assumed-density filtering as in [1]_, and of standardisation. No
+    bound on the regret is claimed.
 
     References
     ----------
@@ -395,7 +304,11 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
 
     @property
     def coef_covariance_(self) -> NDArray[np.float64]:
-        """Covariances of the weights, in the units of the features."""
+        """Covariances of the weights given the rows, in the units of the features.
+
+        Of shape (n_features, n_features), or with more than two classes (n_classes,
+        n_features, n_features).
+        """
         covariance = self._fitted_model().coef_covariance()
         return covariance[0] if len(covariance) == 1 else covariance
 
@@ -419,182 +332,87 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     Parameters
     ----------
     loss : str, default="squared_error"
-        What predictions are charged. "squared_error" is half the square;
-        "absolute_error" aims at the median, "quantile" at another quantile; "huber" is
-        half the squared error up to `epsilon` and linear beyond; "epsilon_insensitive"
-        ignores errors up to `epsilon`.
-
+        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
     prior_scale : float, default=0.3
-        Variance of each weight before the first row, between 1e-6 and 1e6: of how far a
-        feature at one standard deviation moves the prediction, in standard deviations
-        of the target. Larger values suit many rows, smaller ones many features and few
-        rows. The user guide has the losses for five values.
-
+        Variance of each weight before the first row. Larger values suit many rows,
+        smaller ones many features: see :doc:`/user_guide/newton`.
     forgetting : float, default=0.0
-        Rate at which what was learned loses weight, from 0 to below 1, for streams that
-        change: about ``1 / forgetting`` rows count. Weights are never less certain, on
-        average, than before the first row.
-
+        Share of its weight that a row loses with each later row: about
+        ``1 / forgetting`` rows count.
     vovk : bool, default=False
-        Whether predictions are those of the forecaster of Vovk, Azoury and Warmuth
-        [1]_ [2]_, with the squared error only: divided by 1 plus the variance of the
-        prediction, as if the row had been learned with the target 0. Its regret is
-        bounded whatever the rows are.
-
+        Whether to predict as the forecaster of Vovk, Azoury and Warmuth [1]_ [2]_,
+        whose regret is bounded; with "squared_error" only.
     center : {"auto", True, False}, default=True
-        Whether each feature is centred at its mean over rows so far: see Notes. Sparse
-        rows are made dense in any case, and centred as well; with "auto" they are not,
-        if the first rows are sparse.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
+        Sparse rows are made dense in any case.
     scale : bool, default=True
-        Whether each feature is divided by its standard deviation over rows so far. With
-        `center`, neither the unit nor the zero of a feature matters then. If False,
+        Whether to divide each feature by its running standard deviation. If False,
         `prior_scale` is in units of the features.
-
     clip_deviations : float, default=3.0
-        At how many standard deviations from its mean a feature is clipped, at least 1,
-        where features are both centred and scaled. One value far out would otherwise
-        decide alone what its feature weighs. None means at a million.
-
+        Clip values at this many standard deviations from the mean, where features are
+        centred and scaled. None means at a million.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does to means and deviations, too.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     standardize_target : bool, default=True
-        Whether a prediction is the mean of the target plus its standard deviation, of
-        rows before, times what the algorithm says. Neither the unit nor the zero of the
-        target matters then.
-
+        Whether to learn the target in running standard deviations from its mean.
     epsilon : float, default=0.1
-        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
-
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
     fit_intercept : bool, default=True
-        Whether there is an intercept. Its variance is at least 1 before the first row.
-
+        Whether there is an intercept, of variance at least 1 before the first row.
     max_iter : int, default=1
-        Most epochs of :meth:`fit`. One comes close to the minimum of the loss. In
-        each further one the rows count once more, and weights look more certain than
-        they are.
-
+        Maximum number of epochs of :meth:`fit`. In each after the first the rows count
+        once more, and weights look more certain than they are.
     tol : float, default=None
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
+        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in the units of the features.
-
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Intercepts.
-
-    coef_covariance_ : ndarray of shape (n_features, n_features) or (n_outputs, \
-            n_features, n_features)
-        Covariances of the weights given the rows, in units of features and target.
-
-    noise_variance_ : ndarray of shape (1,) or (n_outputs,)
-        Variance of the targets around the model, from the errors of the predictions
-        made before each row: each squared, over 1 plus the variance of the prediction.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    coef_covariance_
+    noise_variance_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    OnlineNewtonClassifier : The same for labels.
+    OnlineNewtonClassifier : Classification with the same algorithm.
     ScInOLRegressor : Takes time in the number of features, for many of them.
     HedgeRegressor : A mixture of learners, one of which may be this.
     sklearn.linear_model.BayesianRidge : Learns all rows at once, and its prior as well.
 
     Notes
     -----
-    With :math:`P` the covariance of the weights :math:`w`, a row :math:`x` has the
-    score :math:`s = \langle w, x \rangle`, of variance :math:`q = \langle x, P x
-    \rangle`. The update of a row of sample weight :math:`c` is
-
-    .. math::
-        s' = \arg\min_{s'} c\, \ell(s') + \frac{(s' - s)^2}{2 q}, \qquad
-        w \leftarrow w + \frac{s' - s}{q} P x, \qquad
-        P \leftarrow P - \frac{h}{1 + h q} P x x^\top P,
-
-    where :math:`h = c\, \ell''(s')`, and :math:`\ell` is divided by the standard
-    deviation of the target, or its square for the squared error. Losses of straight
-    pieces have no curvature: where the prediction is at a distance :math:`e` from the
-    minimum of its row's loss, their :math:`h` is that of the parabola with the same
-    slope there and the same minimum, :math:`c\,|\ell'(s)| / \max(|e|, e_0)`, with
-    :math:`e_0` half the mean of all such distances so far.
-
-    Means and deviations stand still until the number of rows has grown by half. Then
-    `w` and `P` go over to new ones, as if all rows had been standardised by these, with
-    the second derivatives, and the clipped values, that they had.
-
-    With the squared error, standard deviations are those of Bayesian linear regression
-    with normal noise, whose variance is `noise_variance_`. With other losses they are
-    what least squares would have with the same curvatures, which is an approximation.
-
-    :meth:`regret_bound` is there with ``vovk=True`` and features and targets as they
-    are, without forgetting: the total loss exceeds that of weights :math:`u` by at most
-
-    .. math::
-        \tfrac12 \langle u, P_0^{-1} u \rangle
-        + \tfrac12 \sum_t c_t y_t^2 \frac{c_t q_t}{1 + c_t q_t},
-
-    from Theorem 11.8 of [3]_ and its proof. For other losses none is claimed.
+    :doc:`/user_guide/newton` has the formulas of the update, of standard deviations and
+    of standardisation. :meth:`regret_bound` [3]_ exists with ``vovk=True``, without
+    forgetting, where features and targets are learned as they are.
 
     References
     ----------
@@ -733,11 +551,19 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:
-        """Variance of the targets around the model, by output."""
+        """Variance of the targets around the model: shape (n_outputs,).
+
+        It is learned from the errors of the predictions made before each row: each
+        squared, over 1 plus the variance of the prediction.
+        """
         return self._fitted_model().noise
 
     @property
     def coef_covariance_(self) -> NDArray[np.float64]:
-        """Covariances of the weights, in units of features and target."""
+        """Covariances of the weights given the rows, in units of features and target.
+
+        Of shape (n_features, n_features), or (n_outputs, n_features, n_features) if `y`
+        had two dimensions.
+        """
         covariance = self._fitted_model().coef_covariance(with_noise=True)
         return covariance if self._output_shape else covariance[0]

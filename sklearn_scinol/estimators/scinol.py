@@ -44,179 +44,81 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     Parameters
     ----------
     loss : {"log_loss", "hinge"}, default="log_loss"
-        "log_loss" is the logistic loss; with more than two classes, multinomial
-        cross-entropy. "hinge" is that of linear support vector machines; with more than
-        two classes, one versus rest.
-
+        "log_loss" is multinomial for more than two classes, "hinge" one versus rest.
     algorithm : {"scinol2", "scinol1"}, default="scinol2"
-        Algorithm 2 or 1 of the paper (4 and 3 for more than two classes). The first is
-        bolder and nearly always better; the second has a bound without any ratio of
-        feature values (see the notes).
-
+        The paper's second algorithm is bolder and nearly always better; the first has
+        a bound without any ratio of feature values.
     initial_wealth : float, default=1.0
-        The paper's ε, in units of the prediction, up to 1e100. Nothing to tune: bounds
-        depend on its logarithm.
-
+        The paper's ε. Nothing to tune: bounds depend on its logarithm.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included),
-        which keeps the invariance to scale, adds one to shifts, and on most data lowers
-        the loss. "auto" centres dense input and not sparse, as decided by the first
-        rows; sparse rows that come later are then made dense, some at a time. False is
-        the paper's algorithm to the letter.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        paper's algorithm, which is scale-invariant without that.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     additive : {False, True, "pairs"}, default=False
-        Whether the model is additive: a function of each feature instead of a multiple
-        of it. Beside the value there is then a one-hot code of the bin that the value
-        falls into, with edges from the first 100 rows (see
-        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
-        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
-        was learned. A row costs what a sparse one with twice as many values does; with
-        "pairs" the cost grows with the square of the number of features. Sparse rows
-        are made dense, some at a time.
-
+        Whether to learn a function of each feature ("pairs": and of each pair): a
+        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row (at
-        rest: without a row's own ``|x|``), as in averaged stochastic gradient descent.
-        An int is the number of rows learned from which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Weights in the units of the features, for rows within the values seen so far.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        Intercepts.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    ScInOLRegressor : The same for targets that are numbers.
+    ScInOLRegressor : Regression with the same algorithm.
     sklearn.linear_model.SGDClassifier : Needs scaled features and a learning rate.
 
     Notes
     -----
     A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
-    part in them; :meth:`decision_function` does what the algorithm would.
-
-    With sample weights the algorithm sees the loss times the weight: rows of weight 0
-    change nothing. Weights count relative to the first positive one, and
-    :meth:`decision_function` predicts a row of the smallest weight so far.
-
-    :meth:`regret_bound` is there with ``center=False``, or sparse input, and without
-    `scale`. With :math:`M_i` the largest :math:`|x_i|` so far, :math:`S_i^2` the sum of
-    the squared gradients and :math:`\hat S_i^2 = S_i^2 + M_i^2`, it is after :math:`T`
-    rows the sum over coordinates (and classes, if more than two) of
-
-    - :math:`\epsilon + 2 |u_i| \hat S_i (\ln(3 |u_i| \hat S_i^3 / (\epsilon
-      x_{\tau_i}^2)) - 1)` for "scinol2" (Theorems 3.2 and G.2), where
-      :math:`x_{\tau_i}` is the first value of the feature that is not 0;
-    - :math:`2 |u_i| \hat S_i \ln(1 + 2 |u_i| \hat S_i T / \epsilon) + \epsilon (1 + \ln
-      T)` for "scinol1" (Theorems 3.1 and G.1).
-
-    So that of "scinol2" grows with the logarithm of the ratio of a feature's largest to
-    its first value. In the worst case, a first value that is tiny beside later ones,
-    it is vacuous, as the paper says; that of "scinol1" has no such ratio.
-
-    What grows exponentially is capped at 1e150 (the wealth, or for "scinol1" its
-    multiple of ε), far above what predicting targets takes, which are refused beyond
-    1e100.
+    part in them: `coef_` and `intercept_` are for rows within these values.
+    :meth:`regret_bound` exists where rows and targets are learned as they are.
+    :doc:`/user_guide/scinol` has the formulas.
 
     References
     ----------
@@ -313,181 +215,82 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     Parameters
     ----------
     loss : str, default="absolute_error"
-        What predictions are charged; each has a bounded derivative, which the theory
-        asks for. "absolute_error" aims at the median, "quantile" at another quantile;
-        "huber" is half the squared error up to `epsilon` and linear beyond;
-        "epsilon_insensitive" ignores errors up to `epsilon`.
-
+        "absolute_error", "huber", "epsilon_insensitive" or "quantile".
     algorithm : {"scinol2", "scinol1"}, default="scinol2"
-        Algorithm 2 or 1 of the paper (4 and 3 for several outputs). The first is bolder
-        and nearly always better; the second has a bound without any ratio of feature
-        values (see the notes).
-
+        The paper's second algorithm is bolder and nearly always better; the first has
+        a bound without any ratio of feature values.
     initial_wealth : float, default=1.0
-        The paper's ε, in units of the target, up to 1e100. Nothing to tune: bounds
-        depend on its logarithm.
-
+        The paper's ε. Nothing to tune: bounds depend on its logarithm.
     center : {"auto", True, False}, default="auto"
-        Whether each feature is centred at its running mean (the row itself included),
-        which keeps the invariance to scale and adds one to shifts. "auto" centres dense
-        input and not sparse, as decided by the first rows; sparse rows that come later
-        are then made dense, some at a time. False is the paper's algorithm to the
-        letter.
-
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
     scale : bool, default=False
-        Whether each feature is divided by its running standard deviation (the row
-        itself included), so that units do not matter; with `center` it is standardised,
-        as :class:`~sklearn.preprocessing.StandardScaler` would on rows so far. What has
-        not varied yet is 0; zeros of sparse rows stay zeros. `coef_` is then for rows
-        near the mean, since others take part in their deviation. False is the
-        paper's algorithm, which is scale-invariant without that.
-
+        Whether to divide each feature by its running standard deviation.
     clip_ratio : float, default=None
-        If given, a number above 1, such as 2: values of a feature are clipped at so
-        many times the largest absolute value that it has had, which bounds the damage
-        that an outlier does. The limit follows a feature that grows, by that factor at
-        each row. With None a value a thousand times too large weakens its feature for
-        very long.
-
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        What part of its weight in the running means and standard deviations of `center`
-        and `scale` a row loses with each later one, below 1: about ``1 /
-        moment_forgetting`` rows count, so that features may drift. A feature that stays
-        the same then counts as constant once its deviation is below 1e-8 times its
-        mean. 0 forgets nothing; nor do sparse rows, where they are learned as such.
-
+        Share of its weight in means and deviations that a row loses per later row.
     additive : {False, True, "pairs"}, default=False
-        Whether the model is additive: a function of each feature instead of a multiple
-        of it. Beside the value there is then a one-hot code of the bin that the value
-        falls into, with edges from the first 100 rows (see
-        :class:`~sklearn_scinol.preprocessing.OnlineBinner`). With "pairs" there is also
-        one for each two features, of the cells of a grid. :meth:`plot_terms` shows what
-        was learned. A row costs what a sparse one with twice as many values does; with
-        "pairs" the cost grows with the square of the number of features. Sparse rows
-        are made dense, some at a time.
-
+        Whether to learn a function of each feature ("pairs": and of each pair): a
+        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
     standardize_target : {"auto", True, False}, default="auto"
-        Whether a prediction is the running mean of the target plus its running standard
-        deviation (of the rows before) times what the algorithm says. `initial_wealth`
-        is then in units of that deviation, and neither the unit nor the zero of the
-        target matters. "auto" standardises it where features are centred: with
-        ``center=False`` alone the algorithm is the paper's to the letter.
-
+        Whether to learn the target in running standard deviations from its mean;
+        "auto": where features are centred.
     epsilon : float, default=0.1
-        Threshold of the losses "huber" and "epsilon_insensitive", in units of the
-        target, up to 1e100; of "huber" up to 1e20, unless `standardize_target`.
-
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
     quantile : float, default=0.5
         The quantile of the loss "quantile", between 0 and 1.
-
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
-
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : bool, default=False
-        Whether :meth:`fit` holds out `validation_fraction` of the rows
-        and stops by their mean loss. In the end it learns them, once.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
     validation_fraction : float, default=0.1
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     average : bool or int, default=False
-        Whether predictions are made with the mean of the weights after each row (at
-        rest: without a row's own ``|x|``), as in averaged stochastic gradient descent.
-        An int is the number of rows learned from which on the mean is taken.
-
+        Whether to predict with averaged weights; an int: averaged from that row on.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
+        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Weights in the units of the features, for rows within the values seen so far.
-
-    intercept_ : ndarray of shape (1,) or (n_outputs,)
-        Intercepts.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the algorithm's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    ScInOLClassifier : The same for labels.
+    ScInOLClassifier : Classification with the same algorithm.
     sklearn.linear_model.SGDRegressor : Needs scaled features and a learning rate.
 
     Notes
     -----
     A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
-    part in them; :meth:`predict` does what the algorithm would.
-
-    With sample weights the algorithm sees the loss times the weight: rows of weight 0
-    change nothing. Weights count relative to the first positive one, and
-    :meth:`predict` predicts a row of the smallest weight so far.
-
-    :meth:`regret_bound` is there with ``center=False``, or sparse input, and without
-    `scale` and `standardize_target`. With :math:`M_i` the largest :math:`|x_i|` so far,
-    :math:`S_i^2` the sum of the squared gradients and :math:`\hat S_i^2 = S_i^2 +
-    M_i^2`, it is after :math:`T` rows the sum over coordinates and outputs of
-
-    - :math:`\epsilon + 2 |u_i| \hat S_i (\ln(3 |u_i| \hat S_i^3 / (\epsilon
-      x_{\tau_i}^2)) - 1)` for "scinol2" (Theorems 3.2 and G.2), where
-      :math:`x_{\tau_i}` is the first value of the feature that is not 0;
-    - :math:`2 |u_i| \hat S_i \ln(1 + 2 |u_i| \hat S_i T / \epsilon) + \epsilon (1 + \ln
-      T)` for "scinol1" (Theorems 3.1 and G.1).
-
-    So that of "scinol2" grows with the logarithm of the ratio of a feature's largest to
-    its first value. In the worst case, a first value that is tiny beside later ones,
-    it is vacuous, as the paper says; that of "scinol1" has no such ratio.
-
-    What grows exponentially is capped at 1e150 (the wealth, or for "scinol1" its
-    multiple of ε), far above what predicting targets takes, which are refused beyond
-    1e100.
+    part in them: `coef_` and `intercept_` are for rows within these values.
+    :meth:`regret_bound` exists where rows and targets are learned as they are.
+    :doc:`/user_guide/scinol` has the formulas.
 
     References
     ----------

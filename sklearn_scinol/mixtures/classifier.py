@@ -31,226 +31,105 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     Parameters
     ----------
     estimators : list of (str, estimator) tuples, default=None
-        The experts and their names. They are cloned. An expert that is set to
-        ``"drop"`` with :meth:`set_params` is left out. Those of this package, also at
-        the end of an :class:`~sklearn_scinol.pipeline.OnlinePipeline`, predict each row
-        from all rows before; others predict the rows of a chunk, at most 256, and then
-        learn them, and predict equal probabilities until they have learned a chunk.
-        Classes come to them as 0, 1, ..., in the order of `classes_`. With
-        ``new_classes="add"`` all must be of this package, with ``loss="log_loss"``, and
-        add classes as well.
-
-        None stands for the default experts: :class:`ScInOLClassifier`; on features
-        standardised online (sparse ones scaled only) AdaOGD with the rate 1/2 and
-        implicit updates with the constant rate 1 (:class:`AdaImplicitClassifier`), on
-        dense rows also with ``moment_forgetting=0.03``; and those of `second_order`,
-        `additive` and `interactions`. Where one of the first two kinds is missing,
-        there is also AdaOGD with the rate 1/8, and without additive ones AdaGrad with
-        the rate 1/4. See the notes for how they were chosen.
-
+        Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
+        leaves one out. None stands for the default experts, see
+        :doc:`/user_guide/mixtures`.
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        What predictions are charged. With "log_loss" probabilities are mixed; with more
-        than two classes it is multinomial. With the others scores are mixed; with more
-        than two classes they are one versus rest. With "squared_hinge" there is no
-        ScInOL among the default experts, for its slope is not bounded.
-
+        Loss of the mixture and of the default experts. With "log_loss" probabilities
+        are mixed, otherwise scores. For "squared_hinge" ScInOL is left out.
     switching : bool, default=True
-        Whether the weights can follow an expert that becomes the best later on: they
-        are those of :class:`~sklearn_scinol.experts.FixedShare`. With a hinge, scores
-        of experts are then clipped to between -1 and 1, which costs nothing. False
-        leaves the weights to :class:`~sklearn_scinol.experts.AdaHedge`, which compares
-        sums of losses over all rows.
-
+        Whether the weights follow an expert that becomes the best later on, as those of
+        :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
+        all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
     additive : {"auto", True, False}, default="auto"
-        Whether there are two default experts that learn a function of each feature:
-        ScInOL2 and AdaGrad with the rate 1/4, on values and the bins that these fall
-        into; see `additive` of :class:`ScInOLClassifier`. "auto" has them for dense
+        Whether two default experts learn a function of each feature; "auto": for dense
         rows with up to 64 features, and up to 256 classes.
-
     interactions : {"auto", True, False}, default="auto"
-        Whether there are two default experts that learn functions of pairs of features
-        as well: ScInOL2 and AdaOGD with the rate 1/2. Their time grows with the square
-        of the number of features. "auto" has them where there are additive experts, for
-        2 to 16 features, and up to 256 classes.
-
+        Whether two default experts learn functions of pairs of features as well;
+        "auto": where there are additive experts, for 2 to 16 features.
     second_order : {"auto", True, False}, default="auto"
-        Whether there are two default experts of second order beside the others:
-        :class:`OnlineNewtonClassifier`, and the same with ``forgetting=0.01``. Their
-        time grows with the square of the number of features. "auto" has them for up to
-        128 features, and up to 256 classes.
-
+        Whether two default experts make Newton steps, one of which forgets; "auto": for
+        up to 128 features, and up to 256 classes.
     clip_ratio : float, default=None
-        For the default experts: if given, a number above 1. Values of a feature are
-        clipped at so many times the largest absolute value that it has had. See
-        :class:`ScInOLClassifier`.
-
+        In the default experts, clip values to ±`clip_ratio` × the feature's largest
+        absolute value so far.
     max_iter : int, default=1000
-        Most epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
-        :meth:`fit` stops after `n_iter_no_change` epochs in a row whose mean loss (of
-        predictions made before each update, or with `early_stopping` of held-out rows)
-        is not below the best so far by `tol` times that of the first epoch, so that
-        units of the loss do not matter. The model is then that of the epoch of the
-        lowest loss, at its end. None runs all epochs and keeps the last.
-
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
     early_stopping : {"auto", True, False}, default="auto"
-        Whether :meth:`fit` holds out `validation_fraction` of the rows, stratified,
-        and stops by their mean loss. In the end it learns them, once. "auto" does so
-        where there is an epoch to choose (`tol` is not None, and `max_iter` not 1) and
-        at least 10 rows are held out, each class among them.
-
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last;
+        "auto": if there are epochs to choose from and 10 rows to hold out.
     validation_fraction : float, default=0.2
-        The fraction of the rows that is held out with `early_stopping`; those of weight
-        0 do not count.
-
+        Share of the rows that `early_stopping` holds out.
     n_iter_no_change : int, default=5
         Number of epochs without improvement before :meth:`fit` stops.
-
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
-
     random_state : int, RandomState instance or None, default=None
-        For the shuffling. An int gives the same result every time.
-
+        Seed of the shuffling and of the choice of held-out rows.
     n_jobs : int, default=None
-        How many experts learn or predict at the same time, in threads, or on the joblib
-        backend that is active. None means 1 unless in a :func:`joblib.parallel_config`
-        context, -1 all processors. It pays from chunks of some thousand rows on, and
-        does not change any number.
-
+        Number of experts that learn or predict at once; -1 uses all processors, None
+        means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
-
     verbose : int, default=0
-        If positive, each epoch prints its mean loss, and that of held-out rows.
-
+        If positive, print the mean loss of each epoch.
     class_weight : dict or "balanced", default=None
-        Weights of the classes; the weight of a row is multiplied by that of its class.
-        "balanced" makes it one over that class's share of the rows, by the number of
-        classes: of all rows in :meth:`fit`, in :meth:`partial_fit` of those so far.
-
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with a label that is none of `classes_`. "add",
-        for ``loss="log_loss"`` only, makes it one of them, just before its row is
-        predicted; `classes` need not be given then. See :meth:`partial_fit`.
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-
-    estimators_ : list of estimators
-        The fitted experts, in the order given.
-
-    named_estimators_ : :class:`~sklearn.utils.Bunch`
-        The same by name.
-
-    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Mean of the weights of the features, by `weights_`, over all experts but those
-        that are additive, if these have such. It says which features matter, to
-        :class:`~sklearn.feature_selection.SelectFromModel` for instance. It is not the
-        model: that mixes probabilities.
-
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        The same of the intercepts.
-
-    weights_ : ndarray of shape (n_experts,)
-        Weights of the experts at the next row, of sum 1.
-
-    weights_curve_ : tuple of ndarray
-        Numbers of rows that the weights have learned, about a tenth apart, and the
-        weights after each. This is what :meth:`plot_weights` shows.
-
-    expert_losses_ : ndarray of shape (n_experts,)
-        Weighted sum of the losses of each expert, of predictions made before the row
-        was learned. It is of rows that were new to it, as the weights are: of the first
-        epoch of :meth:`fit` and of held-out rows.
-
-    regret_bound_ : float
-        Bound on how much more the mixture has been charged than the best expert
-        (`cumulative_loss_` less the smallest of `expert_losses_`, as long as no row has
-        come twice), in units of the loss: :meth:`regret_bound` without switches.
-
     n_features_in_ : int
         Number of features.
-
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, where the input has such.
-
+        Feature names, if X has them.
     n_iter_ : int
         Number of epochs of the last :meth:`fit`, also those after the best one.
-
-    n_samples_seen_ : int
-        Number of rows learned, over all epochs (up to the best one) and chunks; those
-        of weight 0 excluded.
-
-    t_ : float
-        That number plus 1, as in :class:`~sklearn.linear_model.SGDClassifier`.
-
-    cumulative_loss_ : float
-        Weighted sum of the losses of the mixture's predictions, each made before its
-        row was learned.
-
     loss_curve_ : list of float
-        Mean of those losses for each epoch, also those after the best one; or each of
-        the latest calls of :meth:`partial_fit`, of which 1,000 are kept.
-
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if :meth:`fit` held out any.
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Mean weights of the features in experts that have them, to see which features
+        matter. Do not predict with `coef_`: the model mixes probabilities.
+    weights_ : ndarray of shape (n_experts,)
+        Weights of the experts at the next row, of sum 1.
+    weights_curve_ : tuple of ndarray
+        Numbers of rows, about a tenth apart, and the weights after each.
+    expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
+        Weighted sum of the losses of each expert on rows that were new to it.
+    regret_bound_ : float
+        Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
+    estimators_
+    named_estimators_
+    intercept_
+    n_samples_seen_
+    t_
+    cumulative_loss_
 
     See Also
     --------
-    HedgeRegressor : The same for targets that are numbers.
+    HedgeRegressor : Mixture of experts for numbers.
     ScInOLClassifier : The first of the default experts, at a fraction of the time.
     sklearn_scinol.experts.FixedShare : The weights alone, for losses of any kind.
     sklearn.ensemble.VotingClassifier : Weighs estimators by hand.
 
     Notes
     -----
-    The default experts were chosen from 81 candidates, among them ScInOL1 and 2,
-    FreeGrad, coin betting, CoCoB, and, at several rates, NAG, AdaGrad, AdaOGD, implicit
-    updates and Newton steps, some also as additive models, by the losses of one pass
-    over 27 real data sets, of at most 20,000 rows each
-    (``examples/benchmarks/experts.py``). The loss of the mixture is 1.006 times that of
-    the best candidate in the geometric mean, and at most 1.062 times; at most 1.05
-    times that of the best of its experts; and on 23 of the data sets below that of
-    stochastic gradient descent with the best rate in hindsight, on features
-    standardised in hindsight.
-
-    These are the data sets that the experts were chosen on. Therefore ``experts.py``
-    also chooses eleven by a rule, on other data sets than those that it measures them
-    on. Chosen on all data sets but the one measured, their mixture's loss is 1.040
-    times that of the best candidate, and below that of the tuned gradient descent on
-    22. Chosen on one half for the other, it is 1.061 times, and below on 22. At most it
-    is 1.48 and 2.48 times, on Elec2: no other data set drifts like it.
-
-    With :math:`w_k` the weights and :math:`p_k` the experts' probabilities of the
-    label, the mixture is charged :math:`-\ln \sum_k w_k p_k`. With `switching` the
-    weights are those of Bayes' rule, for a prior under which the best expert of a row
-    may be another one than that of the row before. The mixture is therefore charged at
-    most :math:`\ln 5 K` more than any of its `K` experts, whatever the data and however
-    many they are; 3.7 for the eight default experts of up to 64 features. (A sample
-    weight multiplies losses as they were given; then it is that times the largest
-    weight.) Against sequences of experts see :meth:`regret_bound`, and
-    :class:`~sklearn_scinol.experts.FixedShare`. With a hinge scores are mixed, which
-    costs at most the mean of the experts' losses. Probabilities of experts that are not
-    of this package are taken to be at least 2e-16.
-
-    New rows are predicted by the experts, mixed with `weights_`.
-
-    If not `switching`, :attr:`regret_bound_` is :math:`\sqrt{\ln K \sum_t s_t^2} + 2
-    \max_t s_t` for :math:`K` experts, with :math:`s_t` the difference between the
-    largest and the smallest loss of row :math:`t` [2]_ [3]_.
+    With log loss the mixture is charged at most :math:`\ln 5 K` more than any of its
+    `K` experts, whatever the data: 3.7 for eight. With a hinge, scores of experts are
+    clipped to between -1 and 1 if `switching`. :doc:`/user_guide/mixtures` says how the
+    default experts were chosen, and what is guaranteed.
 
     References
     ----------
     .. [1] M. Herbster, M. K. Warmuth. "Tracking the best expert." Machine Learning 32,
        1998.
-    .. [2] S. de Rooij, T. van Erven, P. D. Grünwald, W. M. Koolen. "Follow the leader
-       if you can, hedge if you must." Journal of Machine Learning Research 15, 2014.
-       https://jmlr.org/papers/v15/rooij14a.html
-    .. [3] W. M. Koolen. "AdaFTRL." 2016. (The bound with these constants.)
 
     Examples
     --------

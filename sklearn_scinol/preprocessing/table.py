@@ -103,7 +103,7 @@ class TableEncoder(StreamTransformer):
         Number of columns of the table.
 
     feature_names_in_ : ndarray of shape (n_features,)
-        Column names, if the table has them.
+        Feature names, if X has them.
 
     See Also
     --------

@@ -1,0 +1,102 @@
+"""What several estimators have is described alike, and defaults are as documented."""
+
+import sys
+from ast import literal_eval
+from importlib.util import find_spec, module_from_spec
+from inspect import getdoc, signature
+from types import ModuleType
+
+import pytest
+from support.registry import PUBLIC_ESTIMATORS
+from sklearn.utils import _testing
+
+#: Families in which an entry means something else than in the other estimators.
+DIFFERENT = {
+    "additive": ["HedgeClassifier", "HedgeRegressor"],
+    "algorithm": ["AdaImplicit", "Baseline", "ScInOL"],
+    "center": ["OnlineNewton"],
+    "clip_ratio": ["Hedge"],
+    "coef_": ["HedgeClassifier", "HedgeRegressor"],
+    "early_stopping": ["Hedge"],
+    "fit_intercept": ["OnlineNewton"],
+    "kernel": ["Baseline"],
+    # Each takes the losses that its theory covers.
+    "loss": [estimator.__name__ for estimator in PUBLIC_ESTIMATORS],
+    "max_iter": ["OnlineNewton"],
+    "n_iter_no_change": ["DFEG"],
+    "radius": ["AdaFTRL", "AdaImplicit", "Baseline"],
+    "scale": ["OnlineNewton"],
+    "second_order": ["HedgeClassifier", "HedgeRegressor"],
+    "standardize_target": ["OnlineNewton"],
+    "weights_": ["HedgeClassifier", "HedgeRegressor"],
+}
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    """Parser of numpydoc, or scikit-learn's copy of it where that is not installed."""
+    if find_spec("numpydoc") is None:
+        spec = find_spec("sklearn.externals._numpydoc.docscrape")
+        if spec is None:
+            pytest.skip("needs numpydoc, or scikit-learn's copy of it")
+        copy = module_from_spec(spec)
+        spec.loader.exec_module(copy)
+        monkeypatch.setitem(sys.modules, "numpydoc", ModuleType("numpydoc"))
+        monkeypatch.setitem(sys.modules, "numpydoc.docscrape", copy)
+    from numpydoc.docscrape import NumpyDocString
+
+    return lambda estimator: NumpyDocString(getdoc(estimator))
+
+
+def groups(parse, section):
+    """Estimators that describe an entry alike, by its name and their family."""
+    found = {}
+    for estimator in PUBLIC_ESTIMATORS:
+        for entry in parse(estimator)[section]:
+            families = DIFFERENT.get(entry.name, [])
+            family = next(filter(estimator.__name__.startswith, families), None)
+            found.setdefault((entry.name, family), []).append(estimator)
+    return found
+
+
+def test_shared_parameters_are_described_alike(parse):
+    found = groups(parse, "Parameters")
+    assert len(found) > 40
+    for (name, _), estimators in found.items():
+        # Defaults differ: see below.
+        _testing.assert_docstring_consistency(
+            estimators, include_params=[name], ignore_types=(name,)
+        )
+
+
+def test_shared_attributes_are_described_alike(parse):
+    found = groups(parse, "Attributes")
+    assert len(found) > 15
+    for (name, _), estimators in found.items():
+        _testing.assert_docstring_consistency(estimators, include_attrs=[name])
+
+
+def test_exceptions_are_needed(parse):
+    """Each entry that is an exception is described in more than one way."""
+    found = [*groups(parse, "Parameters"), *groups(parse, "Attributes")]
+    for name in DIFFERENT:
+        assert sum(each == name for each, _ in found) > 1
+
+
+@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+def test_parameters_and_defaults_are_those_of_the_signature(estimator, parse):
+    documented = {
+        entry.name: literal_eval(entry.type.rpartition("default=")[2])
+        for entry in parse(estimator)["Parameters"]
+    }
+    parameters = signature(estimator).parameters.values()
+    assert documented == {each.name: each.default for each in parameters}
+    assert [*documented] == [each.name for each in parameters]
+
+
+@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+def test_attributes_without_a_description_are_documented_properties(estimator, parse):
+    for name, type_, description in parse(estimator)["Attributes"]:
+        if not description:
+            assert not type_
+            assert getdoc(getattr(estimator, name))
