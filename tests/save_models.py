@@ -132,7 +132,7 @@ KINDS = {
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
-    "additive": Kind(ScInOLClassifier(additive="pairs"), 3),
+    "additive": Kind(ScInOLClassifier(additive=True, interactions=True), 3),
     "hedge-adahedge": Kind(HedgeClassifier(switching=False)),
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(

@@ -91,7 +91,7 @@ PREPARATIONS = {
         for part in (0.01, 0.03, 0.1)
     },
     "bins": {"center": "auto", "scale": True, "additive": True},
-    "pairs": {"center": "auto", "scale": True, "additive": "pairs"},
+    "pairs": {"center": "auto", "scale": True, "interactions": True},
 }
 
 
@@ -120,7 +120,7 @@ class Candidate(NamedTuple):
         most = np.inf
         if self.algorithm.startswith("newton"):
             most = MAX_SECOND_ORDER
-        elif "additive" in PREPARATIONS[self.preparation]:
+        elif self.preparation in ("bins", "pairs"):
             is_paired = self.preparation == "pairs"
             most = MAX_PAIRED if is_paired else MAX_BINNED
             most = 0 if sparse.issparse(X) else most

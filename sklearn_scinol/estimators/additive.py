@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
@@ -23,20 +24,42 @@ def _has_terms(estimator):
         return True
     raise AttributeError(
         f"This {type(estimator).__name__!r} has no attribute 'plot_terms', which needs "
-        "`additive`."
+        "`additive` or `interactions`."
     )
 
 
 class Additive:
     """For a base before that of linear models."""
 
-    _additive_constraints = {"additive": [StrOptions({"pairs"}), "boolean"]}
+    _additive_constraints = {
+        "additive": ["boolean", StrOptions({"pairs"}, deprecated={"pairs"})],
+        "interactions": ["boolean"],
+    }
+
+    @property
+    def _learns_pairs(self):
+        # "pairs" is the earlier name of interactions.
+        return bool(self.interactions) or self.additive == "pairs"
+
+    @property
+    def _learns_functions(self):
+        return bool(self.additive) or self._learns_pairs
+
+    def _start(self, X):
+        if self.additive == "pairs":
+            warn(
+                "additive='pairs' is deprecated and will be removed in version 0.4: "
+                "use additive=True, interactions=True instead.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        super()._start(X)
 
     @property
     def _is_additive(self):
         if self.__sklearn_is_fitted__():
             return isinstance(self._model, AdditiveModel)
-        return bool(self.additive)
+        return self._learns_functions
 
     @property
     def _additive_model(self):
@@ -85,3 +108,7 @@ class Additive:
             yet.
         """
         return TermsDisplay.from_estimator(self, features, output=output, axes=axes)
+
+    def __setstate__(self, state):
+        # Estimators of earlier versions had no interactions.
+        super().__setstate__({"interactions": False} | state)

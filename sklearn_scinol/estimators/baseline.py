@@ -171,8 +171,8 @@ class _Baseline(Additive, KernelMethods):
         if is_value(name):
             return with_numbers(name)
         n_coordinates = self.n_features_in_
-        if self.additive:
-            n_coordinates = n_columns(new_bins(n_coordinates), self.additive == "pairs")
+        if self._learns_functions:
+            n_coordinates = n_columns(new_bins(n_coordinates), self._learns_pairs)
         n_coordinates = float(n_coordinates + self.fit_intercept)
         values = {
             "learning_rate": float(self.learning_rate),
@@ -248,9 +248,11 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
         Share of its weight in means and deviations that a row loses per later row.
-    additive : {False, True, "pairs"}, default=False
-        Whether to learn a function of each feature ("pairs": and of each pair): a
-        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
+    additive : bool, default=False
+        Whether to learn a function of each feature: a multiple of the value, and a step
+        function of it. See :doc:`/user_guide/additive`.
+    interactions : bool, default=False
+        Whether to learn functions of pairs of features as well; implies `additive`.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -354,6 +356,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
+        interactions: bool = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -384,6 +387,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
+        self.interactions = interactions
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -443,9 +447,11 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
         Share of its weight in means and deviations that a row loses per later row.
-    additive : {False, True, "pairs"}, default=False
-        Whether to learn a function of each feature ("pairs": and of each pair): a
-        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
+    additive : bool, default=False
+        Whether to learn a function of each feature: a multiple of the value, and a step
+        function of it. See :doc:`/user_guide/additive`.
+    interactions : bool, default=False
+        Whether to learn functions of pairs of features as well; implies `additive`.
     standardize_target : {"auto", True, False}, default="auto"
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.
@@ -547,6 +553,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
+        interactions: bool = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: float = 0.5,
@@ -578,6 +585,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
+        self.interactions = interactions
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

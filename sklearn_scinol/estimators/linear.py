@@ -99,6 +99,7 @@ def _changes(estimator):
             # "auto" does so only where features are centred.
             "standardize_target": asked not in ("auto", False),
             "additive": getattr(estimator, "additive", False),
+            "interactions": getattr(estimator, "interactions", False),
         }
     elif isinstance(estimator._model, LinearModel):
         model = estimator._model
@@ -108,6 +109,7 @@ def _changes(estimator):
             "standardize_target": model.target is not None
             and not (asked == "auto" and model.features.center),
             "additive": isinstance(model, AdditiveModel),
+            "interactions": isinstance(model, AdditiveModel) and model.pairs,
         }
     else:
         found = {}
@@ -131,6 +133,9 @@ class _Linear:
     # Whether sparse rows can be centred, since they are made dense in any case.
     _makes_dense = False
     _model_type: Any = LinearModel
+    # Whether functions of features are learned, and those of pairs of features.
+    _learns_functions: Any = False
+    _learns_pairs: Any = False
 
     @property
     def _model_types(self) -> tuple[type, ...]:
@@ -198,13 +203,14 @@ class _Linear:
                 n_outputs, unit_free=bool(np.isfinite(loss.lipschitz))
             )
         model_type = self._model_type
-        if additive := getattr(self, "additive", False):
+        if self._learns_functions:
             has = traits(type(learner))
             if has.touches_all or has.by_vector:
                 raise ValueError(
-                    f"additive must be False with algorithm={self.algorithm!r}."
+                    "additive and interactions must be False with "
+                    f"algorithm={self.algorithm!r}."
                 )
-            model_type = partial(AdditiveModel, pairs=additive == "pairs")
+            model_type = partial(AdditiveModel, pairs=self._learns_pairs)
         return model_type(
             learner,
             loss,
@@ -217,7 +223,7 @@ class _Linear:
 
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)
-        makes_dense = self._makes_dense or getattr(self, "additive", False)
+        makes_dense = self._makes_dense or self._learns_functions
         can_center = makes_dense or not sparse.issparse(chunk.X)
         if not can_center and self.center not in ("auto", False):
             raise ValueError(

@@ -58,9 +58,11 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
         Share of its weight in means and deviations that a row loses per later row.
-    additive : {False, True, "pairs"}, default=False
-        Whether to learn a function of each feature ("pairs": and of each pair): a
-        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
+    additive : bool, default=False
+        Whether to learn a function of each feature: a multiple of the value, and a step
+        function of it. See :doc:`/user_guide/additive`.
+    interactions : bool, default=False
+        Whether to learn functions of pairs of features as well; implies `additive`.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -165,6 +167,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
+        interactions: bool = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -187,6 +190,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
+        self.interactions = interactions
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -229,9 +233,11 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
         Share of its weight in means and deviations that a row loses per later row.
-    additive : {False, True, "pairs"}, default=False
-        Whether to learn a function of each feature ("pairs": and of each pair): a
-        multiple of the value, and a step function. See :doc:`/user_guide/additive`.
+    additive : bool, default=False
+        Whether to learn a function of each feature: a multiple of the value, and a step
+        function of it. See :doc:`/user_guide/additive`.
+    interactions : bool, default=False
+        Whether to learn functions of pairs of features as well; implies `additive`.
     standardize_target : {"auto", True, False}, default="auto"
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.
@@ -328,6 +334,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
+        interactions: bool = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: float = 0.5,
@@ -351,6 +358,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
+        self.interactions = interactions
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

@@ -234,11 +234,14 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         if classes.size <= max(MAX_CLASSES, self.classes_.size):
             return
         estimators = [expert.estimator for expert in self._model.experts]
-        additive = [getattr(each, "additive", False) for each in estimators]
+        with_functions = [
+            each for each in estimators if getattr(each, "_learns_functions", False)
+        ]
+        of_pairs = [each._learns_pairs for each in with_functions]
         there_are = {
             "second_order": OnlineNewtonClassifier in map(type, estimators),
-            "additive": True in additive,
-            "interactions": "pairs" in additive,
+            "additive": False in of_pairs,
+            "interactions": True in of_pairs,
         }
         names = [
             f"{name}=False"

@@ -104,13 +104,13 @@ DEFAULT_EXPERTS = (
     DefaultExpert(
         "pairs-scinol2",
         "scinol",
-        {**STANDARD, "additive": "pairs"},
+        {**STANDARD, "additive": True, "interactions": True},
         lambda kinds: kinds.interactions and kinds.has_bounded_slope,
     ),
     DefaultExpert(
         "pairs-adaogd-0.5",
         "baseline",
-        _descent("adaogd", 1 / 2, additive="pairs"),
+        _descent("adaogd", 1 / 2, additive=True, interactions=True),
         lambda kinds: kinds.interactions,
     ),
 )

@@ -19,6 +19,7 @@ DIFFERENT = {
     "coef_": ["HedgeClassifier", "HedgeRegressor"],
     "early_stopping": ["Hedge"],
     "fit_intercept": ["OnlineNewton"],
+    "interactions": ["Hedge"],
     "kernel": ["Baseline"],
     # Each takes the losses that its theory covers.
     "loss": [estimator.__name__ for estimator in PUBLIC_ESTIMATORS],

@@ -35,8 +35,6 @@ from sklearn_scinol.transforms import bins
 #: Small, since references are slow.
 N_SAMPLES, N_QUANTILES = 12, 2
 
-KINDS = [True, "pairs"]
-
 CASES = [
     case
     for case in REPRESENTATIVES
@@ -57,11 +55,10 @@ def unit(case):
     return X / 10.0 ** np.arange(-3, 3), y
 
 
-@thinned(CASES, additive=KINDS, center=[False, True])
-def test_reference(case, additive, center, engine):
+@thinned(CASES, interactions=[False, True], center=[False, True])
+def test_reference(case, interactions, center, engine):
     X, y = (a[:25] for a in unit(case))
     c = sample_weights(len(y), weighted=True)
-    pairs = additive == "pairs"
     reference = naive.Additive(
         case.algorithm,
         case.reference_loss(),
@@ -69,14 +66,14 @@ def test_reference(case, additive, center, engine):
         case.n_outputs,
         n_samples=N_SAMPLES,
         n_quantiles=N_QUANTILES,
-        pairs=pairs,
+        pairs=interactions,
         center=center,
         average=case.average,
         **({"beta": 1e-7} if case.diverges else {}),
     )
     expected = learn(case, reference, X, y, c)
     assert any(reference.edges)
-    estimator = case.make(additive=additive, center=center)
+    estimator = case.make(additive=True, interactions=interactions, center=center)
     assert_agrees(case, case.charged(estimator, X, y, sample_weight=c), expected)
     of_new = [reference.decision_function(x) for x in new_rows(X)]
     assert_agrees(case, case.decision(estimator, new_rows(X)), of_new)
@@ -84,26 +81,36 @@ def test_reference(case, additive, center, engine):
     estimator._check_state()
 
 
-@thinned(CASES, additive=KINDS, split=["rows", "random", "blocks"], scale=[False, True])
-def test_chunks_do_not_matter(case, additive, split, scale, monkeypatch, engine):
-    make = partial(case.make, additive=additive, center=True, scale=scale)
+@thinned(
+    CASES,
+    interactions=[False, True],
+    split=["rows", "random", "blocks"],
+    scale=[False, True],
+)
+def test_chunks_do_not_matter(case, interactions, split, scale, monkeypatch, engine):
+    make = partial(
+        case.make, additive=True, interactions=interactions, center=True, scale=scale
+    )
     assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
 
 
-@thinned(CASES, additive=KINDS)
-def test_rows_of_weight_zero_change_nothing(case, additive, engine):
-    make = partial(case.make, additive=additive, center=True, scale=True)
+@thinned(CASES, interactions=[False, True])
+def test_rows_of_weight_zero_change_nothing(case, interactions, engine):
+    make = partial(
+        case.make, additive=True, interactions=interactions, center=True, scale=True
+    )
     assert_rows_of_weight_zero_change_nothing(case, make, np.array)
 
 
-@thinned(CASES, additive=KINDS)
-def test_units_cancel(case, additive, engine):
+@thinned(CASES, interactions=[False, True])
+def test_units_cancel(case, interactions, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
     exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
     units = 2.0**exponents
     plain, scaled = (
-        case.make(additive=additive, center=True, scale=True) for _ in range(2)
+        case.make(additive=True, interactions=interactions, center=True, scale=True)
+        for _ in range(2)
     )
     c = weights(len(y))
     assert_identical(
@@ -113,12 +120,15 @@ def test_units_cancel(case, additive, engine):
     assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
 
 
-@pytest.mark.parametrize("additive", KINDS)
+@pytest.mark.parametrize("interactions", [False, True])
 @pytest.mark.parametrize("function", [np.exp, np.cbrt, lambda X: 1e-20 * X])
-def test_codes_depend_on_the_order_only(function, additive, engine):
+def test_codes_depend_on_the_order_only(function, interactions, engine):
     case = CASES[0]
     X, y = unit(case)
-    plain, other = case.make(additive=additive), case.make(additive=additive)
+    plain, other = (
+        case.make(additive=True, interactions=interactions),
+        case.make(additive=True, interactions=interactions),
+    )
     case.partial_fit(plain, X, y)
     case.partial_fit(other, function(X), y)
     rows = [
@@ -129,15 +139,16 @@ def test_codes_depend_on_the_order_only(function, additive, engine):
     assert_array_equal(rows[0].toarray(), rows[1].toarray())
 
 
-@pytest.mark.parametrize("additive", KINDS)
+@pytest.mark.parametrize("interactions", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("container", [np.asfortranarray, sparse.csr_array])
-def test_input_formats(container, dtype, additive, engine):
+def test_input_formats(container, dtype, interactions, engine):
     case = CASES[0]
     X, y = unit(case)
     X = X.astype(dtype)
     plain, other = (
-        case.make(additive=additive, center=True, scale=True) for _ in range(2)
+        case.make(additive=True, interactions=interactions, center=True, scale=True)
+        for _ in range(2)
     )
     expected = case.charged(plain, X.astype(float), y)
     assert_identical(case.charged(other, container(X), y), expected)
@@ -147,30 +158,34 @@ def test_input_formats(container, dtype, additive, engine):
 
 
 @pytest.mark.parametrize(
-    ("case", "additive"),
+    ("case", "interactions"),
     [
-        (Case(ScInOLRegressor, "absolute_error", "scinol2", 3), "pairs"),
-        *thoroughly((Case(BaselineClassifier, "log_loss", "adaogd", average=15), True)),
+        (Case(ScInOLRegressor, "absolute_error", "scinol2", 3), True),
+        *thoroughly(
+            (Case(BaselineClassifier, "log_loss", "adaogd", average=15), False)
+        ),
     ],
     ids=str,
 )
 @compiled
-def test_engines_agree(case, additive, engine):
+def test_engines_agree(case, interactions, engine):
     X, y = unit(case)
     answers = []
     for name in "numpy", engine:
         with config_context(engine=name):
-            model = case.make(additive=additive, center=True, scale=True)
+            model = case.make(
+                additive=True, interactions=interactions, center=True, scale=True
+            )
             answers += [case.charged(model, X, y), case.decision(model, 2 * X)]
     assert_close(answers[2], answers[0], 1e-10)
     assert_close(answers[3], answers[1], 1e-10)
 
 
-@pytest.mark.parametrize("additive", KINDS)
-def test_a_refused_chunk_changes_nothing(additive, engine):
+@pytest.mark.parametrize("interactions", [False, True])
+def test_a_refused_chunk_changes_nothing(interactions, engine):
     case = CASES[0]
     X, y = unit(case)
-    model = case.make(additive=additive)
+    model = case.make(additive=True, interactions=interactions)
     for start in range(0, 40, 8):  # before and after edges are fixed
         rows = slice(start, start + 8)
         bad = X[rows].copy()
@@ -185,7 +200,7 @@ def test_a_refused_chunk_changes_nothing(additive, engine):
 def test_features_with_up_to_two_values_have_no_codes():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=50), rng.integers(0, 2, 50), np.ones(50)])
-    model = ScInOLClassifier(additive="pairs").partial_fit(
+    model = ScInOLClassifier(interactions=True).partial_fit(
         X, rng.integers(0, 2, 50), classes=[0, 1]
     )
     Z = model._model.transform(X)
@@ -218,26 +233,27 @@ def test_functions_of_pairs_are_learned(many_bins, engine):
     X = rng.uniform(-1, 1, size=(1500, 2))
     y = 1 * (X[:, 0] * X[:, 1] > 0)
     accuracy = {}
-    for kind in False, True, "pairs":
-        model = ScInOLClassifier(additive=kind)
+    for parameter in "fit_intercept", "additive", "interactions":
+        model = ScInOLClassifier(**{parameter: True})
         said = model.partial_fit_predict(X, y, classes=[0, 1])
-        accuracy[kind] = (said == y).mean()
-    assert accuracy[False] < 0.6
-    assert accuracy[True] < 0.6
-    assert accuracy["pairs"] > 0.8
+        accuracy[parameter] = (said == y).mean()
+    assert accuracy["fit_intercept"] < 0.6
+    assert accuracy["additive"] < 0.6
+    assert accuracy["interactions"] > 0.8
 
 
 # What they say of themselves.
 
 
-def additive_model(additive="pairs", n=1000, **parameters):
+def additive_model(interactions=True, n=1000, **parameters):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3)) * [1.0, 100.0, 1e-3] + 5.0
     y = X[:, 0] ** 2 + rng.normal(size=n)
     model = BaselineRegressor(
         "adagrad",
         learning_rate=0.1,
-        additive=additive,
+        additive=True,
+        interactions=interactions,
         center=True,
         scale=True,
         standardize_target=True,
@@ -246,12 +262,12 @@ def additive_model(additive="pairs", n=1000, **parameters):
     return model.partial_fit(X, y), X
 
 
-@pytest.mark.parametrize("additive", KINDS)
-def test_terms_add_up_to_the_decision(additive):
-    model, X = additive_model(additive)
+@pytest.mark.parametrize("interactions", [False, True])
+def test_terms_add_up_to_the_decision(interactions):
+    model, X = additive_model(interactions)
     X = X[50:60]
     terms = sum(model._term((j,), X[:, [j]]) for j in range(3))
-    if additive == "pairs":
+    if interactions:
         terms += sum(model._term((i, j), X[:, [i, j]]) for i, j in PAIRS)
     # The target is standardised: what is left is the same for all rows.
     rest = model.predict(X) - terms[:, 0]
@@ -303,7 +319,7 @@ def test_plot_terms_by_name(pyplot):
 
 
 def test_plot_terms_says_what_is_wrong(pyplot):
-    model, X = additive_model(additive=True)
+    model, X = additive_model(interactions=False)
     for features in [[(0, 0)], [(0, 1, 2)], [()]]:
         with pytest.raises(ValueError, match="neither a feature nor a pair"):
             model.plot_terms(features)
@@ -344,17 +360,23 @@ def test_what_only_linear_models_have(fitted):
     bounded = ScInOLClassifier(additive=True, center=False)
     with pytest.raises(AttributeError, match="pass `additive=False`"):
         bounded.regret_bound  # noqa: B018
+    bounded = ScInOLClassifier(interactions=True, center=False)
+    with pytest.raises(AttributeError, match="pass `interactions=False`"):
+        bounded.regret_bound  # noqa: B018
 
 
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (BaselineClassifier("adam", additive=True), "additive must be False with alg"),
+        (
+            BaselineClassifier("adam", additive=True),
+            "must be False with algorithm='adam'",
+        ),
         (
             BaselineRegressor(
-                "kernel_gd", kernel="rbf", additive="pairs", center=False
+                "kernel_gd", kernel="rbf", interactions=True, center=False
             ),
-            "additive must be False with a kernel",
+            "interactions must be False with a kernel",
         ),
         (ScInOLClassifier(additive="bins"), "The 'additive' parameter of ScInOL"),
     ],
@@ -363,6 +385,60 @@ def test_parameters_that_do_not_fit(estimator, message):
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, X[:, 0] > 0)
+
+
+# What went by another name.
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "partial_fit_predict"])
+def test_pairs_are_deprecated(method):
+    """Learning warns once, and does what `interactions` does; nothing else warns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = 1 * (X[:, 0] * X[:, 1] > 0)
+    keywords = {} if method == "fit" else {"classes": [0, 1]}
+    old = clone(
+        ScInOLClassifier(additive="pairs", max_iter=2, tol=None, random_state=0)
+    )
+    new = clone(old).set_params(additive=True, interactions=True)
+    with pytest.warns(
+        FutureWarning, match=r"in version 0\.4: use additive=True, inter"
+    ):
+        getattr(old, method)(X, y, **keywords)
+    getattr(new, method)(X, y, **keywords)
+    old = pickle.loads(pickle.dumps(old))
+    old._check_state()
+    for model in old, new:
+        model.partial_fit(X, y)
+        assert model.get_params() == clone(model).get_params()
+        assert hasattr(model, "plot_terms")
+    assert old._model.pairs
+    assert_identical(old.decision_function(X), new.decision_function(X))
+
+
+def test_models_of_versions_without_interactions():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    models = [
+        make(X, X[:, 0] > 0) for make in (_pairs_of_an_earlier_version, _interactions)
+    ]
+    for model in models:
+        model.partial_fit(X, X[:, 0] > 0)
+    assert models[0].get_params()["interactions"] is False
+    assert_identical(*(model.decision_function(X) for model in models))
+
+
+def _interactions(X, y):
+    model = ScInOLClassifier(additive=True, interactions=True)
+    return model.partial_fit(X, y, classes=[False, True])
+
+
+def _pairs_of_an_earlier_version(X, y):
+    model = _interactions(X, y).set_params(additive="pairs")
+    state = model.__getstate__()
+    del state["interactions"]
+    other = ScInOLClassifier.__new__(ScInOLClassifier)
+    other.__setstate__(state)
+    return other
 
 
 # In mixtures.

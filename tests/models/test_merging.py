@@ -319,13 +319,13 @@ def test_experts_from_elsewhere_cannot_be_merged():
         merge_models([model, deepcopy(model)])
 
 
-@pytest.mark.parametrize("additive", [True, "pairs"])
+@pytest.mark.parametrize("interactions", [False, True])
 @pytest.mark.parametrize("n_start", [0, 100])
-def test_functions_of_features(n_start, additive, engine):
+def test_functions_of_features(n_start, interactions, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 2))
-    y = np.abs(X[:, 0]) < 0.7 if additive is True else X[:, 0] * X[:, 1] > 0
-    make = ScInOLClassifier(additive=additive, scale=True)
+    y = X[:, 0] * X[:, 1] > 0 if interactions else np.abs(X[:, 0]) < 0.7
+    make = ScInOLClassifier(additive=True, interactions=interactions, scale=True)
     start = deepcopy(make)
     if n_start:
         start.partial_fit(X[:n_start], y[:n_start], classes=[False, True])

@@ -217,7 +217,7 @@ OTHERS = {
     "mixture of mixtures": HedgeClassifier([("default", HedgeClassifier())]),
     "standardised": OnlineNewtonClassifier(forgetting=0.01),
     "moments": BaselineClassifier("adagrad", center="auto", scale=True, average=True),
-    "additive": ScInOLClassifier(additive="pairs"),
+    "additive": ScInOLClassifier(additive=True, interactions=True),
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.5),
     "averaged kernel": BaselineClassifier(
         "kernel_gd", kernel="rbf", gamma=0.5, average=5

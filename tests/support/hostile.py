@@ -696,7 +696,8 @@ def parameters_of(estimator, compiled):
         if name in ("loss", "algorithm", "tuning"):
             found[name] = options(estimator, name)
         elif name in ("additive", "interactions"):
-            found[name] = [False, True, *options(estimator, name)]
+            is_mixture = hasattr(estimator, "estimators_")
+            found[name] = [False, True, "auto"] if is_mixture else [False, True]
         elif name == "estimators":
             found[name] = experts(estimator())
         elif name in PARAMETERS:
