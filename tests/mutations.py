@@ -1151,8 +1151,8 @@ MUTATIONS = [
     Mutation(
         "a row of no weight brings a class",
         "estimators/labels.py",
-        "comes &= weights > 0.0",
-        "comes &= weights >= 0.0",
+        "is_new &= weights > 0.0",
+        "is_new &= weights >= 0.0",
         "new_classes any_order",
     ),
     Mutation(
@@ -1256,8 +1256,8 @@ MUTATIONS = [
     Mutation(
         "counts of classes stay behind where classes are added",
         "estimators/classifier.py",
-        "_among(self._class_counts, ~is_new)",
-        "_among(self._class_counts, np.sort(is_new))",
+        "_spread_counts(self._class_counts, ~is_new)",
+        "_spread_counts(self._class_counts, np.sort(is_new))",
         "new_classes balanced",
     ),
 ]

@@ -15,7 +15,7 @@ __all__ = ["AdaFTRLClassifier", "AdaFTRLRegressor"]
 
 
 class _AdaFTRL:
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         "radius": [UNITS],

@@ -1,4 +1,4 @@
-"""What estimators share that may be additive: functions of features, and their plot."""
+"""Additive models in estimators: their parameters, and the plot of their functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _has_terms(estimator):
 
 
 class Additive:
-    """For a base before that of linear models."""
+    """Mixin for linear estimators that can learn functions of features."""
 
     _additive_constraints = {
         "additive": ["boolean", StrOptions({"pairs"}, deprecated={"pairs"})],
@@ -63,11 +63,11 @@ class Additive:
 
     @property
     def _additive_model(self):
-        """A model that knows the bins."""
+        """Return a model that has the bins."""
         return self._fitted_model()
 
     def _term(self, features, values):
-        """See :meth:`LinearModel.term`."""
+        """Compute a function of features, see :meth:`LinearModel.term`."""
         return self._fitted_model().term(features, values)
 
     @available_if(_has_terms)
@@ -104,8 +104,8 @@ class Additive:
         NotFittedError
             If nothing was learned yet.
         ValueError
-            If there is no such feature or output, or the edges of bins are not known
-            yet.
+            If a feature or the output does not exist, or the edges of bins are not
+            known yet.
         """
         return TermsDisplay.from_estimator(self, features, output=output, axes=axes)
 

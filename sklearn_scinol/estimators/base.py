@@ -1,4 +1,4 @@
-"""What all estimators share: validation, learning, prediction, fitted attributes."""
+"""Base of all estimators: validation, learning, prediction, fitted attributes."""
 
 import inspect
 from abc import ABCMeta, abstractmethod
@@ -54,13 +54,13 @@ __all__ = [
     "are_finite",
 ]
 
-# What parameters may be: up to these, the squares of their products with each other and
-# with values of features are in the range of numbers.
+# Range of parameters: squares of their products with each other and with values of
+# features do not overflow.
 MIN_PARAMETER, MAX_PARAMETER = 1e-20, 1e20
 UNITS: Interval = Interval(Real, MIN_PARAMETER, MAX_PARAMETER, closed="both")
 POSITIVE: Interval = Interval(Real, 0, MAX_PARAMETER, closed="right")
 
-# Parts of what is kept that rows may forget.
+# Share of its weight that a row may lose with each later one.
 FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
 
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
@@ -70,13 +70,13 @@ FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
 # times on mushrooms, which are separable; a tenth of it after 58 at 2 % and, on noise,
 # deep in overfitting.
 DEFAULT_TOL = 1e-3
-# As in SGDClassifier: so many that the tolerance decides.
+# As in SGDClassifier: large enough for the tolerance to decide.
 DEFAULT_MAX_ITER = 1000
 
-# With early_stopping="auto" no fewer rows than these are held out; or none.
+# With early_stopping="auto", fewer rows than these are not held out.
 MIN_HELD_OUT = 10
 
-# `loss_curve_` has the losses of so many calls of `partial_fit`: the latest ones.
+# Length of `loss_curve_` after `partial_fit`: it has the latest calls.
 MAX_CURVE = 1000
 
 OVERFLOW = (
@@ -95,7 +95,7 @@ _ALLOW_ZERO_WEIGHTS = (
 class OnlineEstimator(
     SharedByThreads, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """Base of the estimators: streams go in, the model's predictions come out."""
+    """Base of classifiers and regressors that learn from a stream."""
 
     _parameter_constraints: dict = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -112,36 +112,36 @@ class OnlineEstimator(
     # Attributes of a fitted estimator that are not public; callbacks need them.
     _private_state = ("_model", "_class_weight", "_class_counts", "_output_shape")
 
-    # What the subclasses give.
+    # To be defined by subclasses.
 
     _model: Any
 
     @property
     @abstractmethod
     def _model_types(self) -> tuple[type, ...]:
-        """Classes that the model may be of."""
+        """Return the types that `_model` may have."""
 
     @abstractmethod
     def _start(self, X):
-        """Make the model, `_model`, before the first rows, which are `X`."""
+        """Create `_model` before it learns `X`, the first rows."""
 
     @abstractmethod
     def _make_loss(self):
-        """Loss with the parameters of the estimator, for the targets it has seen."""
+        """Return the loss, with its parameters, for the targets seen so far."""
 
     @abstractmethod
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
     ):
-        """Check `y`; return what a :class:`Chunk` has beside features.
+        """Validate `y`; return the arguments of :class:`Chunk` after the features.
 
-        Models take indices of classes, or targets of shape (n, n_outputs). The rows are
-        one more part of the stream, or without `row_by_row` all that there is to fit.
+        These have indices of classes, or targets of shape (n, n_outputs). With
+        `row_by_row` the rows continue a stream; without, they are all data of `fit`.
         """
 
     @abstractmethod
     def _respond(self, decision, method):
-        """Turn predictions of shape (n, n_outputs) into the answer of `method`."""
+        """Convert predictions of shape (n, n_outputs) to the output of `method`."""
 
     # Learning.
 
@@ -152,10 +152,10 @@ class OnlineEstimator(
     ) -> Self:
         """Learn from the rows, epoch after epoch, until the loss stops falling.
 
-        What is kept is the model at the end of the epoch of the lowest loss; with
-        ``tol=None``, that of the last one. The losses are those of predictions made
-        before each update or, with `early_stopping`, of rows that are held out. In the
-        end the model learns these as well, once.
+        The model is that at the end of the epoch with the lowest loss; with
+        ``tol=None``, of the last epoch. Losses are of predictions made before each
+        update or, with `early_stopping`, of held-out rows, which are learned once in
+        the end.
 
         Parameters
         ----------
@@ -176,22 +176,22 @@ class OnlineEstimator(
         ValueError
             If the data or the weights are not usable. The estimator is then as it was.
         """
-        # Callbacks score models on the data as the user has it: with labels, and names.
-        given = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        # Callbacks score models on data as the user passed it: with labels and names.
+        data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         with rollback_on_error(self) as rollbacks:
-            go_on = self.warm_start and self.__sklearn_is_fitted__()
+            continues = self.warm_start and self.__sklearn_is_fitted__()
             chunk = self._validate(
-                X, y, sample_weight, reset=not go_on, row_by_row=False
+                X, y, sample_weight, reset=not continues, row_by_row=False
             )
             if chunk.sample_weight is not None and not chunk.sample_weight.any():
                 raise ValueError(
                     "Sample weights must contain at least one non-zero number."
                 )
-            if go_on:
+            if continues:
                 rollbacks.append(self._model.checkpoint(chunk.X))
             else:
                 self._start(chunk.X)
-            converged = self._run_epochs(chunk, given)
+            converged = self._run_epochs(chunk, data)
         if self.tol is not None and not converged:
             warn(
                 "Maximum number of iteration reached before convergence. Consider "
@@ -202,13 +202,13 @@ class OnlineEstimator(
         return self
 
     @with_callbacks
-    def _run_epochs(self, chunk, given):
-        """Learn epoch after epoch; return whether that ended before `max_iter`."""
+    def _run_epochs(self, chunk, data):
+        """Learn epoch after epoch; return whether it stopped before `max_iter`."""
         random_state = check_random_state(self.random_state)
         training, held_out = self._hold_out(chunk, random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
-        tell = {"estimator": self, **given}
-        self._call_back(context.call_on_fit_task_begin, tell)
+        details = {"estimator": self, **data}
+        self._call_back(context.call_on_fit_task_begin, details)
         self.loss_curve_ = []
         vars(self).pop("validation_loss_curve_", None)
         if held_out is not None:
@@ -220,7 +220,7 @@ class OnlineEstimator(
         converged = stopped = False
         while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
             epoch = context.subcontext(task_name="epoch")
-            self._call_back(epoch.call_on_fit_task_begin, tell)
+            self._call_back(epoch.call_on_fit_task_begin, details)
             order = training
             if self.shuffle:
                 rows = len(chunk) if training is None else training
@@ -244,8 +244,11 @@ class OnlineEstimator(
                 if loss < best_loss:
                     best_loss = loss
                     restore_best = self._model.checkpoint(chunk.X)
-            tell_end = {**tell, "reconstruction_attributes": self._fitted_attributes}
-            stopped = self._call_back(epoch.call_on_fit_task_end, tell_end)
+            end_details = {
+                **details,
+                "reconstruction_attributes": self._fitted_attributes,
+            }
+            stopped = self._call_back(epoch.call_on_fit_task_end, end_details)
         if restore_best is not None:
             restore_best()
         if held_out is not None:
@@ -253,16 +256,16 @@ class OnlineEstimator(
             for _ in self._learn(chunk, held_out, True, True):
                 pass
             self.loss_curve_ = curve
-        self._call_back(context.call_on_fit_task_end, tell_end)
+        self._call_back(context.call_on_fit_task_end, end_details)
         return converged or stopped
 
-    def _call_back(self, callback, tell):
-        """Call a callback, which may predict in other threads."""
+    def _call_back(self, callback, details):
+        """Call a callback; it may predict in other threads."""
         with locks_of(self).open_to_readers():
-            return callback(**tell)
+            return callback(**details)
 
     def _hold_out(self, chunk, random_state):
-        """Numbers of the rows to learn from, and of those to stop by; or None, None."""
+        """Split into indices of training and held-out rows; None, None if no split."""
         is_auto = self.early_stopping == "auto"
         has_a_choice = self.tol is not None and self.max_iter > 1
         if not self.early_stopping or (is_auto and not has_a_choice):
@@ -286,7 +289,7 @@ class OnlineEstimator(
         return np.setdiff1d(np.arange(len(chunk)), held_out), held_out
 
     def _fitted_attributes(self):
-        """What a callback needs for an estimator that stopped here."""
+        """Copy the attributes that make a fitted estimator, for callbacks."""
         return {
             name: deepcopy(value)
             for name, value in vars(self).items()
@@ -295,7 +298,7 @@ class OnlineEstimator(
 
     @learns
     def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
-        """Learn from rows in order; return what `method` says before each, if given."""
+        """Learn rows in order; return predictions before each if `method` is given."""
         with rollback_on_error(self) as rollbacks:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
@@ -307,16 +310,16 @@ class OnlineEstimator(
             return answer
 
     def _checkpoint(self, chunk):
-        """How to undo what learning the chunk will do, or to leave whole rows.
+        """Return a function that restores the model, perhaps at a row boundary.
 
-        Whole rows will not do in a pipeline, whose other steps have learned all rows.
+        In a pipeline, whose other steps have learned all rows, it restores all rows.
         """
         if rollbacks_around(self) is not None:
             return self._model.checkpoint(chunk.X)
         return self._model.checkpoint_row_boundary(chunk)
 
     def _prepare(self, X, y, sample_weight, classes=None):
-        """Check rows; make the model before the first ones."""
+        """Validate rows; create the model before the first ones."""
         is_first = not self.__sklearn_is_fitted__()
         self._check_first_call(is_first, classes)
         chunk = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
@@ -329,12 +332,12 @@ class OnlineEstimator(
 
     @learns
     def _learn_chunk(self, chunk, method):
-        """Learn rows that were checked, as a part of a call.
+        """Learn rows that were validated, as a part of a call.
 
         Returns
         -------
         answers : ndarray
-            What `method` says before each row.
+            Predictions of `method` before each row.
         weights : ndarray of shape (n,)
             Weights of the rows' losses.
         """
@@ -348,17 +351,17 @@ class OnlineEstimator(
         return chunk
 
     def _predict_validated(self, X, method):
-        """Return what `method` answers to rows that were checked."""
+        """Return the predictions of `method` for rows that were validated."""
         return self._respond(self._configured_model().decision(X), method)
 
     def _learn_in_order(self, chunk, method):
-        """Learn; return what `method` says before each row, if given."""
+        """Learn; return predictions before each row if `method` is given."""
         self.n_iter_ = 1
         answers = [self._learn_part(part, method) for part in self._parts(chunk)]
-        return None if method is None else self._joined(answers, chunk, method)
+        return None if method is None else self._join_answers(answers, chunk, method)
 
     def _parts(self, chunk):
-        """Rows of a chunk that are learned at once, each when it is time for them."""
+        """Yield parts of a chunk, each of which is learned with the same classes."""
         yield chunk
 
     def _learn_part(self, chunk, method):
@@ -370,8 +373,8 @@ class OnlineEstimator(
                 decision[rows] = predictions
         return None if method is None else self._respond(decision, method)
 
-    def _joined(self, answers, chunk, method):
-        """Predictions to the rows of a chunk, from those to its parts."""
+    def _join_answers(self, answers, chunk, method):
+        """Join the predictions of the parts of a chunk."""
         (answer,) = answers
         return answer
 
@@ -381,10 +384,10 @@ class OnlineEstimator(
         getattr(self, method)
 
     def _check_first_call(self, first_call, classes):
-        """Check that `partial_fit` has what it needs; nothing in regression."""
+        """Check the classes passed to `partial_fit`; nothing in regression."""
 
     def _learn(self, chunk, order=None, again=False, are_new=True):
-        """Learn once from each row; the mean loss goes to the curve at the end."""
+        """Learn once from each row, and append the mean loss to `loss_curve_`."""
         loss_before = self._model.cumulative_loss
         yield from self._learn_rows(chunk, order, again, are_new)
         rows = slice(None) if order is None else order
@@ -395,7 +398,7 @@ class OnlineEstimator(
         return self._model
 
     def _learn_rows(self, chunk, order=None, again=False, are_new=True):
-        """Learn once from each row; nothing goes to the curve."""
+        """Learn once from each row; do not record losses in `loss_curve_`."""
         model, locks = self._configured_model(), locks_of(self)
         learned = model.learn(chunk, order, again, are_new)
         n_left = len(chunk) if order is None else len(order)
@@ -415,9 +418,9 @@ class OnlineEstimator(
             raise ValueError(OVERFLOW)
 
     def _record_call(self, loss_before, weight):
-        """Add the mean loss of rows with that weight in all to the curve.
+        """Append the mean loss of rows of this total weight to `loss_curve_`.
 
-        Experts have curves of their own, which get one entry as well.
+        Experts append an entry to their own curves as well.
         """
         self._model.end_call()
         if weight > 0:
@@ -426,7 +429,7 @@ class OnlineEstimator(
             self.loss_curve_ = curve[-max(MAX_CURVE, self.max_iter) :]
 
     def _record_row(self, loss_before, weight, rollbacks):
-        """Add the loss of a single row to the curve, in place; append a rollback."""
+        """Append the loss of one row to `loss_curve_` in place, and a rollback."""
         if weight == 0:
             return
         curve, n = self.loss_curve_, len(self.loss_curve_)
@@ -450,7 +453,7 @@ class OnlineEstimator(
     def row_by_row(
         self, *, classes: Labels | None = None, n_features: int | None = None
     ) -> RowByRow:
-        """Learn and predict one row at a time, at little cost a call.
+        """Return an object to learn and predict one row at a time.
 
         Parameters
         ----------
@@ -465,8 +468,8 @@ class OnlineEstimator(
         -------
         rows : RowByRow
             With methods `learn_one`, `predict_one`, `predict_learn_one`,
-            `predict_proba_one` and `decision_function_one`. What they learn is learned
-            by this estimator: as by `partial_fit` with each row, to the last bit.
+            `predict_proba_one` and `decision_function_one`, at little cost a call.
+            This estimator learns as by `partial_fit` with each row, to the last bit.
         """
         self._validate_params()
         self._check_first_call(not self.__sklearn_is_fitted__(), classes)
@@ -474,10 +477,10 @@ class OnlineEstimator(
 
     @abstractmethod
     def _target_of_row(self):
-        """A function that gives the label or target of a row as models take it.
+        """Return a function that converts a label or target to the model's.
 
-        It gives None for those that need a closer look; itself it is None where rows
-        have weights of their labels.
+        The function returns None for labels and targets that need full validation. It
+        is None itself where labels have weights.
         """
 
     # Validation.
@@ -509,7 +512,9 @@ class OnlineEstimator(
         return loss
 
     def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
-        if reset or not (self._takes_rows(X) and self._takes_targets(X, y)):
+        if reset or not (
+            self._has_validated_layout(X) and self._has_numeric_targets(X, y)
+        ):
             refuse_masks(X=X, y=y)
             refuse_wrong_indices(X)
             with advised(X, type(self).__name__):
@@ -523,7 +528,7 @@ class OnlineEstimator(
                     ensure_all_finite=False,  # see transforms/ranges.py
                     **self._target_checks,
                 )
-        X = _canonical(X)
+        X = _as_canonical(X)
         if sample_weight is not None:
             refuse_masks(sample_weight=sample_weight)
             sample_weight = _check_sample_weight(
@@ -533,14 +538,14 @@ class OnlineEstimator(
                 ensure_non_negative=True,
                 **_ALLOW_ZERO_WEIGHTS,
             )
-        of_target = self._validate_target(y, sample_weight, reset, classes, row_by_row)
-        return Chunk(X, *of_target)
+        rest = self._validate_target(y, sample_weight, reset, classes, row_by_row)
+        return Chunk(X, *rest)
 
-    # scikit-learn's checks take longer than to learn a row. They change nothing about
-    # arrays as below, and find nothing wrong.
+    # scikit-learn's checks take longer than learning a row. Arrays as below pass them
+    # unchanged.
 
-    def _takes_rows(self, X):
-        """Whether rows are such as those before but for values."""
+    def _has_validated_layout(self, X):
+        """Whether X has the validated type and width."""
         is_csr = sparse.issparse(X) and X.format == "csr"
         return (
             (type(X) is np.ndarray or is_csr)
@@ -551,8 +556,8 @@ class OnlineEstimator(
             and not hasattr(self, "feature_names_in_")
         )
 
-    def _takes_targets(self, X, y):
-        """Whether targets are numbers, as many as rows."""
+    def _has_numeric_targets(self, X, y):
+        """Whether targets are finite numbers, one a row."""
         return (
             type(y) is np.ndarray
             and y.shape == X.shape[:1]
@@ -560,10 +565,12 @@ class OnlineEstimator(
         )
 
     def _validate_rows(self, X):
-        """Check rows that are to be predicted."""
+        """Validate rows to predict."""
         check_is_fitted(self)
-        if self._takes_rows(X) and are_finite(X.data if sparse.issparse(X) else X):
-            return _canonical(X)
+        if self._has_validated_layout(X) and are_finite(
+            X.data if sparse.issparse(X) else X
+        ):
+            return _as_canonical(X)
         refuse_masks(X=X)
         refuse_wrong_indices(X)
         with advised(X, type(self).__name__):
@@ -574,7 +581,7 @@ class OnlineEstimator(
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
             )
-        return _canonical(X)
+        return _as_canonical(X)
 
     def _decision(self, X):
         return self._decision_of_validated(self._validate_rows(X))
@@ -591,26 +598,26 @@ class OnlineEstimator(
     # Merging.
 
     def _with_columns(self, placement):
-        """A copy to be merged with others, as if features had been at other places."""
+        """Return a copy, to be merged, whose features are at other columns."""
         estimator = copy(self)
         estimator._model = self._model.with_columns(placement)
         return estimator
 
     def _merged(self, others, start, placements=None):
-        """An estimator that has learned what this and others have.
+        """Return an estimator that has learned the rows of this one and of others.
 
-        They began as `start`, which is counted once, or with no row where it is None.
-        The placements say where features of these, and of `start`, lie in the merged
-        one; None stands for features that stay where they are.
+        All were derived from `start`, whose rows count once; None stands for no rows.
+        The placements have the columns of features of each, and of `start`, in the
+        merged estimator; None stands for columns that stay.
         """
         members = [self, *others]
-        everything = members if start is None else [*members, start]
+        estimators = members if start is None else [*members, start]
         models, back = in_common_columns(
-            [each._model for each in everything],
-            placements or [None for _ in everything],
+            [each._model for each in estimators],
+            placements or [None for _ in estimators],
         )
-        of_start = models[0].fresh() if start is None else models.pop()
-        n_rows = np.array([model.t - of_start.t for model in models], dtype=float)
+        start_model = models[0].fresh() if start is None else models.pop()
+        n_rows = np.array([model.t - start_model.t for model in models], dtype=float)
         if (n_rows < 0).any():
             raise ValueError(LATER_START)
         if not others:
@@ -624,7 +631,7 @@ class OnlineEstimator(
             if is_fitted and name != "_model":
                 setattr(merged, name, deepcopy(value))
         with np.errstate(all="ignore"):
-            model = type(models[0]).merged(Shards(models, of_start, shares))
+            model = type(models[0]).merged(Shards(models, start_model, shares))
             merged._model = model if back is None else model.with_columns(back)
         curves = [member.loss_curve_ for member in members]
         curve = [*chain.from_iterable(curves)]
@@ -634,19 +641,19 @@ class OnlineEstimator(
     # For tests and debugging.
 
     def _check_state(self):
-        """Raise AssertionError if what was learned breaks one of its invariants."""
+        """Raise AssertionError if an invariant of the fitted state does not hold."""
         check_parts(self, type(self).__name__)
         check(self._finite_attributes(), type(self).__name__)
 
     def _finite_attributes(self):
-        """State that the public attributes are finite; some take long to compute."""
-        for name in sorted({*vars(self), *_properties(type(self))}):
+        """Yield that public attributes are finite; some take long to compute."""
+        for name in sorted({*vars(self), *_property_names(type(self))}):
             if name.endswith("_") and not name.startswith("_"):
                 with suppress(AttributeError):  # another kind of model has that
                     yield from finite(name, getattr(self, name))
 
     def _invariants(self):
-        """What holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        """Yield what holds between two calls, see :mod:`sklearn_scinol._invariants`."""
         yield from invariants_of_input(self)
         if not self.__sklearn_is_fitted__():
             return
@@ -663,7 +670,7 @@ class OnlineEstimator(
         yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
         yield "n_iter_ is a number", is_count(getattr(self, "n_iter_", 0))
 
-    # Stored estimators say which version they are of, as scikit-learn's own do.
+    # Stored estimators have the version, as scikit-learn's own do.
 
     def __getstate__(self):
         return super().__getstate__() | {"_sklearn_scinol_version": __version__}
@@ -681,7 +688,7 @@ class OnlineEstimator(
             )
         super().__setstate__(state)
 
-    # What a fitted estimator tells.
+    # Fitted attributes.
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_model")
@@ -715,9 +722,9 @@ class OnlineEstimator(
 
 
 def invariants_of_input(estimator):
-    """State what holds of the parameters of an estimator and of its input features.
+    """Yield what holds of the parameters of an estimator and of its input features.
 
-    Parameters that nothing was learned with yet are looked at when rows come.
+    Parameters of an unfitted estimator are validated when rows come.
     """
     names = estimator._get_param_names()
     yield "all parameters are there", all(hasattr(estimator, name) for name in names)
@@ -733,20 +740,20 @@ def invariants_of_input(estimator):
 
 
 def are_finite(values):
-    """Whether all numbers of an array are."""
+    """Whether all numbers of an array are finite."""
     return bool(np.isfinite(values).all())
 
 
 @cache
-def _properties(cls):
-    """Names of the properties of a class."""
+def _property_names(cls):
+    """Return the names of the properties of a class."""
     return [name for name in dir(cls) if isinstance(getattr(cls, name), property)]
 
 
-def _canonical(X):
-    """Rows with no column twice; a copy where there are such, `X` itself otherwise.
+def _as_canonical(X):
+    """Return rows without duplicate indices: `X` itself, or a copy if it has any.
 
-    Sparse ones are refused whose indices do not belong to them.
+    Raise ValueError if indices of sparse rows are invalid.
     """
     if sparse.issparse(X):
         X.check_format(full_check=True)

@@ -59,7 +59,7 @@ class Instance(HasMethods):
 
 
 class _Baseline(Additive, KernelMethods):
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         **Additive._additive_constraints,
@@ -147,7 +147,10 @@ class _Baseline(Additive, KernelMethods):
 
     @property
     def _takes_joint_losses(self) -> bool:
-        """Whether it learns from derivatives: implicit steps are of one output each."""
+        """Whether the learner takes a loss that couples the classes.
+
+        Implicit steps are taken in one output at a time.
+        """
         learner = self._learner_type
         return not traits(learner).implicit or hasattr(learner, "learn_jointly")
 

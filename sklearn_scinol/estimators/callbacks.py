@@ -1,11 +1,11 @@
-"""Fit callbacks of scikit-learn 1.9 and later; nothing with earlier versions."""
+"""Fit callbacks of scikit-learn 1.9 and later, or no callbacks."""
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin and calls nothing."""
+        """Replacement of scikit-learn's mixin that calls nothing."""
 
         def _init_callback_context(self, **kwargs):
             return _NoCallbacks()

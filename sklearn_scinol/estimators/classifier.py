@@ -1,4 +1,4 @@
-"""What all classifiers share: classes, their weights, and answers about them."""
+"""Base of all classifiers: classes, their weights, and predictions."""
 
 from copy import copy, deepcopy
 from typing import Any, Self
@@ -33,8 +33,8 @@ from .labels import (
     check_discrete,
     counts_before,
     encode,
-    stages_of,
-    with_others,
+    find_class_segments,
+    merge_classes,
 )
 
 __all__ = ["OnlineClassifier"]
@@ -49,7 +49,7 @@ def _has_probabilities(estimator):
 
 
 class OnlineClassifier(ClassifierMixin, OnlineEstimator):
-    """Base of the classifiers."""
+    """Base of classifiers that learn from a stream."""
 
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,
@@ -102,24 +102,11 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
 
         Notes
         -----
-        With ``new_classes="add"`` a class becomes known just before its first row of
-        positive weight, in whichever chunk that is. Rows before are predicted, charged
-        and learned with the classes known there. A class that is new has the score 0
-        for all rows, as if it had been there from the start and no loss had ever had a
-        slope with respect to its score: what only features tell, such as their largest
-        values, its output shares with the others.
-
-        One class alone is certain: rows are learned as if their weight were 0, and
-        `n_samples_seen_` does not count them. Two classes have one output, as always.
-        With the third, that becomes the output of ``classes_[1]``, and ``classes_[0]``
-        gets one of its own: a new one, so that scores are 0 and what they were, or in
-        one versus rest the mirror image. The probabilities of the two go on in the same
-        ratio.
-
-        Taking in a class costs a copy of the model, so that many classes that come one
-        by one take time that grows with the square of their number; name them if you
-        can. Default mixtures with experts of second order or additive ones take up to
-        256 classes in this way, see :class:`~sklearn_scinol.HedgeClassifier`.
+        With ``new_classes="add"`` a class is added just before its first row of
+        positive weight, in whichever chunk that is. A new class has the score 0 for all
+        rows. While there is one class only, rows count as of weight 0. Each new class
+        costs a copy of the model: pass `classes` if you know them. See
+        :doc:`/user_guide/fitting`.
 
         Examples
         --------
@@ -173,7 +160,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         Raises
         ------
         ValueError
-            As :meth:`partial_fit`, or if there is no such method.
+            As :meth:`partial_fit`, or if `method` is not one of these.
         AttributeError
             If the loss has no probabilities and `method` asks for them.
         """
@@ -278,7 +265,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             raise ValueError("classes must be passed on the first call to partial_fit.")
 
     def _check_takes_classes(self, begins=False):
-        """Check that classes may come later: that scores are log odds."""
+        """Check that classes can be added later, which needs log loss."""
         begins = begins or not self.__sklearn_is_fitted__()
         loss = self._loss_type if begins else self._model.loss
         if self.loss != "log_loss" or not hasattr(loss, "log_probabilities"):
@@ -298,7 +285,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if reset:
             self._begin_classes(y, classes, row_by_row)
         elif classes is not None and adds:
-            self._extend_classes(with_others(self.classes_, classes))
+            self._extend_classes(merge_classes(self.classes_, classes))
         classes = self.classes_
         codes, unseen = encode(y, classes)
         if unseen.size and not adds:
@@ -309,7 +296,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                 "the stream as classes= at the first call, or set new_classes='add'."
             )
         if unseen.size:
-            classes = with_others(classes, unseen)
+            classes = merge_classes(classes, unseen)
             codes, _ = encode(y, classes)
             if not row_by_row:
                 self._extend_classes(classes)
@@ -319,7 +306,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return weigh(codes, sample_weight, classes)
 
     def _begin_classes(self, y, classes, row_by_row):
-        """Let the classes be those that are known before the first row."""
+        """Set the classes that are known before the first row."""
         may_grow = self._adds_classes and row_by_row
         if classes is None:
             classes = y[:1] if may_grow else np.unique(y)
@@ -330,7 +317,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if self.class_weight == "balanced":
             self._class_counts = np.zeros(self.classes_.size, np.intp)
         elif self.class_weight is not None:
-            self._class_weight = self._given_weights(self.classes_)
+            self._class_weight = self._weights_by_parameter(self.classes_)
 
     @staticmethod
     def _check_number(classes, least):
@@ -348,12 +335,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             )
 
     def _extend_classes(self, classes):
-        """Have these classes, among them all those that there were."""
+        """Extend the classes to these, which include all current ones."""
         if classes.size == self.classes_.size:
             return
         self._check_new_classes(classes)
-        # The model that there was stays as it is, for a call that fails. More outputs
-        # have arrays of their own, so that the old ones need no copy.
+        # The old model stays unchanged, for a call that fails. Additional outputs have
+        # new arrays, so that the old ones need no copy.
         shared = self._model.arrays_of_outputs() if classes.size > 2 else []
         self._model = deepcopy(self._model, {id(array): array for array in shared})
         self._add_classes(classes, ~np.isin(classes, self.classes_))
@@ -375,12 +362,12 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return code
 
     def _add_classes(self, classes, is_new):
-        """Have these classes, of which some are new; the model is changed."""
+        """Set the classes, some of which are new, and extend the model in place."""
         self.classes_ = classes
         if self._class_weight is not None:
-            self._class_weight = self._given_weights(classes)
+            self._class_weight = self._weights_by_parameter(classes)
         if self._class_counts is not None:
-            self._class_counts = _among(self._class_counts, ~is_new)
+            self._class_counts = _spread_counts(self._class_counts, ~is_new)
         if classes.size > 2:
             if np.count_nonzero(~is_new) == 1:  # there is an output for two
                 is_new = is_new & (np.cumsum(is_new) > 1)
@@ -395,13 +382,13 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         merged = merge(members[1:], start, placements)
         if merged._class_counts is not None:
             counts = [member._class_counts for member in members]
-            of_start = 0 if start is None else start._class_counts
-            counts = Shards(counts, of_start, None).sum()
+            start_counts = 0 if start is None else start._class_counts
+            counts = Shards(counts, start_counts, None).sum()
             merged._class_counts = counts.astype(np.intp)
         return merged
 
     def _with_classes(self, classes):
-        """The estimator as it would be with these classes."""
+        """Return the estimator, or a copy that has been extended to these classes."""
         if np.array_equal(self.classes_, classes):
             return self
         if not self._adds_classes:
@@ -445,10 +432,10 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _weighs_classes(self):
         return self._class_weight is not None or self._class_counts is not None
 
-    def _given_weights(self, classes):
-        """Weights of classes by the parameter, where that says them."""
+    def _weights_by_parameter(self, classes):
+        """Return the weights of classes that `class_weight` sets, or 1."""
         given = self.class_weight if isinstance(self.class_weight, dict) else {}
-        if self._adds_classes:  # those of the others are for later
+        if self._adds_classes:  # other classes may come later
             labels = set(classes.tolist())
             given = {label: c for label, c in given.items() if label in labels}
         weights = compute_class_weight(given, classes=classes, y=classes)
@@ -457,7 +444,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return weights
 
     def _weigh_all(self, codes, c, classes):
-        """What a chunk has beside features, if there is no other row to fit."""
+        """Return codes, weights and segments of a chunk that has all rows to fit."""
         if self._class_weight is not None:
             c = _product(self._class_weight[codes], c)
         if self._class_counts is not None:
@@ -473,25 +460,25 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return Chunk(chunk.X, *weighed)
 
     def _weigh_rows(self, codes, c, classes):
-        """The same for rows of a stream, none of which knows of those that follow."""
+        """Return codes, weights and segments of rows, each from the rows up to it."""
         weights, counts = self._class_weight, self._class_counts
-        of_known, stages = codes, [(slice(0, codes.size), classes)]
+        local_codes, segments = codes, [(slice(0, codes.size), classes)]
         grows = classes.size > self.classes_.size
         if weights is not None:
-            weights = self._given_weights(classes) if grows else weights
+            weights = self._weights_by_parameter(classes) if grows else weights
             c = _product(weights[codes], c)
         if grows:
             is_known = np.isin(classes, self.classes_)
-            of_known, stages = stages_of(codes, c, classes, is_known)
-            counts = None if counts is None else _among(counts, is_known)
-        (rows, known), *_ = stages
+            local_codes, segments = find_class_segments(codes, c, classes, is_known)
+            counts = None if counts is None else _spread_counts(counts, is_known)
+        (rows, known), *_ = segments
         if known.size == 1:  # there is nothing to learn
             c = np.ones(codes.size) if c is None else c.copy()
             check_range(c[rows][c[rows] > 0.0])
             c[rows] = 0.0
         if counts is not None:
             c = _product(_running_weights(codes, c, counts), c)
-        return of_known, c, stages
+        return local_codes, c, segments
 
     def _invariants(self):
         yield from super()._invariants()
@@ -504,25 +491,25 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0
         if self._class_counts is not None:
-            counts = self._class_counts  # of merged ones, earlier versions have floats
+            counts = self._class_counts  # floats in merged models of earlier versions
             yield "a count for each class", counts.shape == (n_classes,)
             yield "counts are numbers", counts.dtype in (np.intp, np.float64)
             yield "counts are whole", counts % 1 == 0
             yield "counts are not negative", counts >= 0
 
-    # Learning, stage by stage.
+    # Learning, segment by segment.
 
     def _checkpoint(self, chunk):
         if self._class_counts is None:
             return super()._checkpoint(chunk)
-        return self._model.checkpoint(chunk.X)  # counts are of all rows or of none
+        return self._model.checkpoint(chunk.X)  # counts have all rows, or none
 
     def _parts(self, chunk):
-        *_, (_, classes) = chunk.stages
+        *_, (_, classes) = chunk.class_segments
         self._check_new_classes(classes)  # before any row is learned
-        for rows, classes in chunk.stages:
+        for rows, classes in chunk.class_segments:
             self._extend_classes(classes)
-            part = chunk if len(chunk.stages) == 1 else chunk.part(rows)
+            part = chunk if len(chunk.class_segments) == 1 else chunk.part(rows)
             yield part
             if self._class_counts is not None:
                 learned = part.y[part.sample_weight > 0.0]
@@ -530,14 +517,14 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
                     learned, minlength=classes.size
                 )
 
-    def _joined(self, answers, chunk, method):
+    def _join_answers(self, answers, chunk, method):
         if len(answers) == 1:
             return answers[0]
         if method == "predict":
             return np.concatenate(answers)
         never = 0.0 if method == "predict_proba" else -np.inf
         joined = np.full((len(chunk), self.classes_.size), never)
-        for answer, (rows, classes) in zip(answers, chunk.stages, strict=True):
+        for answer, (rows, classes) in zip(answers, chunk.class_segments, strict=True):
             if answer.ndim == 1:
                 answer = self._scores_of_classes(answer, classes)
             joined[rows, np.searchsorted(self.classes_, classes)] = answer
@@ -546,28 +533,28 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         return joined
 
     def _scores_of_classes(self, score, classes):
-        """Scores of each of up to two classes, as they would be of more."""
+        """Return a column of scores for each of one or two classes."""
         if classes.size == 1:
             return score[:, np.newaxis]
         is_mirrored = self.classes_.size > 2 and not self._model.loss.joint
         return np.column_stack([-score if is_mirrored else np.zeros_like(score), score])
 
 
-def _among(counts, is_known):
-    """Counts of the classes that are known, 0 for the others."""
+def _spread_counts(counts, is_known):
+    """Spread counts of known classes over all classes, 0 for new ones."""
     of_all = np.zeros(is_known.size, counts.dtype)
     of_all[is_known] = counts
     return of_all
 
 
 def _product(weights, c):
-    """Weights of rows times their sample weights, if there are any."""
+    """Multiply weights of rows by sample weights, if there are any."""
     with np.errstate(all="ignore"):  # see models/weights.py
         return weights * (1.0 if c is None else c)
 
 
 def _running_weights(codes, c, counts):
-    """Balanced weights of rows, each from the rows up to it; those of weight 0 apart.
+    """Compute balanced weights of rows, each from the rows of weight > 0 up to it.
 
     Parameters
     ----------
@@ -575,7 +562,7 @@ def _running_weights(codes, c, counts):
     c : ndarray of shape (n,) or None
         Sample weights.
     counts : ndarray of int of shape (n_classes,)
-        Of the rows before.
+        Numbers of earlier rows of each class.
     """
     learned = slice(None) if c is None else c > 0.0
     weights = np.ones(codes.size)

@@ -20,7 +20,7 @@ DEFAULT_N_ITER_NO_CHANGE = 100
 
 
 class _DFEG(KernelMethods):
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         **KernelMethods._kernel_constraints,

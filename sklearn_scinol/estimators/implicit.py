@@ -15,7 +15,7 @@ __all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
 
 
 class _AdaImplicit:
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         "algorithm": [StrOptions({"adaimplicit", "constant", "iomd"})],

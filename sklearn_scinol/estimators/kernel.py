@@ -1,4 +1,4 @@
-"""What estimators have in common that learn in the space of a kernel as well."""
+"""Kernels in estimators: their parameters and attributes."""
 
 from numbers import Integral, Real
 
@@ -18,10 +18,9 @@ __all__ = ["KernelMethods"]
 
 
 class KernelMethods:
-    """Parameters and attributes of a kernel, for a base before the estimators' own.
+    """Mixin for linear estimators that can learn with kernels.
 
-    With ``kernel="linear"`` everything is as in those. With any other kernel the model
-    is a :class:`KernelModel`.
+    With any kernel but "linear" the model is a :class:`KernelModel`.
     """
 
     _kernel_constraints = {
@@ -128,27 +127,27 @@ class KernelMethods:
         Rows count in the order in which they came to :meth:`partial_fit`, or have in
         the `X` of :meth:`fit`.
         """
-        return self._combination("support_").support.rows.copy()
+        return self._kernel_model("support_").support.rows.copy()
 
     @property
     def support_vectors_(self) -> NDArray[np.float64] | sparse.csr_array:
         """Stored rows: shape (n_support, n_features), no columns if precomputed."""
-        return self._combination("support_vectors_").vectors.rows.copy()
+        return self._kernel_model("support_vectors_").vectors.rows.copy()
 
     @property
     def dual_coef_(self) -> NDArray[np.float64]:
         """Coefficients of the stored rows: shape (n_outputs, n_support)."""
-        return self._combination("dual_coef_").coefficients()[0]
+        return self._kernel_model("dual_coef_").coefficients()[0]
 
     @property
     def gamma_(self) -> float:
         """Value of `gamma`, for kernels that have a name."""
-        kernel = self._combination("gamma_").kernel
+        kernel = self._kernel_model("gamma_").kernel
         if kernel is None or not isinstance(kernel.metric, str):
             raise AttributeError("gamma_ is only available with a kernel of a name")
         return kernel.parameters["gamma"]
 
-    def _combination(self, attribute):
+    def _kernel_model(self, attribute):
         if not self._has_kernel:
             raise AttributeError(f"{attribute} is not available with kernel='linear'")
         return self._fitted_model()
@@ -163,16 +162,14 @@ class KernelMethods:
     ) -> float:
         """Bound on the regret against a model, on the rows learned so far.
 
-        The total loss of the algorithm's predictions, each made before its row was
-        learned, exceeds that of the model by at most this: `cumulative_loss_` minus the
-        model's total loss on the same rows, with the same weights, is never larger, but
-        for rounding. After :meth:`fit` the rows are those of all its epochs. The
-        class's notes say whose theorem that is, and against which models it holds with
-        `max_support`.
+        `cumulative_loss_` minus the total loss of the model on the same rows, with the
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
+        those of all epochs. The user guide has the formula, and says against which
+        models it holds with `max_support`.
 
-        There is no such method where features were centred or scaled, or the target
-        standardised: no bound is known then against a fixed model of the rows as they
-        are, for each row is changed by a mean and a deviation of its own. Pass
+        The method does not exist where features were centred or scaled, or the target
+        standardised: each row is then changed by another mean and deviation, so that no
+        bound is known against a fixed model of the rows as they are. Pass
         ``center=False``, which with sparse rows is what "auto" means.
 
         With ``new_classes="add"`` the model is charged, at each row, for the classes

@@ -1,4 +1,4 @@
-"""Labels as indices of classes, classes that come later, and how much each weighs."""
+"""Labels as indices of classes, classes that are added later, and their weights."""
 
 import numpy as np
 from sklearn.utils.multiclass import (
@@ -13,18 +13,18 @@ __all__ = [
     "check_discrete",
     "counts_before",
     "encode",
-    "stages_of",
-    "with_others",
+    "find_class_segments",
+    "merge_classes",
 ]
 
-# Labels are looked up so many at a time, which bounds what that takes of memory.
+# Labels are encoded in blocks of this size, to bound the memory.
 BLOCK_ROWS = 8192
 
 
 def as_numpy_labels(labels):
-    """Convert pandas' booleans and integers: scikit-learn would make floats of them."""
+    """Convert pandas' booleans and integers, which scikit-learn converts to floats."""
     if not hasattr(labels, "isna") or np.any(labels.isna()):
-        return labels  # what is missing is refused later
+        return labels  # missing labels are refused later
     dtypes = {getattr(labels, "dtype", None)}
     if labels.ndim == 2:
         dtypes = set(labels.dtypes)
@@ -45,7 +45,7 @@ def check_discrete(labels):
 
 
 def encode(labels, classes):
-    """Index of each label in sorted classes, in as few bytes as it takes.
+    """Encode labels as indices of sorted classes, in the smallest integer type.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def encode(labels, classes):
     -------
     codes : ndarray of shape (n,)
     unseen : ndarray
-        Labels that are none of the classes, of which codes say nothing.
+        Labels that are none of the classes; their codes have no meaning.
     """
     codes = np.empty(labels.size, dtype=np.min_scalar_type(classes.size - 1))
     unseen = labels[:0]
@@ -69,7 +69,7 @@ def encode(labels, classes):
 
 
 def _encode_block(labels, classes):
-    """Codes of labels, and which of them are none of the classes."""
+    """Return codes of labels, and which labels are none of the classes."""
     if classes.size == 2:
         is_second = labels == classes[1]
         if np.all(is_second | (labels == classes[0])):
@@ -82,8 +82,8 @@ def _encode_block(labels, classes):
     return found, classes[found] != labels
 
 
-def with_others(classes, labels):
-    """Sorted classes, among them those of labels of the same kind."""
+def merge_classes(classes, labels):
+    """Return the sorted union of classes and labels."""
     check_discrete(labels)
     try:
         return unique_labels(classes, labels)
@@ -92,8 +92,8 @@ def with_others(classes, labels):
         raise ValueError(f"Mix of label input types; got {kinds}.") from error
 
 
-def stages_of(codes, weights, classes, is_known):
-    """Where a class becomes known: just before its first row of positive weight.
+def find_class_segments(codes, weights, classes, is_known):
+    """Split rows where a class becomes known: before its first row of positive weight.
 
     Parameters
     ----------
@@ -107,33 +107,33 @@ def stages_of(codes, weights, classes, is_known):
     Returns
     -------
     codes : ndarray of shape (n,)
-        Indices of the classes known at each row; any for rows of weight 0 whose class
-        is not.
-    stages : list of (slice, ndarray)
-        Rows for which the same classes are known, and these.
+        Indices among the classes known at each row; without meaning for rows of weight
+        0 whose class is not known.
+    segments : list of (slice, ndarray)
+        Ranges of rows, and the classes that are known at them.
     """
     n, is_known = codes.size, is_known.copy()
-    comes = ~is_known[codes]
+    is_new = ~is_known[codes]
     if weights is not None:
-        comes &= weights > 0.0
-    rows = np.flatnonzero(comes)
+        is_new &= weights > 0.0
+    rows = np.flatnonzero(is_new)
     new, firsts = np.unique(codes[rows], return_index=True)
     order = np.argsort(firsts)
-    local, stages, start = np.zeros_like(codes), [], 0
+    local, segments, start = np.zeros_like(codes), [], 0
     for code, end in [*zip(new[order], rows[firsts[order]], strict=True), (None, n)]:
         if end > start:
-            stage = slice(start, end)
+            segment = slice(start, end)
             places = np.where(is_known, np.cumsum(is_known) - 1, 0)
-            local[stage] = places[codes[stage]]
-            stages.append((stage, classes[is_known]))
+            local[segment] = places[codes[segment]]
+            segments.append((segment, classes[is_known]))
         if code is not None:
             is_known[code] = True
         start = end
-    return local, stages
+    return local, segments
 
 
 def counts_before(codes, n_classes):
-    """How many rows before each one have its class."""
+    """Count, for each row, the earlier rows of its class."""
     order = np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=n_classes)
     starts = np.cumsum(counts) - counts
@@ -143,5 +143,5 @@ def counts_before(codes, n_classes):
 
 
 def balanced_weight(n_rows, n_classes, n_of_class):
-    """What scikit-learn's "balanced" weights are."""
+    """Compute weights as scikit-learn does for ``class_weight="balanced"``."""
     return n_rows / (n_classes * n_of_class)

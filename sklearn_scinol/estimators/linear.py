@@ -1,4 +1,4 @@
-"""What the estimators of linear models share: their parameters and coefficients."""
+"""Base of the linear estimators: parameters, coefficients and regret bounds."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -28,19 +28,18 @@ ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 __all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "refuse_merged"]
 
 
-# Of a method without its estimator.
+# Signature of a method, without `self`.
 Parameters = ParamSpec("Parameters")
 Bound = TypeVar("Bound")
 
 
 class bounds_regret(Generic[Parameters, Bound]):
-    """Decorator of a method that is there only where a bound on the regret is proved.
+    """Decorate a method that exists only where a bound on the regret is proved.
 
-    That is where the algorithm has one, and learns the rows and the targets themselves:
-    a row that is centred or scaled is changed by another mean or deviation than the row
-    before, so that no fixed model of raw rows is a fixed model of what was learned; and
-    a linear model of raw rows is none to compare an additive one with. The model
-    decides once there is one, before that the parameters.
+    The algorithm must have a bound, and learn rows and targets as they are. A row that
+    is centred or scaled is changed by another mean or deviation than the row before, so
+    that no fixed model of raw rows is a fixed model of the rows learned. The fitted
+    model decides, or before there is one the parameters.
     """
 
     def __init__(self, method: Callable[Concatenate[Any, Parameters], Bound]) -> None:
@@ -55,10 +54,10 @@ class bounds_regret(Generic[Parameters, Bound]):
         if not _has_bound(estimator):
             raise AttributeError(
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
-                "for no bound is known of its algorithm."
+                "since no bound is known for its algorithm."
             )
         refuse_merged(estimator)
-        if changes := _changes(estimator):
+        if changes := _changing_parameters(estimator):
             instead = ", ".join(f"`{name}=False`" for name in changes)
             verb = "fit with" if _is_fitted(estimator) else "pass"
             raise AttributeError(
@@ -70,7 +69,7 @@ class bounds_regret(Generic[Parameters, Bound]):
 
 
 def refuse_merged(estimator):
-    """Refuse a bound of what several have learned."""
+    """Raise AttributeError if the estimator was merged from several."""
     if _is_fitted(estimator) and estimator._model.is_merged:
         raise AttributeError(
             f"This {type(estimator).__name__!r} has no attribute 'regret_bound', which "
@@ -83,21 +82,21 @@ def _is_fitted(estimator):
 
 
 def _has_bound(estimator):
-    """Whether a bound is known of the algorithm."""
+    """Whether a regret bound is known for the algorithm."""
     if _is_fitted(estimator):
         return estimator._model.bounds_regret
     return estimator._bounds_regret
 
 
-def _changes(estimator):
-    """Parameters by which what is learned is not what is given."""
-    asked = getattr(estimator, "standardize_target", False)
+def _changing_parameters(estimator):
+    """Return the parameters that change rows or targets before they are learned."""
+    standardizes = getattr(estimator, "standardize_target", False)
     if not _is_fitted(estimator):
         found = {
             "center": estimator.center not in ("auto", False),
             "scale": estimator.scale,
             # "auto" does so only where features are centred.
-            "standardize_target": asked not in ("auto", False),
+            "standardize_target": standardizes not in ("auto", False),
             "additive": getattr(estimator, "additive", False),
             "interactions": getattr(estimator, "interactions", False),
         }
@@ -107,17 +106,17 @@ def _changes(estimator):
             "center": model.features.center,
             "scale": model.features.scale,
             "standardize_target": model.target is not None
-            and not (asked == "auto" and model.features.center),
+            and not (standardizes == "auto" and model.features.center),
             "additive": isinstance(model, AdditiveModel),
             "interactions": isinstance(model, AdditiveModel) and model.pairs,
         }
     else:
         found = {}
-    return [name for name, is_so in found.items() if is_so]
+    return [name for name, is_changed in found.items() if is_changed]
 
 
 class _Linear:
-    """For a base before :class:`OnlineClassifier` or :class:`OnlineRegressor`."""
+    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
     _linear_constraints = {
         "center": ["boolean", StrOptions({"auto"})],
@@ -127,10 +126,10 @@ class _Linear:
         "average": [Interval(Integral, 0, None, closed="left"), "boolean"],
     }
 
-    # What the subclasses give.
+    # To be defined by subclasses.
 
     _model: Any
-    # Whether sparse rows can be centred, since they are made dense in any case.
+    # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
     # Whether functions of features are learned, and those of pairs of features.
@@ -143,12 +142,12 @@ class _Linear:
 
     @property
     def _bounds_regret(self):
-        """Whether a bound is known of the algorithm, before there is a model."""
+        """Whether a regret bound is known for the parameters."""
         return True
 
     @abstractmethod
     def _make_learner(self, lipschitz):
-        """Learner with the hyperparameters of the estimator.
+        """Return the learner, with the hyperparameters of the estimator.
 
         Parameters
         ----------
@@ -161,9 +160,9 @@ class _Linear:
         return not sparse.issparse(X) if self.center == "auto" else bool(self.center)
 
     def _standardizes_target(self, X):
-        """Whether the target is; with "auto" where features are centred."""
-        asked = getattr(self, "standardize_target", False)
-        return self._centers(X) if asked == "auto" else bool(asked)
+        """Whether the target is standardised; "auto": where features are centred."""
+        standardizes = getattr(self, "standardize_target", False)
+        return self._centers(X) if standardizes == "auto" else bool(standardizes)
 
     def _start(self, X):
         loss = self._make_loss()
@@ -188,7 +187,7 @@ class _Linear:
         )
 
     def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
-        """Model before the first row; `X` has the first rows."""
+        """Create the model before it learns `X`, the first rows."""
         features = FeatureTransform(
             n_features,
             center=self._centers(X),
@@ -238,7 +237,7 @@ class _Linear:
         return self._coefficients("intercept_")[1]
 
     def _coefficients(self, attribute):
-        """Weights and intercepts in the units of the features."""
+        """Return weights and intercepts, in the units of the features."""
         model = self._fitted_model()
         if isinstance(model, AdditiveModel):
             raise AttributeError(
@@ -251,15 +250,13 @@ class _Linear:
     def regret_bound(self, coef: ArrayLike, intercept: ArrayLike = 0.0) -> float:
         """Bound on the regret against a linear model, on the rows learned so far.
 
-        The total loss of the algorithm's predictions, each made before its row was
-        learned, exceeds that of the model by at most this: `cumulative_loss_` minus the
-        model's total loss on the same rows, with the same weights, is never larger, but
-        for rounding. After :meth:`fit` the rows are those of all its epochs. The
-        class's notes say whose theorem that is.
+        `cumulative_loss_` minus the total loss of the model on the same rows, with the
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
+        those of all epochs. The user guide has the formula.
 
-        There is no such method where features were centred or scaled, or the target
-        standardised: no bound is known then against a fixed model of the rows as they
-        are, for each row is changed by a mean and a deviation of its own. Pass
+        The method does not exist where features were centred or scaled, or the target
+        standardised: each row is then changed by another mean and deviation, so that no
+        bound is known against a fixed model of the rows as they are. Pass
         ``center=False``, which with sparse rows is what "auto" means. Once values have
         been clipped, the bound is infinite.
 
@@ -299,7 +296,7 @@ class _Linear:
         )
 
     def _check_comparator(self, coef, intercept, n_columns):
-        """Coefficients of shape (n_outputs, n_columns), and intercepts."""
+        """Validate coefficients, of shape (n_outputs, n_columns), and intercepts."""
         model = self._model
         coef = check_array(
             coef,
@@ -330,7 +327,7 @@ class _Linear:
 
 
 class LinearClassifier(_Linear, OnlineClassifier):
-    """Base of the linear classifiers."""
+    """Base of linear classifiers."""
 
     _parameter_constraints: dict = {
         **OnlineClassifier._parameter_constraints,
@@ -344,7 +341,7 @@ class LinearClassifier(_Linear, OnlineClassifier):
 
 
 class LinearRegressor(_Linear, OnlineRegressor):
-    """Base of the linear regressors."""
+    """Base of linear regressors."""
 
     _parameter_constraints: dict = {
         **OnlineRegressor._parameter_constraints,

@@ -22,7 +22,7 @@ from .linear import LinearClassifier, LinearRegressor
 
 __all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
 
-#: How many numbers the covariances of all outputs may be (512 MB).
+#: Maximum number of covariances, of all outputs (512 MB).
 MAX_NUMBERS = 2**26
 
 # With a larger variance, rounding would leave nothing of what a row teaches.
@@ -34,7 +34,7 @@ MAX_DISTANCE = 1e6
 
 
 class _OnlineNewton:
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         "prior_scale": [VARIANCES],
@@ -45,7 +45,7 @@ class _OnlineNewton:
     _model_type = NewtonModel
 
     def _newton(self, learner, moderate=False):
-        """Learner of a class with the parameters that both estimators have."""
+        """Create a learner with the parameters that both estimators have."""
         return learner(
             float(self.prior_scale),
             float(self.forgetting),
@@ -76,7 +76,7 @@ class _OnlineNewton:
 
 
 def _constraints(linear):
-    """Those of linear estimators and of second order; weights are not averaged."""
+    """Return the constraints of parameters; weights are not averaged."""
     constraints = linear._parameter_constraints | _OnlineNewton._own_constraints
     return {name: allowed for name, allowed in constraints.items() if name != "average"}
 
@@ -314,7 +314,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
 
 
 class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
-    r"""Linear regression of second order: recursive least squares, and its like.
+    r"""Linear regression of second order, such as recursive least squares.
 
     Each row is learned by a Newton step, in the metric of the covariance of all weights
     given the rows so far. Correlated features, which learners with one step size a

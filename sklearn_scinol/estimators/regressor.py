@@ -1,4 +1,4 @@
-"""What all regressors share: targets of one or several outputs."""
+"""Base of all regressors: targets of one or several outputs."""
 
 from numbers import Real
 from typing import Literal, Self
@@ -17,12 +17,12 @@ from .base import OnlineEstimator, are_finite
 
 __all__ = ["OnlineRegressor"]
 
-#: Targets may be up to this: their squares, and sums of those, are finite.
+#: Limit of targets: their squares, and sums of squares, are finite.
 MAX_TARGET = 1e100
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
-    """Base of the regressors."""
+    """Base of regressors that learn from a stream."""
 
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,
@@ -94,7 +94,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         Raises
         ------
         ValueError
-            As :meth:`partial_fit`, or if there is no such method.
+            As :meth:`partial_fit`, or if `method` is not one of these.
         """
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method=method)
@@ -124,7 +124,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
     ):
-        # So far y may be sparse, or was objects, with NaN unseen among them.
+        # y may still be sparse, or have NaN among objects.
         if not (type(y) is np.ndarray and y.dtype == np.float64 and are_finite(y)):
             with np.errstate(all="ignore"):
                 y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Learning from a stream one row at a time, where each call has to be short."""
+"""Learning and predicting one row at a time, at little cost a call."""
 
 import warnings
 from abc import ABCMeta, abstractmethod
@@ -34,12 +34,12 @@ RowLike: TypeAlias = (
     ArrayLike | tuple[NDArray[np.integer], NDArray[Any]] | Mapping[str, Any]
 )
 
-# Of rows that are only predicted.
+# Stands for the target of rows that are only predicted.
 NO_TARGET = object()
 
 
 class SparseRow(NamedTuple):
-    """A sparse row whose indices ascend, and are in range."""
+    """Sparse row whose indices ascend and are in range."""
 
     indices: NDArray[np.integer]
     values: NDArray[Any]
@@ -47,20 +47,20 @@ class SparseRow(NamedTuple):
 
     @property
     def matrix(self):
-        """It as a matrix of one row."""
+        """Convert to a matrix of one row."""
         ends = np.array([0, len(self.indices)], dtype=self.indices.dtype)
         shape = 1, self.n_features
         return sparse.csr_array((self.values, self.indices, ends), shape=shape)
 
 
 class OpaqueRow(NamedTuple):
-    """A row in whatever a step of a pipeline gives, such as a frame of one row."""
+    """Row of any type that a step of a pipeline returns, such as a frame."""
 
     matrix: Any
 
 
 class RowByRow(metaclass=ABCMeta):
-    """An estimator that learns and predicts one row at a time, at little cost a call.
+    """Learn and predict one row at a time, at little cost a call.
 
     Made by the method `row_by_row` of an estimator or of a pipeline. It has no state of
     its own: after each call the estimator is what `partial_fit` with that row would
@@ -70,12 +70,11 @@ class RowByRow(metaclass=ABCMeta):
     the same estimator, or by its own methods. What is learned does not change by that,
     and each prediction is that of the estimator between two rows.
 
-    Most of the time of `partial_fit` with one row goes into checks, and into telling
-    compiled code what it is given. Both is done once where the engine is "numba", and
-    the estimator is linear or a mixture of linear ones, without class weights and
-    `clip_ratio`. Other estimators learn row by row as well, in the time that
-    `partial_fit` takes; so do mixtures with sparse rows that some of their experts
-    learn as such and others do not.
+    Most of the time of `partial_fit` with one row goes into validation and into calling
+    compiled code. With the engine "numba" that is prepared once for linear estimators
+    and mixtures of these, without class weights and `clip_ratio`. Other estimators take
+    the time of `partial_fit`, and so do mixtures in which only some experts learn
+    sparse rows without making them dense.
 
     A row `x` is an array of shape (n_features,), which is fastest with float64, or a
     sequence of numbers. A sparse row is a tuple of two arrays: the indices of features,
@@ -83,7 +82,7 @@ class RowByRow(metaclass=ABCMeta):
     there are, unless the estimator centres them.
 
     For a pipeline, a row is what its first step takes: a dict, an array or a sequence.
-    Its steps are checked once as well, and a dict is encoded fast by a
+    Steps are validated once as well, and a dict is encoded fast by a
     :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
     its values are of the types bool, int, float, str, date, datetime or None, and none
     is of a new column. Steps of other packages take the time that they take.
@@ -182,7 +181,7 @@ class RowByRow(metaclass=ABCMeta):
         Raises
         ------
         ValueError
-            As :meth:`learn_one`, or if there is no such method.
+            As :meth:`learn_one`, or if `method` is not one of these.
         AttributeError
             If the loss has no probabilities and `method` asks for them.
         """
@@ -238,10 +237,10 @@ class RowByRow(metaclass=ABCMeta):
 
     @abstractmethod
     def _check_method(self, method):
-        """Refuse a method that the estimator does not have."""
+        """Raise an error if the estimator does not have the method."""
 
     def _learn(self, x, y, sample_weight, method):
-        """Learn from a row; return what `method` says before, if given."""
+        """Learn from a row; return its prediction before if `method` is given."""
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
@@ -249,7 +248,7 @@ class RowByRow(metaclass=ABCMeta):
             return self._learn_locked(x, y, sample_weight, method)
 
     def _predict(self, x, method):
-        """What `method` says of a row."""
+        """Return the prediction of `method` for a row."""
         locks = self._locks
         locks.is_wanted = True
         with locks.state:
@@ -259,15 +258,15 @@ class RowByRow(metaclass=ABCMeta):
 
     @abstractmethod
     def _learn_locked(self, x, y, sample_weight, method):
-        """Do what `_learn` does, while the estimator is locked."""
+        """Learn from a row while the estimator is locked."""
 
     @abstractmethod
     def _predict_locked(self, x, method):
-        """Do what `_predict` does, while the estimator is locked."""
+        """Predict a row while the estimator is locked."""
 
 
 class EstimatorRows(RowByRow):
-    """See :class:`RowByRow`; of an estimator that is no pipeline.
+    """Learn and predict single rows with an estimator that is no pipeline.
 
     Rows may also be a :class:`SparseRow` or :class:`OpaqueRow`, which pipelines give.
     """
@@ -279,7 +278,7 @@ class EstimatorRows(RowByRow):
         self._centers = False
 
     def __getstate__(self):
-        # What is ready is only so here: in this memory, with this compiler.
+        # Prepared objects are of this process only.
         return super().__getstate__() | dict.fromkeys(("_prepared", "_target"))
 
     def _check_method(self, method):
@@ -287,14 +286,14 @@ class EstimatorRows(RowByRow):
 
     def _learn_locked(self, x, y, sample_weight, method):
         estimator, x = self.estimator, self._read(x)
-        ready = self._ready(x)
+        prepared = self._get_prepared(x)
         if (
-            ready is not None
-            and self._put(ready, x, sample_weight, y)
-            and ready.accepts_row()
-            and ready.learn(estimator)
+            prepared is not None
+            and self._write_row(prepared, x, sample_weight, y)
+            and prepared.accepts_row()
+            and prepared.learn(estimator)
         ):
-            return self._answer(ready.reported, method)
+            return self._respond(prepared.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
@@ -308,42 +307,42 @@ class EstimatorRows(RowByRow):
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
-        ready = self._ready(x)
+        prepared = self._get_prepared(x)
         if (
-            ready is not None
-            and self._put(ready, x, 0.0)
-            and ready.accepts_row()
-            and ready.learn()
+            prepared is not None
+            and self._write_row(prepared, x, 0.0)
+            and prepared.accepts_row()
+            and prepared.learn()
         ):
-            return self._answer(ready.reported, method)
+            return self._respond(prepared.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
         with _without_names(estimator):
             return estimator._respond(estimator._decision(X), method)[0]
 
-    def _answer(self, said, method):
+    def _respond(self, reported, method):
         if method is None:
             return None
-        # What was said is overwritten by the next row.
-        return self.estimator._respond(said.copy(), method)[0]
+        # The next row overwrites the reported predictions.
+        return self.estimator._respond(reported.copy(), method)[0]
 
-    def _ready(self, x):
-        """What learns rows that are as most are; None where there is no such thing."""
+    def _get_prepared(self, x):
+        """Return the prepared fast path, or None."""
         if type(x) is OpaqueRow:
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
-        estimator, ready = self.estimator, self._prepared
+        estimator, prepared = self.estimator, self._prepared
         model, engine = getattr(estimator, "_model", None), current_engine()
         if (
-            ready is None
-            or model is not ready.model
+            prepared is None
+            or model is not prepared.model
             or engine != self._engine
             or getattr(estimator, "classes_", None) is not self._labels
-            or not ready.accepts(n_entries)
-            or not ready.is_current
+            or not prepared.accepts(n_entries)
+            or not prepared.is_current
         ):
-            ready = self._prepared = self._prepare(model, engine, n_entries)
-        return ready
+            prepared = self._prepared = self._prepare(model, engine, n_entries)
+        return prepared
 
     def _prepare(self, model, engine, n_entries):
         estimator = self.estimator
@@ -353,18 +352,18 @@ class EstimatorRows(RowByRow):
         self._engine, self._labels = engine, getattr(estimator, "classes_", None)
         self._centers = getattr(estimator, "center", None) is True
         n_classes = None if self._labels is None else len(self._labels)
-        ready = model.prepared(
+        prepared = model.prepared(
             get_engine(engine), estimator.n_features_in_, n_classes, n_entries
         )
-        if ready is not None:
-            for each in ready.estimators(estimator):
-                each.loss_curve_ = [*each.loss_curve_]  # which nobody else has
-        return ready
+        if prepared is not None:
+            for each in prepared.estimators(estimator):
+                each.loss_curve_ = [*each.loss_curve_]  # shared with nobody
+        return prepared
 
-    def _put(self, ready, x, weight, y=NO_TARGET):
-        """Put a row where it is learned; False if it needs a closer look."""
-        row, weight = ready.row, 1.0 if weight is None else weight
-        # The first question is the fast one.
+    def _write_row(self, prepared, x, weight, y=NO_TARGET):
+        """Write a row where it is learned; return False if it needs full validation."""
+        row, weight = prepared.row, 1.0 if weight is None else weight
+        # The first test is the fast one.
         is_number = type(weight) is float or isinstance(weight, Real)
         if not is_number or not is_in_range(weight):
             return False
@@ -375,7 +374,7 @@ class EstimatorRows(RowByRow):
             row.set_target(target)
         n_features = row.X.shape[1]
         if type(x) is SparseRow:
-            # Where it is asked for by name, centring refuses sparse rows.
+            # center=True refuses sparse rows.
             if self._centers or x.n_features != n_features:
                 return False
             row.set_values(x.values, x.indices)
@@ -387,7 +386,7 @@ class EstimatorRows(RowByRow):
         return True
 
     def _read(self, x):
-        """A row as an array, or one of those that pipelines give."""
+        """Convert a row to an array, unless a pipeline has converted it."""
         if type(x) in (SparseRow, OpaqueRow):
             return x
         if type(x) is tuple and _is_sparse(x):
@@ -416,7 +415,7 @@ class EstimatorRows(RowByRow):
 
 
 def row_of(X):
-    """The row of a matrix of one, as :class:`EstimatorRows` take it."""
+    """Convert a matrix of one row to a row for :class:`EstimatorRows`."""
     if type(X) is np.ndarray and X.ndim == 2 and len(X) == 1:
         return X[0]
     if sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1:
@@ -427,7 +426,7 @@ def row_of(X):
 
 
 def chunk_of(x):
-    """A row of any kind as a chunk of one."""
+    """Convert a row of any kind to a chunk of one."""
     if type(x) in (SparseRow, OpaqueRow):
         return x.matrix
     return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
@@ -438,7 +437,7 @@ def _is_sparse(x):
 
 
 def _are_indices(indices, values, n_features):
-    """Whether indices are those of a canonical sparse row with these values."""
+    """Whether indices and values make a canonical sparse row."""
     if indices.ndim != 1 or indices.shape != values.shape:
         return False
     if indices.dtype.kind not in "iu" or values.dtype.kind not in "fiub":
@@ -451,7 +450,7 @@ def _are_indices(indices, values, n_features):
 
 @contextmanager
 def _without_names(estimator):
-    """Let rows have no names of features, even if the first ones had."""
+    """Ignore warnings about rows without feature names in the block."""
     if not hasattr(estimator, "feature_names_in_"):
         yield
         return

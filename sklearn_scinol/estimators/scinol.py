@@ -18,7 +18,7 @@ _NAMES = ("scinol1", "scinol2")
 
 
 class _ScInOL(Additive):
-    """What the two estimators have in common beyond being online."""
+    """Parameters and learner of the classifier and the regressor."""
 
     _own_constraints = {
         **Additive._additive_constraints,

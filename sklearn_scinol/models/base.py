@@ -39,13 +39,13 @@ class Chunk:
         Indices of classes, or targets that are numbers.
     sample_weight : ndarray of shape (n,), default=None
         Non-negative weights; None stands for ones.
-    stages : list of (slice, ndarray), default=()
-        With labels, rows at which the same classes are known, and these.
+    class_segments : list of (slice, ndarray), default=()
+        With labels, ranges of rows and the classes that are known at them.
     """
 
-    def __init__(self, X, y, sample_weight=None, stages=()):
+    def __init__(self, X, y, sample_weight=None, class_segments=()):
         self.X, self.y, self.sample_weight = X, y, sample_weight
-        self.stages = stages
+        self.class_segments = class_segments
 
     def __len__(self):
         return self.X.shape[0]
