@@ -422,7 +422,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a loss of regressors is any word to classifiers",
-        "estimators/base.py",
+        "estimators/validation.py",
         "loss in [*losses]:",
         "False:",
         "bad_input other_kind",
@@ -1157,7 +1157,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a row of one class is learned",
-        "estimators/classifier.py",
+        "estimators/class_weights.py",
         "c[rows] = 0.0",
         "pass",
         "new_classes one_class",
@@ -1213,7 +1213,7 @@ MUTATIONS = [
     ),
     Mutation(
         "balanced weights leave out the row itself",
-        "estimators/classifier.py",
+        "estimators/class_weights.py",
         "counts_before(codes, counts.size) + 1",
         "np.maximum(counts_before(codes, counts.size), 1)",
         "class_weight partial_fit",
@@ -1241,7 +1241,7 @@ MUTATIONS = [
     ),
     Mutation(
         "weights are not looked at while one class is known",
-        "estimators/classifier.py",
+        "estimators/class_weights.py",
         "            check_range(c[rows][c[rows] > 0.0])\n",
         "",
         "new_classes weights_while_one_class",
@@ -1256,8 +1256,8 @@ MUTATIONS = [
     Mutation(
         "counts of classes stay behind where classes are added",
         "estimators/classifier.py",
-        "_spread_counts(self._class_counts, ~is_new)",
-        "_spread_counts(self._class_counts, np.sort(is_new))",
+        "spread_counts(self._class_counts, ~is_new)",
+        "spread_counts(self._class_counts, np.sort(is_new))",
         "new_classes balanced",
     ),
 ]

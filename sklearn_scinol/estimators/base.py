@@ -1,11 +1,7 @@
 """Base of all estimators: validation, learning, prediction, fitted attributes."""
 
-import inspect
 from abc import ABCMeta, abstractmethod
-from contextlib import suppress
-from copy import copy, deepcopy
-from functools import cache
-from itertools import chain
+from copy import deepcopy
 from numbers import Integral, Real
 from typing import Any, Self
 from warnings import warn
@@ -13,65 +9,26 @@ from warnings import warn
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, InvalidParameterError
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
-from .._hyperparameters import with_numbers
-from .._invariants import check, check_parts, finite, is_count
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
-from .._shards import LATER_START, Shards
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
-from .._validation import (
-    advised,
-    refuse_masks,
-    refuse_not_finite,
-    refuse_wrong_indices,
-)
+from .._validation import refuse_not_finite
 from .._version import __version__
-from ..losses import CLASSIFICATION, REGRESSION
-from ..losses.interface import check_is_loss
-from ..models.base import Chunk, in_common_columns
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
+from .invariants import InvariantsMixin
+from .merging import MergingMixin
 from .rows import EstimatorRows, RowByRow
+from .validation import ValidationMixin
 
-__all__ = [
-    "DEFAULT_MAX_ITER",
-    "DEFAULT_TOL",
-    "MAX_PARAMETER",
-    "POSITIVE",
-    "UNITS",
-    "OnlineEstimator",
-    "are_finite",
-]
-
-# Range of parameters: squares of their products with each other and with values of
-# features do not overflow.
-MIN_PARAMETER, MAX_PARAMETER = 1e-20, 1e20
-UNITS: Interval = Interval(Real, MIN_PARAMETER, MAX_PARAMETER, closed="both")
-POSITIVE: Interval = Interval(Real, 0, MAX_PARAMETER, closed="right")
-
-# Share of its weight that a row may lose with each later one.
-FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
-
-# Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
-# patience. With this tolerance `fit` stopped after 24 epochs (median; the most was
-# 100), and the loss of new rows was 3 % above the lowest of all epochs (median). A
-# tenfold one stopped after 8 epochs at 2 %, but at 3.7 times the lowest on wine and 16
-# times on mushrooms, which are separable; a tenth of it after 58 at 2 % and, on noise,
-# deep in overfitting.
-DEFAULT_TOL = 1e-3
-# As in SGDClassifier: large enough for the tolerance to decide.
-DEFAULT_MAX_ITER = 1000
+__all__ = ["OVERFLOW", "OnlineEstimator"]
 
 # With early_stopping="auto", fewer rows than these are not held out.
 MIN_HELD_OUT = 10
@@ -84,16 +41,15 @@ OVERFLOW = (
     "learning rate, might help."
 )
 
-# scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
-_ALLOW_ZERO_WEIGHTS = (
-    {"allow_all_zero_weights": True}
-    if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
-    else {}
-)
-
 
 class OnlineEstimator(
-    SharedByThreads, CallbackSupportMixin, BaseEstimator, metaclass=ABCMeta
+    ValidationMixin,
+    MergingMixin,
+    InvariantsMixin,
+    SharedByThreads,
+    CallbackSupportMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base of classifiers and regressors that learn from a stream."""
 
@@ -378,14 +334,6 @@ class OnlineEstimator(
         (answer,) = answers
         return answer
 
-    def _check_method(self, method):
-        if method not in self._METHODS:
-            raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
-        getattr(self, method)
-
-    def _check_first_call(self, first_call, classes):
-        """Check the classes passed to `partial_fit`; nothing in regression."""
-
     def _learn(self, chunk, order=None, again=False, are_new=True):
         """Learn once from each row, and append the mean loss to `loss_curve_`."""
         loss_before = self._model.cumulative_loss
@@ -425,8 +373,11 @@ class OnlineEstimator(
         self._model.end_call()
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
-            curve = [*self.loss_curve_, loss]
-            self.loss_curve_ = curve[-max(MAX_CURVE, self.max_iter) :]
+            self.loss_curve_ = self._latest([*self.loss_curve_, loss])
+
+    def _latest(self, curve):
+        """Return the entries of a curve that are kept, the latest ones."""
+        return curve[-max(MAX_CURVE, self.max_iter) :]
 
     def _record_row(self, loss_before, weight, rollbacks):
         """Append the loss of one row to `loss_curve_` in place, and a rollback."""
@@ -483,106 +434,6 @@ class OnlineEstimator(
         is None itself where labels have weights.
         """
 
-    # Validation.
-
-    def _validate_params(self):
-        try:
-            super()._validate_params()
-        except InvalidParameterError as error:
-            loss = getattr(self, "loss", None)
-            losses = REGRESSION if is_classifier(self) else CLASSIFICATION
-            if "The 'loss' parameter" in str(error) and loss in [*losses]:
-                error.args = (f"{error} {self._loss_of_others()}",)
-            raise
-
-    def _loss_of_others(self):
-        """Say whose loss it is, where it is none of this estimator."""
-        kind = "Regressor" if is_classifier(self) else "Classifier"
-        other = f"{kind.lower()}s, for instance of Hedge{kind}"
-        return f"{self.loss!r} is a loss of {other}."
-
-    def _given_loss(self):
-        """Return the loss that was passed itself, instead of a name."""
-        check_is_loss(type(self.loss))
-        if bool(self.loss.is_classification) != is_classifier(self):
-            raise ValueError(self._loss_of_others())
-        loss = with_numbers(self.loss)
-        if not loss.lipschitz > 0.0:
-            raise ValueError(f"lipschitz == {loss.lipschitz} of {loss!r}, must be > 0.")
-        return loss
-
-    def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
-        if reset or not (
-            self._has_validated_layout(X) and self._has_numeric_targets(X, y)
-        ):
-            refuse_masks(X=X, y=y)
-            refuse_wrong_indices(X)
-            with advised(X, type(self).__name__):
-                X, y = validate_data(
-                    self,
-                    X,
-                    y,
-                    reset=reset,
-                    accept_sparse="csr",
-                    dtype=[np.float64, np.float32],
-                    ensure_all_finite=False,  # see transforms/ranges.py
-                    **self._target_checks,
-                )
-        X = _as_canonical(X)
-        if sample_weight is not None:
-            refuse_masks(sample_weight=sample_weight)
-            sample_weight = _check_sample_weight(
-                sample_weight,
-                X,
-                dtype=np.float64,
-                ensure_non_negative=True,
-                **_ALLOW_ZERO_WEIGHTS,
-            )
-        rest = self._validate_target(y, sample_weight, reset, classes, row_by_row)
-        return Chunk(X, *rest)
-
-    # scikit-learn's checks take longer than learning a row. Arrays as below pass them
-    # unchanged.
-
-    def _has_validated_layout(self, X):
-        """Whether X has the validated type and width."""
-        is_csr = sparse.issparse(X) and X.format == "csr"
-        return (
-            (type(X) is np.ndarray or is_csr)
-            and X.dtype in (np.float64, np.float32)
-            and X.ndim == 2
-            and X.shape[0] > 0
-            and X.shape[1] == self.n_features_in_
-            and not hasattr(self, "feature_names_in_")
-        )
-
-    def _has_numeric_targets(self, X, y):
-        """Whether targets are finite numbers, one a row."""
-        return (
-            type(y) is np.ndarray
-            and y.shape == X.shape[:1]
-            and (y.dtype.kind in "biu" or (y.dtype.kind == "f" and are_finite(y)))
-        )
-
-    def _validate_rows(self, X):
-        """Validate rows to predict."""
-        check_is_fitted(self)
-        if self._has_validated_layout(X) and are_finite(
-            X.data if sparse.issparse(X) else X
-        ):
-            return _as_canonical(X)
-        refuse_masks(X=X)
-        refuse_wrong_indices(X)
-        with advised(X, type(self).__name__):
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-            )
-        return _as_canonical(X)
-
     def _decision(self, X):
         return self._decision_of_validated(self._validate_rows(X))
 
@@ -594,81 +445,6 @@ class OnlineEstimator(
                 "are infinite or a value too large for dtype('float64')."
             )
         return decision
-
-    # Merging.
-
-    def _with_columns(self, placement):
-        """Return a copy, to be merged, whose features are at other columns."""
-        estimator = copy(self)
-        estimator._model = self._model.with_columns(placement)
-        return estimator
-
-    def _merged(self, others, start, placements=None):
-        """Return an estimator that has learned the rows of this one and of others.
-
-        All were derived from `start`, whose rows count once; None stands for no rows.
-        The placements have the columns of features of each, and of `start`, in the
-        merged estimator; None stands for columns that stay.
-        """
-        members = [self, *others]
-        estimators = members if start is None else [*members, start]
-        models, back = in_common_columns(
-            [each._model for each in estimators],
-            placements or [None for _ in estimators],
-        )
-        start_model = models[0].fresh() if start is None else models.pop()
-        n_rows = np.array([model.t - start_model.t for model in models], dtype=float)
-        if (n_rows < 0).any():
-            raise ValueError(LATER_START)
-        if not others:
-            return deepcopy(self)
-        shares = np.full(len(models), 1.0 / len(models))
-        if n_rows.any():
-            shares = n_rows / n_rows.sum()
-        merged = clone(self)
-        for name, value in vars(self).items():
-            is_fitted = name in self._private_state or name.endswith("_")
-            if is_fitted and name != "_model":
-                setattr(merged, name, deepcopy(value))
-        with np.errstate(all="ignore"):
-            model = type(models[0]).merged(Shards(models, start_model, shares))
-            merged._model = model if back is None else model.with_columns(back)
-        curves = [member.loss_curve_ for member in members]
-        curve = [*chain.from_iterable(curves)]
-        merged.loss_curve_ = curve[-max(MAX_CURVE, self.max_iter) :]
-        return merged
-
-    # For tests and debugging.
-
-    def _check_state(self):
-        """Raise AssertionError if an invariant of the fitted state does not hold."""
-        check_parts(self, type(self).__name__)
-        check(self._finite_attributes(), type(self).__name__)
-
-    def _finite_attributes(self):
-        """Yield that public attributes are finite; some take long to compute."""
-        for name in sorted({*vars(self), *_property_names(type(self))}):
-            if name.endswith("_") and not name.startswith("_"):
-                with suppress(AttributeError):  # another kind of model has that
-                    yield from finite(name, getattr(self, name))
-
-    def _invariants(self):
-        """Yield what holds between two calls, see :mod:`sklearn_scinol._invariants`."""
-        yield from invariants_of_input(self)
-        if not self.__sklearn_is_fitted__():
-            return
-        model = self._model
-        yield "the model is one of this estimator", isinstance(model, self._model_types)
-        is_of_classes = getattr(type(model.loss), "is_classification", None)
-        yield (
-            "the loss is one of this estimator",
-            is_of_classes is not None and bool(is_of_classes) == is_classifier(self),
-        )
-        yield "the model has the outputs", model.n_outputs == self._n_outputs()
-        if hasattr(model, "n_features"):
-            yield "the model has the features", model.n_features == self.n_features_in_
-        yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
-        yield "n_iter_ is a number", is_count(getattr(self, "n_iter_", 0))
 
     # Stored estimators have the version, as scikit-learn's own do.
 
@@ -719,45 +495,3 @@ class OnlineEstimator(
     def _fitted_model(self):
         check_is_fitted(self)
         return self._model
-
-
-def invariants_of_input(estimator):
-    """Yield what holds of the parameters of an estimator and of its input features.
-
-    Parameters of an unfitted estimator are validated when rows come.
-    """
-    names = estimator._get_param_names()
-    yield "all parameters are there", all(hasattr(estimator, name) for name in names)
-    if not estimator.__sklearn_is_fitted__():
-        return
-    estimator._validate_params()
-    n_features = estimator.n_features_in_
-    yield "n_features_in_ is a number of features", is_count(n_features, 1)
-    if hasattr(estimator, "feature_names_in_"):
-        names = estimator.feature_names_in_
-        yield "each feature has a name", names.shape == (n_features,)
-        yield "names are text", all(isinstance(name, str) for name in names)
-
-
-def are_finite(values):
-    """Whether all numbers of an array are finite."""
-    return bool(np.isfinite(values).all())
-
-
-@cache
-def _property_names(cls):
-    """Return the names of the properties of a class."""
-    return [name for name in dir(cls) if isinstance(getattr(cls, name), property)]
-
-
-def _as_canonical(X):
-    """Return rows without duplicate indices: `X` itself, or a copy if it has any.
-
-    Raise ValueError if indices of sparse rows are invalid.
-    """
-    if sparse.issparse(X):
-        X.check_format(full_check=True)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    return X

@@ -21,9 +21,9 @@ from ..learners import BASELINES, OnlineNewton
 from ..learners.interface import check_is_learner, configured, traits
 from ..models.additive import n_columns, new_bins
 from .additive import Additive
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
+from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
 
 __all__ = ["BaselineClassifier", "BaselineRegressor"]
 

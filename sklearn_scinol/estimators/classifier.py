@@ -6,10 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
-from sklearn.utils.validation import check_non_negative
 
 from .._hyperparameters import is_value
 from .._invariants import floats
@@ -25,16 +23,14 @@ from .._typing import (
 )
 from ..losses import CLASSIFICATION, JOINT
 from ..models.base import Chunk
-from ..models.weights import check_range
 from .base import OnlineEstimator
+from .class_weights import ClassWeightMixin
 from .labels import (
     as_numpy_labels,
-    balanced_weight,
     check_discrete,
-    counts_before,
     encode,
-    find_class_segments,
     merge_classes,
+    spread_counts,
 )
 
 __all__ = ["OnlineClassifier"]
@@ -48,7 +44,7 @@ def _has_probabilities(estimator):
     )
 
 
-class OnlineClassifier(ClassifierMixin, OnlineEstimator):
+class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     """Base of classifiers that learn from a stream."""
 
     _parameter_constraints: dict = {
@@ -367,7 +363,7 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         if self._class_weight is not None:
             self._class_weight = self._weights_by_parameter(classes)
         if self._class_counts is not None:
-            self._class_counts = _spread_counts(self._class_counts, ~is_new)
+            self._class_counts = spread_counts(self._class_counts, ~is_new)
         if classes.size > 2:
             if np.count_nonzero(~is_new) == 1:  # there is an output for two
                 is_new = is_new & (np.cumsum(is_new) > 1)
@@ -426,59 +422,9 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
     def _n_outputs(self):
         return 1 if self.classes_.size <= 2 else self.classes_.size
 
-    # Weights of classes.
-
-    @property
-    def _weighs_classes(self):
-        return self._class_weight is not None or self._class_counts is not None
-
-    def _weights_by_parameter(self, classes):
-        """Return the weights of classes that `class_weight` sets, or 1."""
-        given = self.class_weight if isinstance(self.class_weight, dict) else {}
-        if self._adds_classes:  # other classes may come later
-            labels = set(classes.tolist())
-            given = {label: c for label, c in given.items() if label in labels}
-        weights = compute_class_weight(given, classes=classes, y=classes)
-        assert_all_finite(weights, input_name="class_weight")
-        check_non_negative(weights, f"{type(self).__name__}.class_weight")
-        return weights
-
-    def _weigh_all(self, codes, c, classes):
-        """Return codes, weights and segments of a chunk that has all rows to fit."""
-        if self._class_weight is not None:
-            c = _product(self._class_weight[codes], c)
-        if self._class_counts is not None:
-            self._class_counts = self._class_counts + np.bincount(
-                codes, minlength=classes.size
-            )
-            counts, n_classes = self._class_counts, np.count_nonzero(self._class_counts)
-            c = _product(balanced_weight(counts.sum(), n_classes, counts[codes]), c)
-        return codes, c, [(slice(0, codes.size), classes)]
-
     def _weighed(self, chunk):
         weighed = self._weigh_rows(chunk.y, chunk.sample_weight, self.classes_)
         return Chunk(chunk.X, *weighed)
-
-    def _weigh_rows(self, codes, c, classes):
-        """Return codes, weights and segments of rows, each from the rows up to it."""
-        weights, counts = self._class_weight, self._class_counts
-        local_codes, segments = codes, [(slice(0, codes.size), classes)]
-        grows = classes.size > self.classes_.size
-        if weights is not None:
-            weights = self._weights_by_parameter(classes) if grows else weights
-            c = _product(weights[codes], c)
-        if grows:
-            is_known = np.isin(classes, self.classes_)
-            local_codes, segments = find_class_segments(codes, c, classes, is_known)
-            counts = None if counts is None else _spread_counts(counts, is_known)
-        (rows, known), *_ = segments
-        if known.size == 1:  # there is nothing to learn
-            c = np.ones(codes.size) if c is None else c.copy()
-            check_range(c[rows][c[rows] > 0.0])
-            c[rows] = 0.0
-        if counts is not None:
-            c = _product(_running_weights(codes, c, counts), c)
-        return local_codes, c, segments
 
     def _invariants(self):
         yield from super()._invariants()
@@ -538,37 +484,3 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
             return score[:, np.newaxis]
         is_mirrored = self.classes_.size > 2 and not self._model.loss.joint
         return np.column_stack([-score if is_mirrored else np.zeros_like(score), score])
-
-
-def _spread_counts(counts, is_known):
-    """Spread counts of known classes over all classes, 0 for new ones."""
-    of_all = np.zeros(is_known.size, counts.dtype)
-    of_all[is_known] = counts
-    return of_all
-
-
-def _product(weights, c):
-    """Multiply weights of rows by sample weights, if there are any."""
-    with np.errstate(all="ignore"):  # see models/weights.py
-        return weights * (1.0 if c is None else c)
-
-
-def _running_weights(codes, c, counts):
-    """Compute balanced weights of rows, each from the rows of weight > 0 up to it.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-    c : ndarray of shape (n,) or None
-        Sample weights.
-    counts : ndarray of int of shape (n_classes,)
-        Numbers of earlier rows of each class.
-    """
-    learned = slice(None) if c is None else c > 0.0
-    weights = np.ones(codes.size)
-    codes = codes[learned]
-    of_class = counts[codes] + counts_before(codes, counts.size) + 1
-    n_classes = np.count_nonzero(counts) + np.cumsum(of_class == 1)
-    n_rows = counts.sum() + np.arange(1, codes.size + 1)
-    weights[learned] = balanced_weight(n_rows, n_classes, of_class)
-    return weights

@@ -8,9 +8,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._typing import ClassWeight, KernelLike, LipschitzLoss, RandomState
 from ..learners import DFEG
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
+from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 
 __all__ = ["DFEGClassifier", "DFEGRegressor"]
 

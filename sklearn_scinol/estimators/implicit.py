@@ -8,8 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._typing import ClassificationLoss, ClassWeight, RandomState, RegressionLoss
 from ..learners import ALGORITHMS
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 from .linear import LinearClassifier, LinearRegressor
+from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 
 __all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
 

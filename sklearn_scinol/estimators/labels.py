@@ -15,6 +15,7 @@ __all__ = [
     "encode",
     "find_class_segments",
     "merge_classes",
+    "spread_counts",
 ]
 
 # Labels are encoded in blocks of this size, to bound the memory.
@@ -145,3 +146,10 @@ def counts_before(codes, n_classes):
 def balanced_weight(n_rows, n_classes, n_of_class):
     """Compute weights as scikit-learn does for ``class_weight="balanced"``."""
     return n_rows / (n_classes * n_of_class)
+
+
+def spread_counts(counts, is_known):
+    """Spread counts of known classes over all classes, 0 for new ones."""
+    of_all = np.zeros(is_known.size, counts.dtype)
+    of_all[is_known] = counts
+    return of_all

@@ -19,8 +19,8 @@ from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import MAX_PARAMETER
 from .classifier import OnlineClassifier
+from .parameters import MAX_PARAMETER
 from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")

@@ -1,11 +1,10 @@
 """Estimators of implicit online Newton steps."""
 
-from numbers import Real
 from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from .._locks import reads
 from .._typing import (
@@ -16,72 +15,13 @@ from .._typing import (
     RegressionLoss,
 )
 from ..learners import OnlineNewton, VovkAzouryWarmuth
-from ..models.newton import NewtonModel
-from .base import FORGETTING
 from .linear import LinearClassifier, LinearRegressor
+from .second_order import SecondOrder, second_order_constraints
 
 __all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
 
-#: Maximum number of covariances, of all outputs (512 MB).
-MAX_NUMBERS = 2**26
 
-# With a larger variance, rounding would leave nothing of what a row teaches.
-VARIANCES = Interval(Real, 1e-6, 1e6, closed="both")
-
-# Deviations at which features are clipped in any case: rounding would leave nothing of
-# what was known before.
-MAX_DISTANCE = 1e6
-
-
-class _OnlineNewton:
-    """Parameters and learner of the classifier and the regressor."""
-
-    _own_constraints = {
-        "prior_scale": [VARIANCES],
-        "forgetting": [FORGETTING],
-        "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
-    }
-    _makes_dense = True
-    _model_type = NewtonModel
-
-    def _newton(self, learner, moderate=False):
-        """Create a learner with the parameters that both estimators have."""
-        return learner(
-            float(self.prior_scale),
-            float(self.forgetting),
-            moderate=bool(moderate),
-            fit_intercept=bool(self.fit_intercept),
-        )
-
-    def _make_model(self, *arguments, **keywords):
-        model = super()._make_model(*arguments, **keywords)
-        limit = np.inf
-        if model.features.scale:
-            limit = MAX_DISTANCE
-            if model.features.center and self.clip_deviations is not None:
-                limit = min(limit, float(self.clip_deviations))
-        model.learner = model.learner._replace(limit=limit)
-        return model
-
-    def _start(self, X):
-        n, n_outputs = X.shape[1] + self.fit_intercept, self._n_outputs()
-        if n_outputs * (n * (n + 1) // 2) > MAX_NUMBERS:
-            outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
-            raise ValueError(
-                f"{X.shape[1]} features{outputs} are too many for "
-                f"{type(self).__name__}: the covariances of their weights would be "
-                f"more than {MAX_NUMBERS} numbers; use {self._lighter} instead."
-            )
-        super()._start(X)
-
-
-def _constraints(linear):
-    """Return the constraints of parameters; weights are not averaged."""
-    constraints = linear._parameter_constraints | _OnlineNewton._own_constraints
-    return {name: allowed for name, allowed in constraints.items() if name != "average"}
-
-
-class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
+class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     r"""Linear classifier of second order: it learns how features go together.
 
     Each row is learned by a Newton step, in the metric of the covariance of all weights
@@ -89,8 +29,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     feature learn slowly, are no obstacle: one pass comes close to the best linear
     model. The step is implicit: it goes to the minimum of the row's loss itself plus a
     penalty on the way there, so that it never overshoots. Features are standardised by
-    the means and deviations of the rows so far, and neither their units nor their zeros
-    matter.
+    the rows so far, and neither their units nor their zeros matter.
 
     That takes memory and time in the square of the number of features: for each row
     about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
@@ -183,7 +122,6 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     ----------
     .. [1] J. de Vilmarest, O. Wintenberger. "Stochastic online optimization using
        Kalman recursion." Journal of Machine Learning Research 22, 2021.
-
     .. [2] D. J. C. MacKay. "The evidence framework applied to classification
        networks." Neural Computation 4, 1992.
 
@@ -204,7 +142,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
     """
 
     _parameter_constraints: dict = {
-        **_constraints(LinearClassifier),
+        **second_order_constraints(LinearClassifier),
         "moderate": ["boolean", StrOptions({"auto"})],
     }
     _bounds_regret = False
@@ -280,7 +218,6 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
         return_std : bool, default=False
             Whether to return the standard deviations of the linear model's scores, too.
 
@@ -288,7 +225,6 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, positive for ``classes_[1]``.
-
         deviations : ndarray of the same shape
             Only if `return_std`: :math:`\\sqrt{\\langle x, P x \\rangle}`, with P the
             covariance of the weights given the rows, by the normal approximation that
@@ -313,7 +249,7 @@ class OnlineNewtonClassifier(_OnlineNewton, LinearClassifier):
         return covariance[0] if len(covariance) == 1 else covariance
 
 
-class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
+class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     r"""Linear regression of second order, such as recursive least squares.
 
     Each row is learned by a Newton step, in the metric of the covariance of all weights
@@ -322,8 +258,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     of ridge regression on all rows so far, as standardised; with other losses, the step
     is implicit: it goes to the minimum of the row's loss itself plus a penalty on the
     way there, so that it never overshoots. Features and targets are standardised by the
-    means and deviations of the rows so far, and neither their units nor their zeros
-    matter.
+    rows so far, and neither their units nor their zeros matter.
 
     That takes memory and time in the square of the number of features: for each row
     about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
@@ -418,11 +353,9 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     ----------
     .. [1] V. Vovk. "Competitive on-line statistics." International Statistical Review
        69, 2001.
-
     .. [2] K. S. Azoury, M. K. Warmuth. "Relative loss bounds for on-line density
        estimation with the exponential family of distributions." Machine Learning 43,
        2001.
-
     .. [3] N. Cesa-Bianchi, G. Lugosi. "Prediction, learning, and games." Cambridge
        University Press, 2006.
 
@@ -443,7 +376,7 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
     """
 
     _parameter_constraints: dict = {
-        **_constraints(LinearRegressor),
+        **second_order_constraints(LinearRegressor),
         "vovk": ["boolean"],
         "standardize_target": ["boolean"],
     }
@@ -527,7 +460,6 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-
         return_std : bool, default=False
             Whether to return the standard deviations of the targets around their
             predictions, too.
@@ -536,7 +468,6 @@ class OnlineNewtonRegressor(_OnlineNewton, LinearRegressor):
         -------
         predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             In the units of the targets.
-
         deviations : ndarray of the same shape
             Only if `return_std`: the root of the variance of the noise times 1 plus the
             variance of the linear model. For a target with normal noise, 95 % of the

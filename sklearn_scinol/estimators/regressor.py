@@ -13,7 +13,8 @@ from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION
-from .base import OnlineEstimator, are_finite
+from .base import OnlineEstimator
+from .validation import are_finite
 
 __all__ = ["OnlineRegressor"]
 

@@ -9,8 +9,8 @@ from .._typing import ClassWeight, LipschitzLoss, RandomState
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .additive import Additive
-from .base import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING
 from .linear import LinearClassifier, LinearRegressor
+from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING
 
 __all__ = ["ScInOLClassifier", "ScInOLRegressor"]
 

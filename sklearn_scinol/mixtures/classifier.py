@@ -3,11 +3,11 @@
 from typing import Any, Literal
 
 from .._typing import ClassificationLoss, ClassWeight, RandomState
-from ..estimators.base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.baseline import BaselineClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.implicit import AdaImplicitClassifier
 from ..estimators.online_newton import OnlineNewtonClassifier
+from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.scinol import ScInOLClassifier
 from .base import MixtureEstimator
 from .default_experts import MAX_CLASSES, Family

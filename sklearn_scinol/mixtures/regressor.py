@@ -3,10 +3,10 @@
 from typing import Any, Literal
 
 from .._typing import RandomState, RegressionLoss
-from ..estimators.base import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.baseline import BaselineRegressor
 from ..estimators.implicit import AdaImplicitRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
+from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.regressor import OnlineRegressor
 from ..estimators.scinol import ScInOLRegressor
 from .base import MixtureEstimator

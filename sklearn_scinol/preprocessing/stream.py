@@ -18,7 +18,7 @@ from .._typing import TableLike, _fit_context
 from .._validation import advised, refuse_masks
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.base import invariants_of_input
+from ..estimators.invariants import invariants_of_input
 from ..estimators.rows import chunk_of, row_of
 
 __all__ = ["FeatureTransformer", "StreamTransformer"]

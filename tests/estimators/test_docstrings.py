@@ -7,8 +7,8 @@ from inspect import getdoc, signature
 from types import ModuleType
 
 import pytest
-from support.registry import PUBLIC_ESTIMATORS
 from sklearn.utils import _testing
+from support.registry import PUBLIC_ESTIMATORS
 
 #: Families in which an entry means something else than in the other estimators.
 DIFFERENT = {

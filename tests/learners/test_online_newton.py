@@ -21,7 +21,7 @@ from sklearn_scinol import (
     OnlineNewtonRegressor,
     ScInOLClassifier,
 )
-from sklearn_scinol.estimators import online_newton
+from sklearn_scinol.estimators import second_order
 from sklearn_scinol.losses import CrossEntropy
 
 RAW = as_given(OnlineNewtonRegressor)
@@ -350,7 +350,7 @@ def test_sparse_rows_are_centred(center, engine):
 
 
 def test_too_many_features(monkeypatch):
-    monkeypatch.setattr(online_newton, "MAX_NUMBERS", 100)
+    monkeypatch.setattr(second_order, "MAX_COVARIANCES", 100)
     X, y, _ = rows(20, 13)
     OnlineNewtonRegressor(fit_intercept=False).partial_fit(X, y)
     words = "13 features are too many for OnlineNewtonRegressor.*use ScInOLRegressor"

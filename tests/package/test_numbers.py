@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support import ROOT
 
-from sklearn_scinol.estimators.online_newton import MAX_NUMBERS
+from sklearn_scinol.estimators.second_order import MAX_COVARIANCES
 
 MEASURED = ROOT / "doc" / "measured"
 RUNS = tomllib.loads((MEASURED / "runs.toml").read_text(encoding="utf-8"))
@@ -129,9 +129,9 @@ def from_throughput():
 
     And how many features and covariances the learner of second order takes at most.
     """
-    yield MAX_NUMBERS / 1e6
+    yield MAX_COVARIANCES / 1e6
     yield from column("throughput", "dense, d = (20|54|128) *OnlineNewton", -2)
-    yield (math.isqrt(8 * MAX_NUMBERS + 1) - 1) // 2 - 1  # the intercept
+    yield (math.isqrt(8 * MAX_COVARIANCES + 1) - 1) // 2 - 1  # the intercept
     yield from values([line[:25] for line in printed("throughput")])
     for cases, learner in [
         ("dense, d = (5|20|54|128|784) ", "ScInOL, centred"),

@@ -1,0 +1,156 @@
+"""Validation of the parameters, rows and targets that estimators are given."""
+
+import inspect
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import is_classifier
+from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
+
+from .._hyperparameters import with_numbers
+from .._validation import advised, refuse_masks, refuse_wrong_indices
+from ..losses import CLASSIFICATION, REGRESSION
+from ..losses.interface import check_is_loss
+from ..models.base import Chunk
+
+__all__ = ["ValidationMixin", "are_finite"]
+
+# scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
+_ALLOW_ZERO_WEIGHTS = (
+    {"allow_all_zero_weights": True}
+    if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
+    else {}
+)
+
+
+class ValidationMixin:
+    """Validate what users pass to an :class:`OnlineEstimator`."""
+
+    def _check_method(self, method):
+        if method not in self._METHODS:
+            raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
+        getattr(self, method)
+
+    def _check_first_call(self, first_call, classes):
+        """Check the classes passed to `partial_fit`; nothing in regression."""
+
+    def _validate_params(self):
+        try:
+            super()._validate_params()
+        except InvalidParameterError as error:
+            loss = getattr(self, "loss", None)
+            losses = REGRESSION if is_classifier(self) else CLASSIFICATION
+            if "The 'loss' parameter" in str(error) and loss in [*losses]:
+                error.args = (f"{error} {self._loss_of_others()}",)
+            raise
+
+    def _loss_of_others(self):
+        """Say which estimators take the loss, where this one does not."""
+        kind = "Regressor" if is_classifier(self) else "Classifier"
+        other = f"{kind.lower()}s, for instance of Hedge{kind}"
+        return f"{self.loss!r} is a loss of {other}."
+
+    def _given_loss(self):
+        """Return the loss that was passed itself, instead of a name."""
+        check_is_loss(type(self.loss))
+        if bool(self.loss.is_classification) != is_classifier(self):
+            raise ValueError(self._loss_of_others())
+        loss = with_numbers(self.loss)
+        if not loss.lipschitz > 0.0:
+            raise ValueError(f"lipschitz == {loss.lipschitz} of {loss!r}, must be > 0.")
+        return loss
+
+    def _validate(self, X, y, sample_weight, reset, classes=None, row_by_row=True):
+        if reset or not (
+            self._has_validated_layout(X) and self._has_numeric_targets(X, y)
+        ):
+            refuse_masks(X=X, y=y)
+            refuse_wrong_indices(X)
+            with advised(X, type(self).__name__):
+                X, y = validate_data(
+                    self,
+                    X,
+                    y,
+                    reset=reset,
+                    accept_sparse="csr",
+                    dtype=[np.float64, np.float32],
+                    ensure_all_finite=False,  # see transforms/ranges.py
+                    **self._target_checks,
+                )
+        X = _as_canonical(X)
+        if sample_weight is not None:
+            refuse_masks(sample_weight=sample_weight)
+            sample_weight = _check_sample_weight(
+                sample_weight,
+                X,
+                dtype=np.float64,
+                ensure_non_negative=True,
+                **_ALLOW_ZERO_WEIGHTS,
+            )
+        rest = self._validate_target(y, sample_weight, reset, classes, row_by_row)
+        return Chunk(X, *rest)
+
+    # scikit-learn's checks take longer than learning a row. Arrays as below pass them
+    # unchanged.
+
+    def _has_validated_layout(self, X):
+        """Whether X has the validated type and width."""
+        is_csr = sparse.issparse(X) and X.format == "csr"
+        return (
+            (type(X) is np.ndarray or is_csr)
+            and X.dtype in (np.float64, np.float32)
+            and X.ndim == 2
+            and X.shape[0] > 0
+            and X.shape[1] == self.n_features_in_
+            and not hasattr(self, "feature_names_in_")
+        )
+
+    def _has_numeric_targets(self, X, y):
+        """Whether targets are finite numbers, one a row."""
+        return (
+            type(y) is np.ndarray
+            and y.shape == X.shape[:1]
+            and (y.dtype.kind in "biu" or (y.dtype.kind == "f" and are_finite(y)))
+        )
+
+    def _validate_rows(self, X):
+        """Validate rows to predict."""
+        check_is_fitted(self)
+        if self._has_validated_layout(X) and are_finite(
+            X.data if sparse.issparse(X) else X
+        ):
+            return _as_canonical(X)
+        refuse_masks(X=X)
+        refuse_wrong_indices(X)
+        with advised(X, type(self).__name__):
+            X = validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+            )
+        return _as_canonical(X)
+
+
+def are_finite(values):
+    """Whether all numbers of an array are finite."""
+    return bool(np.isfinite(values).all())
+
+
+def _as_canonical(X):
+    """Return rows without duplicate indices: `X` itself, or a copy if it has any.
+
+    Raise ValueError if indices of sparse rows are invalid.
+    """
+    if sparse.issparse(X):
+        X.check_format(full_check=True)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+    return X
