@@ -20,7 +20,7 @@ from numba.extending import (
     register_jitable,
 )
 
-from ... import _portable, learners, losses, transforms
+from ... import _portable, advice, learners, losses, transforms
 from ..._hyperparameters import is_native
 from ...losses import methods
 from . import exponentials
@@ -126,7 +126,7 @@ inlined = register_jitable(**INLINE)
 exact = register_jitable(**INLINE_STRICTLY)
 
 # The lists are full when all modules of formulas have been imported.
-for package in learners, losses, transforms:
+for package in advice, learners, losses, transforms:
     for module in walk_packages(package.__path__, f"{package.__name__}."):
         import_module(module.name)
 exact(exponentials.parts_of_exp)
