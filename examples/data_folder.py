@@ -283,26 +283,27 @@ def open_csv(
     n_features = len(numbers) + sum(len(each) - 1 for each in categories)
     if n_features == 0:
         raise InputError(f"{path} has no column from which anything could be learned.")
-    encoders = [
-        (numbers, SimpleImputer(keep_empty_features=True)),
-        (
-            texts,
-            OneHotEncoder(categories=categories, drop="first", sparse_output=False),
-        ),
-    ]
-    encoders = [(names, encoder) for names, encoder in encoders if names]
-    for names, encoder in encoders:
-        encoder.fit(values_of(first, names))
     return EncodedTable(
         path,
         target,
         stream,
-        encoders,
+        fitted_encoders(first, numbers, texts, categories),
         n_rows,
         n_features,
         classes if is_class else None,
         left_out,
     )
+
+
+def fitted_encoders(table, numbers, texts, categories):
+    """Pairs of columns and what encodes them, fitted to a table."""
+    one_hot = OneHotEncoder(categories=categories, drop="first", sparse_output=False)
+    pairs = (numbers, SimpleImputer(keep_empty_features=True)), (texts, one_hot)
+    return [
+        (names, encoder.fit(values_of(table, names)))
+        for names, encoder in pairs
+        if names
+    ]
 
 
 def values_of(table, names):

@@ -79,6 +79,8 @@ COLOURS = {OURS: "#00705a", SEARCHED: "#d95f02", SINGLE: "#d95f02"}
 
 @dataclass
 class DataSet:
+    """Rows and targets, with a name."""
+
     name: str
     X: np.ndarray
     y: np.ndarray
@@ -186,6 +188,8 @@ def evaluate(method, estimator, data_set):
 
 @dataclass
 class Comparison:
+    """Losses of an untuned learner, and of SGD with each setting, on one data set."""
+
     data_set: DataSet
     ours: Outcome
     searched: Outcome

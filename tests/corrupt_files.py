@@ -1,5 +1,4 @@
-"""Damage small files at random, and see whether reading them gives anything but rows
-or a sentence.
+"""Damage small files at random: reading must give rows, or an error in one sentence.
 
     python tests/corrupt_files.py             10,000 files of each format
     python tests/corrupt_files.py --cases 100 csv json
@@ -178,7 +177,8 @@ def outcome(file, on_bad_row, read_ahead, encoding=None):
 
 def check_sentence(error):
     sentence = str(error)
-    assert sentence.endswith(".") and "\n" not in sentence, sentence
+    assert sentence.endswith("."), sentence
+    assert "\n" not in sentence, sentence
     assert len(sentence) < 1000, sentence
     assert not type(error).__module__.startswith("pyarrow"), error
 

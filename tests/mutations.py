@@ -31,6 +31,8 @@ LEFT_OUT += ("package/test_package.py", "package/test_release.py", "papers/*.py"
 
 
 class Mutation(NamedTuple):
+    """A text of a file, what replaces it, and the tests that should notice."""
+
     name: str
     file: str  # below the package
     old: str

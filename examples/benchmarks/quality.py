@@ -234,6 +234,8 @@ def best_rate(loss_of):
 
 @dataclass
 class Method:
+    """A function of a data set that returns a loss and a learning rate, or None."""
+
     name: str
     run: Callable
 

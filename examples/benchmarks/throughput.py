@@ -1,4 +1,4 @@
-"""
+r"""
 Rows per second beside SGD
 ==========================
 
@@ -22,7 +22,7 @@ written: what takes more than 15 % longer beside SGD is listed, and the status i
 both. So it counts if both are that much larger, and so again when measured once more.
 With the table of this folder, of the compiled engine::
 
-    python examples/benchmarks/throughput.py --engine numba \\
+    python examples/benchmarks/throughput.py --engine numba \
         --baseline examples/benchmarks/throughput.csv
 """
 

@@ -210,7 +210,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
 
     @reads
     def decision_function(self, X: MatrixLike, return_std: bool = False) -> Any:
-        """Predict scores, the algorithm's own predictions.
+        r"""Predict scores, the algorithm's own predictions.
 
         For each row exactly what the algorithm would be charged for if the row came
         next.
@@ -226,7 +226,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, positive for ``classes_[1]``.
         deviations : ndarray of the same shape
-            Only if `return_std`: :math:`\\sqrt{\\langle x, P x \\rangle}`, with P the
+            Only if `return_std`: :math:`\sqrt{\langle x, P x \rangle}`, with P the
             covariance of the weights given the rows, by the normal approximation that
             is the algorithm's own. They are those of scores before these are moderated,
             which is ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.

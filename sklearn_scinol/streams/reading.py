@@ -56,7 +56,7 @@ def read_table(
     n_features: int | None = None,
     zero_based: bool | None = None,
 ) -> "TableStream":
-    """Read files of any size as a stream of chunks, in the order of the rows.
+    r"""Read files of any size as a stream of chunks, in the order of the rows.
 
     Only a few chunks are in memory; threads read the next ones while a model learns the
     latest. Streams are for :func:`~sklearn_scinol.evaluation.progressive_validation`
@@ -145,7 +145,7 @@ def read_table(
     >>> from sklearn_scinol.streams import read_table
     >>> folder = TemporaryDirectory()
     >>> file = Path(folder.name) / "rents.csv"
-    >>> _ = file.write_text("rooms,area,rent\\n1,25,400\\n2,50,790\\n?,40,600\\n")
+    >>> _ = file.write_text("rooms,area,rent\n1,25,400\n2,50,790\n?,40,600\n")
     >>> stream = read_table(
     ...     file, target="rent", column_types={"rooms": "float64"}, on_bad_row="skip"
     ... )

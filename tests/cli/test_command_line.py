@@ -215,7 +215,7 @@ def test_test_file(run):
 
 
 @pytest.mark.parametrize(
-    "values, is_class",
+    ("values", "is_class"),
     [
         (["a", "b"], True),
         (["0", "1"], True),
@@ -238,7 +238,7 @@ def test_task(run, values, is_class):
 
 
 @pytest.mark.parametrize(
-    "label_of, words",
+    ("label_of", "words"),
     [
         (lambda k: f"id{k}", "identifiers, most of which come once, such as 'id0'"),
         (lambda k: f"{1 + k % 28:02d}.{1 + k % 12}.1999", "dates, such as '01.1.1999'"),
@@ -626,7 +626,7 @@ def test_inspect_an_estimator_of_others(run):
 
 
 @pytest.mark.parametrize(
-    "text, options, words",
+    ("text", "options", "words"),
     [
         ("", [], "data.csv is empty."),
         ("x,y\n", [], "data.csv has no rows."),
@@ -696,7 +696,7 @@ def as_a_hard_link(name):
     [as_it_is, as_a_path, spelled_another_way, as_a_symbolic_link, as_a_hard_link],
 )
 @pytest.mark.parametrize(
-    "read, argv",
+    ("read", "argv"),
     [
         ("data.csv", "predict data.csv --model m.skops --output"),
         ("data.csv", "predict *.csv --model m.skops --output"),
@@ -901,7 +901,9 @@ def test_interruption_waits_for_the_chunk(run, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize("module, extra", [("pyarrow", "stream"), ("skops", "pers")])
+@pytest.mark.parametrize(
+    ("module", "extra"), [("pyarrow", "stream"), ("skops", "pers")]
+)
 def test_missing_extras(fails, monkeypatch, module, extra):
     write()
     plain_import = builtins.__import__

@@ -759,7 +759,7 @@ def test_unseen_class():
 
 
 @pytest.mark.parametrize(
-    "metrics, words",
+    ("metrics", "words"),
     [
         ("acuracy", "not a valid scoring value|No valid scoring"),
         ([], "At least one metric"),
@@ -830,7 +830,7 @@ def test_display_from_result(pyplot):
 
 
 @pytest.mark.parametrize(
-    "metric, negate_score, label",
+    ("metric", "negate_score", "label"),
     [
         ("neg_log_loss", True, "Log loss"),
         ("neg_log_loss", False, "Negative log loss"),

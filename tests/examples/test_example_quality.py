@@ -238,7 +238,7 @@ def test_summary(example):
 
 
 @pytest.mark.parametrize(
-    "number, expected",
+    ("number", "expected"),
     [(0.123456, "0.123"), (1, "1"), (999, "999"), (1234, "1e+03"), (np.inf, "inf")],
 )
 def test_in_short(example, number, expected):
@@ -309,7 +309,7 @@ def test_all_estimators_are_there(example):
 
 
 @pytest.mark.parametrize(
-    "name, scinol2, sgd",
+    ("name", "scinol2", "sgd"),
     [
         ("abalone", 1.808, 1.677),
         ("cpusmall", 6.364, 5.058),

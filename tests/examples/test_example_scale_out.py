@@ -55,7 +55,8 @@ def test_own_data(run, tmp_path):
         shards, losses, ratios, seconds = np.transpose(lines)
         assert shards.tolist() == [1, 2, 6]
         np.testing.assert_allclose(ratios, losses / losses[0], atol=1e-3)
-        assert (losses > 0.1).all() and (losses < 0.7).all()
+        assert (losses > 0.1).all()
+        assert (losses < 0.7).all()
         assert (seconds > 0).all()
     path = tmp_path / "figures" / "scale_out.png"
     assert out.endswith(f"Wrote {path}\n")

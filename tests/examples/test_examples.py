@@ -161,7 +161,7 @@ LATE = csv() + "500,red,last,maybe,50\n"
 
 
 @pytest.mark.parametrize(
-    "text, options, words",
+    ("text", "options", "words"),
     [
         ("", [], "is empty."),
         ("a,y\n", [], "has no rows."),

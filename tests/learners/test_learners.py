@@ -220,4 +220,5 @@ def test_learner_of_vectors(n_outputs, engine, monkeypatch, tmp_path):
     coef, intercept = model.coefficients()
     assert_allclose(np.column_stack([coef, intercept]), weights, rtol=1e-12)
     assert_allclose(model.decision(X), X @ coef.T + intercept, rtol=1e-12)
-    assert model.traits.by_vector and model.traits.touches_all
+    assert model.traits.by_vector
+    assert model.traits.touches_all

@@ -36,7 +36,7 @@ def read(name):
 
 
 @pytest.mark.parametrize(
-    "load, center, expected",
+    ("load", "center", "expected"),
     [
         (load_breast_cancer, False, 0.456),
         (load_breast_cancer, "auto", 0.144),
@@ -62,7 +62,7 @@ def test_small_sets(load, center, expected, engine):
 
 
 @pytest.mark.parametrize(
-    "name, as_in_the_paper, centred",
+    ("name", "as_in_the_paper", "centred"),
     [
         ("bank_additional_full", 0.2212, 0.2165),
         ("shuttle", 0.2553, 0.1384),
@@ -81,7 +81,7 @@ def test_classification(name, as_in_the_paper, centred, engine):
 
 
 @pytest.mark.parametrize(
-    "name, as_in_the_paper, centred, standardized, digit",
+    ("name", "as_in_the_paper", "centred", "standardized", "digit"),
     [
         ("cpusmall", 6.36, 5.61, 4.33, 0.01),
         ("abalone", 1.808, 1.819, 1.737, 0.001),

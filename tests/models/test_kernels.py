@@ -502,7 +502,8 @@ def test_dual_coef_is_the_model(case, max_support, engine):
     if case.average or case.algorithm == "kernel_gd":
         assert_allclose(factors, 1.0, rtol=1e-11)
     else:
-        assert (factors > 0.5).all() and (factors < 1.0).all()
+        assert (factors > 0.5).all()
+        assert (factors < 1.0).all()
 
 
 @representatives

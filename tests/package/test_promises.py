@@ -42,7 +42,8 @@ def refusal(estimator):
     with pytest.raises(AttributeError, match="regret_bound") as error:
         estimator.regret_bound([1.0])
     (reason,) = error.value.args
-    assert reason.endswith(".") and "\n" not in reason
+    assert reason.endswith(".")
+    assert "\n" not in reason
     return reason
 
 

@@ -505,7 +505,8 @@ def test_figure2(figure2, call, folder, tmp_path, monkeypatch):
 
     # A rate that is far too large is not the one that is shown.
     sgd = {row["rate"]: row for row in rows if row["method"] == "SGD"}
-    assert float(sgd["1e+20"]["loss"]) > 1e20 and sgd["1e+20"]["shown"] == "False"
+    assert float(sgd["1e+20"]["loss"]) > 1e20
+    assert sgd["1e+20"]["shown"] == "False"
     assert sgd["0.001"]["shown"] == "True"
     assert re.search(r"^SGD +0\.001 +[\d.]+ +[\d.]+ +[\d.]+$", out, re.M)
     assert "of 2 data sets" in out

@@ -179,7 +179,8 @@ def test_rows_of_each_format(ending, read_ahead, tmp_path, small_blocks):
         assert chunks[0][2].dtype == np.float64
     assert stream.schema.names == ["x", "n", "city"]
     assert stream.files == [str(file)]
-    assert stream.n_bad_rows == 0 and stream.bad_rows == []
+    assert stream.n_bad_rows == 0
+    assert stream.bad_rows == []
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet", ".arrows"])
