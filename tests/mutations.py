@@ -2,6 +2,7 @@
 
     python tests/mutations.py            all mutations
     python tests/mutations.py hinge gap  those with one of these words in their name
+    python tests/mutations.py --part 1/3 the first, fourth, seventh ...
 
 Each mutation replaces a text of a file, in a copy of the project, by another. The tests
 that are most likely to notice run first, then all others, up to the first failure; on
@@ -10,6 +11,7 @@ exit status is 1 if a mutation survives, and 2 if the text that it replaces is n
 there (once): then the mutation has to follow the code.
 """
 
+import argparse
 import os
 import re
 import shutil
@@ -1329,8 +1331,22 @@ def mutate(package, mutation):
     return True
 
 
-def main(words):
+def part(text):
+    """The numbers in "2/3"."""
+    number, n_parts = map(int, text.split("/"))
+    if not 1 <= number <= n_parts:
+        raise ValueError(text)
+    return number, n_parts
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("words", nargs="*", help="words in names of mutations")
+    parser.add_argument("--part", type=part, default="1/1", help="such as 2/3")
+    arguments = parser.parse_args(argv)
+    words, (number, n_parts) = arguments.words, arguments.part
     chosen = [m for m in MUTATIONS if not words or any(w in m.name for w in words)]
+    chosen = chosen[number - 1 :: n_parts]
     if not chosen:
         print("No mutation has such a name.")
         return 2
@@ -1349,4 +1365,4 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
