@@ -11,7 +11,7 @@ SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo figures test thorough certify lint types format doc benchmark models mutants fuzz long clean
+.PHONY: help demo figures quick test thorough coverage certify lint types format doc benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -23,11 +23,20 @@ figures: $(VENV)/demo.stamp ## numbers and figures of the pages, of scripts unde
 	@$(BIN)/python examples/measure.py $(ARGS)
 	@$(BIN)/python doc/tables.py
 
+quick: $(VENV)/dev.stamp ## two cases of each test, but for slow ones: in a minute and a half
+	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --each 2 $(ARGS)
+
 test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 thorough: $(VENV)/dev.stamp ## all tests with every combination of cases, not a selection
 	@THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+coverage: $(VENV)/dev.stamp ## lines and branches of the package that `make test` runs
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest -n auto --dist worksteal $(ARGS)
+	@$(BIN)/coverage combine --quiet
+	@$(BIN)/coverage report
 
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
 	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
@@ -79,7 +88,7 @@ models: $(VENV)/dev.stamp ## save models of this version, which later ones must 
 
 clean: ## remove the environment and all that tests and builds leave behind
 	rm -rf $(VENV) build dist doc/generated doc/auto_examples doc/_build
-	rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find sklearn_scinol tests examples -name __pycache__ -prune -exec rm -rf {} +
 
 # The package is installed as a link to this folder, so only a change of its metadata

@@ -23,6 +23,9 @@ pytest.register_assert_rewrite("support")
 from support.registry import ENGINES, THOROUGH  # noqa: E402
 from support.scripts import EXAMPLES  # noqa: E402
 
+#: Tests of what users run by themselves.
+SLOW_FOLDERS = {"examples", "papers"}
+
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
 
@@ -88,6 +91,13 @@ def pytest_addoption(parser):
     parser.addoption("--each", type=int, metavar="N", help=text)
     text = "run cases that differ in the engine alone on all engines"
     parser.addoption("--all-engines", action="store_true", help=text)
+
+
+def pytest_itemcollected(item):
+    """Mark tests as slow that wait for the compiler, and those of scripts."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if parameters.get("engine") == "numba" or item.path.parent.name in SLOW_FOLDERS:
+        item.add_marker("slow")
 
 
 @pytest.hookimpl(trylast=True)  # after cases were selected by name

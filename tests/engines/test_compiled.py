@@ -28,7 +28,7 @@ from support.invariances import (
     assert_rows_of_weight_zero_change_nothing,
     weights,
 )
-from support.registry import Case, compiled, compiled_runs
+from support.registry import Case, compiled, compiled_runs, thoroughly
 
 from sklearn_scinol import (
     DFEGClassifier,
@@ -131,7 +131,8 @@ def test_sparse_rows_of_one_feature(engine):
     """Arrays of one number have another type than others, for which nothing is made."""
     X = np.random.default_rng(0).standard_normal((30, 1))
     model = ScInOLRegressor(center=False, fit_intercept=False)
-    dense = clone(model).partial_fit_predict(X, X[:, 0])
+    with config_context(engine="numpy"):
+        dense = clone(model).partial_fit_predict(X, X[:, 0])
     assert_close(model.partial_fit_predict(sparse.csr_array(X), X[:, 0]), dense, 1e-12)
 
 
@@ -143,10 +144,10 @@ def test_sparse_rows_of_one_feature(engine):
     [
         Case(DFEGClassifier, "log_loss", "dfeg", 3, average=15),
         Case(DFEGClassifier, "hinge", "dfeg"),
-        Case(DFEGRegressor, "absolute_error", "dfeg", 3),
-        Case(DFEGRegressor, "quantile", "dfeg", average=15),
+        Case(DFEGRegressor, "quantile", "dfeg", 3),
+        *thoroughly(Case(DFEGRegressor, "absolute_error", "dfeg", average=15)),
         Case(BaselineClassifier, "log_loss", "kernel_gd", average=15),
-        Case(BaselineRegressor, "huber", "kernel_gd", 3),
+        *thoroughly(Case(BaselineRegressor, "huber", "kernel_gd", 3)),
     ],
     ids=str,
     scope="module",

@@ -25,7 +25,7 @@ from sklearn_scinol import (
 all_estimators = pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 
 #: Of each estimator; `make fuzz` has more.
-N_CASES, N_BATCHES = 60, 3
+N_CASES, N_BATCHES = 40, 2
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_seeded_cases(estimator, batch):
 
 @all_estimators
 def test_drawn_cases(estimator):
-    @settings(max_examples=20, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, suppress_health_check=list(HealthCheck))
     @given(cases(estimator))
     def test(case):
         judge(loops_as_they_stand(case))

@@ -25,7 +25,7 @@ from sklearn.decomposition import IncrementalPCA
 from sklearn.linear_model import SGDRegressor
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical, learned
-from support.registry import thoroughly
+from support.registry import paired, thoroughly
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -611,7 +611,11 @@ class Failing(SGDRegressor):
         return super().partial_fit(X, y, sample_weight)
 
 
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("container", "engine"),
+    paired([sparse.csr_array, np.array], ["numpy", "numba"]),
+    indirect=["engine"],
+)
 def test_expert_that_fails(container, engine, monkeypatch):
     """No expert has learned, not even those that cannot diverge."""
     monkeypatch.setattr(expert, "CHUNK_ROWS", 8)

@@ -65,9 +65,11 @@ def test_small_sets(load, center, expected, engine):
     ("name", "as_in_the_paper", "centred"),
     [
         ("bank_additional_full", 0.2212, 0.2165),
-        ("shuttle", 0.2553, 0.1384),
-        ("covtype_sample92962", 0.7722, 0.6739),
-        ("census_income_kdd_test", 0.1371, 0.1318),
+        *thoroughly(
+            ("shuttle", 0.2553, 0.1384),
+            ("covtype_sample92962", 0.7722, 0.6739),
+            ("census_income_kdd_test", 0.1371, 0.1318),
+        ),
     ],
 )
 @compiled

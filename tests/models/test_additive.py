@@ -333,7 +333,8 @@ def test_plot_terms_says_what_is_wrong(pyplot):
         ScInOLClassifier(additive=True).plot_terms()
     with pytest.raises(ValueError, match="learned from row 13 on"):
         additive_model(n=11)[0].plot_terms()
-    for other in HedgeRegressor(additive=False), ScInOLRegressor(), LinearRegression():
+    mixture = HedgeRegressor(additive=False, max_iter=1, tol=None)
+    for other in mixture, ScInOLRegressor(), LinearRegression():
         with pytest.raises(ValueError, match=r"Regress\w+ should be an additive one"):
             TermsDisplay.from_estimator(other.fit(X, X[:, 0]))
     X[:, 1] = 1.0
@@ -474,6 +475,7 @@ ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 def test_experts(d, parameters, expected):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3, d)), rng.normal(size=3)
+    parameters = parameters | {"max_iter": 1, "tol": None}
     for mixture, target in ((HedgeRegressor, y), (HedgeClassifier, [0, 1, 0])):
         model = mixture(**parameters).fit(X, target)
         assert [*model.named_estimators_] == expected
