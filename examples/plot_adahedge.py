@@ -3,19 +3,19 @@ r"""
 The best of many, not known yet
 ===============================
 
-Whoever has several online learners, or one with a parameter to set, can run them all
-and let :class:`~sklearn_scinol.experts.AdaHedge` find out which to trust. It gives each
-a weight, learned from their losses, and what the weights are charged is little more
-than what the best of them is, whichever that may turn out to be. It has nothing to set
-itself.
+If you have several online learners, or one learner with a parameter to set, you can run
+them all and let :class:`~sklearn_scinol.experts.AdaHedge` weight them. It learns a
+weight for each expert from their losses. The total loss under these weights is little
+more than that of the best expert, whichever this turns out to be. AdaHedge has no
+parameter to set.
 
 Here the experts are gradient descent with each of many learning rates, in two variants,
 and :class:`~sklearn_scinol.ScInOLClassifier`. The rows are the images of digits that
-come with scikit-learn. Those of the first half come digit by digit, as in files that
-are ordered by group, those of the second half in random order: no expert is best
-throughout. All losses are those of predictions made before a row was learned.
+come with scikit-learn. The first half comes digit by digit, as in files that
+are ordered by group, the second half in random order: no expert is best
+throughout. All losses are of predictions made before a row was learned.
 
-It does the same on data of your own, whose rows are learned in their order::
+To run it on data of your own, whose rows are learned in order::
 
     python plot_adahedge.py --data FILE.csv --target COLUMN
 """
@@ -51,13 +51,13 @@ N_POINTS = 400
 # Data
 # ----
 #
-# Each feature is divided by its largest absolute value up to the end of the chunk. That
-# looks at the features of rows that are about to be predicted, never at their labels.
+# Each feature is divided by its largest absolute value up to the end of the chunk. This
+# uses the features of rows that are about to be predicted, never their labels.
 
 
 @dataclass
 class Stream:
-    """Rows that `read` yields in chunks (X, y); `classes` is None in regression."""
+    """A stream: `read` yields chunks (X, y); `classes` is None in regression."""
 
     title: str
     read: Callable
@@ -72,7 +72,7 @@ class Stream:
 
 
 def digits():
-    """The first half sorted by label, the second half in random order."""
+    """Return digits, the first half sorted by label, the second in random order."""
     X, y = load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     first, second = np.array_split(order, 2)
@@ -106,7 +106,7 @@ def stream_from_csv(path, target):
 
 
 def experts(regression):
-    """Estimators by name."""
+    """Return the estimators by name."""
     baseline = BaselineRegressor if regression else BaselineClassifier
     named = {
         f"{name}, rate {Fraction(rate)}": baseline(
@@ -120,10 +120,9 @@ def experts(regression):
 
 
 def predict_and_learn(expert, X, y, classes):
-    """Predictions of rows before they were learned, and their losses.
+    """Return predictions of rows before they were learned, and their losses.
 
-    What matters of a prediction of classes is the logarithm of the probability of the
-    label.
+    In classification, a prediction is the log probability of the label.
     """
     if classes is None:
         predictions = expert.partial_fit_predict(X, y)
@@ -141,33 +140,32 @@ def predict_and_learn(expert, X, y, classes):
 # Mixture
 # -------
 #
-# The weights are charged the mean of the experts' losses under them, which is what
-# AdaHedge's guarantee is about. But one may as well predict the mean of the experts'
-# predictions under the weights. Since the losses are convex, that costs no more, in
-# each single row.
+# AdaHedge's guarantee is about the mean of the experts' losses under the weights. One
+# may instead predict the mean of the experts' predictions under the weights. Since the
+# losses are convex, the loss of the mean prediction is no larger, in each row.
 
 
 def mixture_losses(weights, predictions, y, classes):
     if classes is None:
         return np.abs((weights * predictions).sum(axis=1) - y)
-    # The logarithm of the mean probability, be that ever so small.
+    # The logarithm of the mean probability, without underflow.
     return -logsumexp(predictions, b=weights, axis=1)
 
 
 @dataclass
 class Course:
-    """What had happened up to each of some rows."""
+    """Losses and weights recorded along the stream."""
 
     title: str
     names: np.ndarray  # of the experts
     rows: np.ndarray
     expert_losses: np.ndarray  # cumulative, (points, experts)
-    hedge_losses: np.ndarray  # what AdaHedge was charged, cumulative
-    mixture_losses: np.ndarray  # those of the mean prediction, cumulative
+    hedge_losses: np.ndarray  # cumulative loss of AdaHedge
+    mixture_losses: np.ndarray  # cumulative loss of the mean prediction
     weights: np.ndarray  # (points, experts)
     gap: float  # sum of the mixability gaps, in the end
     bound: float  # on the regret, in the end
-    n_cheaper: int  # rows where the mean prediction cost less than the mean loss
+    n_cheaper: int  # rows where the mean prediction's loss was below the mean loss
 
     @property
     def best(self):
@@ -185,7 +183,7 @@ class Course:
 
 
 def follow(stream):
-    """Run all experts and AdaHedge over the stream, and take notes."""
+    """Run all experts and AdaHedge over the stream, and record their losses."""
     named = experts(regression=stream.classes is None)
     hedge = AdaHedge(len(named))
     mixture_loss, n_cheaper, notes = 0.0, 0, []
@@ -254,7 +252,7 @@ def table(course):
 
 
 def conclusions(course):
-    """What the numbers say, in sentences."""
+    """Return the conclusions from the numbers, in sentences."""
     totals, names, best = course.expert_losses[-1], course.names, course.best
     regret, mixture_loss = course.regret[-1], course.mixture_losses[-1]
     beside_best = mixture_loss / totals[best] - 1
@@ -292,7 +290,7 @@ OTHERS = "#cccccc"
 
 
 def colours(course):
-    """ScInOL2, and the others that had the most weight, those with more first."""
+    """Return colours of ScInOL2 and of the other experts with the most weight."""
     scinol = len(course.names) - 1
     most = course.weights[:, :scinol].mean(axis=0).argsort()[::-1]
     return {scinol: "#00705a", **dict(zip(most, COLOURS, strict=False))}
@@ -314,7 +312,7 @@ def draw(course):
 
 
 def draw_losses(ax, course):
-    """Cumulative losses less those of the best expert in hindsight."""
+    """Draw cumulative losses minus that of the best expert in hindsight."""
     of_best = course.expert_losses[:, [course.best]]
     of_experts = course.expert_losses - of_best
     of_mixture = course.mixture_losses - of_best[:, 0]

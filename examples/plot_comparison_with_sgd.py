@@ -3,28 +3,28 @@
 A grid search, and no search
 ===============================
 
-:class:`~sklearn.linear_model.SGDClassifier` wants its features standardised, mostly,
-and a learning rate that suits them, which is found by a grid search.
+:class:`~sklearn.linear_model.SGDClassifier` mostly needs standardised features, and a
+suitable learning rate, which is found by a grid search.
 :class:`~sklearn_scinol.ScInOLClassifier` is fitted once.
 
 This example compares the two on data that come with scikit-learn, in raw units, by
 cross-validation on the same splits:
 
-- ScInOL2 with everything at its default;
+- ScInOL2 with defaults;
 - SGD whose learning rate and scaler (none, or
   :class:`~sklearn.preprocessing.StandardScaler`) are searched for by
   :class:`~sklearn.model_selection.GridSearchCV` within the training rows of each split,
   by log loss;
-- SGD with each of these settings by itself, to see what not to search would lead to.
+- SGD with each single setting, to see the results without a search.
 
 Both minimise the log loss, SGD one class versus the rest. Its rate falls with the root
-of the number of rows, there is no penalty, and a fit ends as it does by default: when
+of the number of rows, there is no penalty, and a fit stops by SGD's default rule: when
 five epochs in a row have not lowered the training loss by 0.001, or after 1000 epochs.
 (With ``learning_rate="adaptive"`` SGD comes nearer to ScInOL2 on digits, with a log
 loss of 0.16, but takes two to six times as long and often warns that it has not
 converged.) Everything runs in one process, and compiling is not counted.
 
-It does the same on data of your own::
+To run it on data of your own::
 
     python plot_comparison_with_sgd.py --data FILE.csv --target COLUMN
 """
@@ -63,7 +63,7 @@ from sklearn_scinol import ScInOLClassifier
 
 RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
 
-# Splits that the methods are judged by, and those that the search makes within each.
+# Splits for scoring the methods, and splits of the search within each.
 N_SPLITS = 5
 N_INNER_SPLITS = 3
 
@@ -144,7 +144,7 @@ def search(rates):
 
 @dataclass
 class Outcome:
-    """Scores on the test rows, one for each split, and what they cost."""
+    """Scores on the test rows, and times, one for each split."""
 
     method: str
     losses: np.ndarray
@@ -162,7 +162,7 @@ class Outcome:
 def evaluate(method, estimator, data_set):
     splits = StratifiedKFold(N_SPLITS, shuffle=True, random_state=0)
     start = perf_counter()
-    # Settings that diverge or do not converge are what a search has to cope with.
+    # A search has to cope with settings that diverge or do not converge.
     with warnings.catch_warnings(action="ignore"), np.errstate(all="ignore"):
         try:
             scores = cross_validate(
@@ -197,7 +197,7 @@ class Comparison:
 
     @property
     def median_setting(self):
-        """The single setting in the middle, the worse of two."""
+        """Return the median setting, the worse of two middle ones."""
         ordered = sorted(self.single, key=lambda outcome: outcome.loss)
         return ordered[len(ordered) // 2]
 
@@ -255,12 +255,12 @@ def table(comparisons):
 
 
 def in_words(scores, mean, deviation):
-    """Mean and standard deviation, in the given formats."""
+    """Format mean and standard deviation."""
     return f"{scores.mean():{mean}} ± {scores.std():{deviation}}"
 
 
 def conclusions(comparisons):
-    """What the numbers say, in sentences."""
+    """Return the conclusions from the numbers, in sentences."""
     losses, times, worse = [], [], []
     for comparison in comparisons:
         on = f"on {comparison.data_set.name}"
@@ -283,7 +283,7 @@ def conclusions(comparisons):
 
 
 def draw(comparisons):
-    """Test loss against time, a panel for each data set."""
+    """Draw test loss against time, in a panel for each data set."""
     figure, axes = panels(len(comparisons), 3, 4.4, 3.8)
     for ax, comparison in zip(axes, comparisons, strict=True):
         draw_panel(ax, comparison)
@@ -301,7 +301,7 @@ def draw(comparisons):
 def draw_panel(ax, comparison):
     ours, searched = comparison.ours, comparison.searched
     lowest = min(ours.loss, searched.loss, *(o.loss for o in comparison.single))
-    # Beyond that, how absurd a loss is does not matter.
+    # Larger losses are cut off.
     top = 60 * lowest
     ax.set(
         title=comparison.data_set.name,

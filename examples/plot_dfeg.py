@@ -3,33 +3,34 @@ r"""
 Kernels on a stream, and no rate to set
 =======================================
 
-Gradient descent in the space of a kernel needs a learning rate that suits the norm of
-the function looked for, which nobody knows beforehand.
-:class:`~sklearn_scinol.DFEGRegressor`, dimension-free exponentiated gradient, has none.
+Gradient descent in the space of a kernel needs a learning rate, and the best rate
+depends on the norm of the target function, which nobody knows beforehand.
+:class:`~sklearn_scinol.DFEGRegressor`, dimension-free exponentiated gradient, has no
+rate.
 
 This example repeats the experiments of F. Orabona, "Dimension-free exponentiated
 gradient" (NIPS 2013), with the absolute error. On targets that alternate between -1 and
-1 nothing can be learned, and the figure shows what trying costs. On real data, with a
+1 nothing can be learned, and the figure shows the regret. On real data, with a
 Gaussian kernel, it shows the total loss of one pass against the learning rate
 :math:`\eta` of Kernel GD, whose weights are :math:`\eta / (2 \sqrt t)` times minus the
 sum of the gradients.
 
-The paper used the data sets cadata and cpusmall. It does not say in which units, and so
-much depends on that: neither algorithm is scale-free. Here features are scaled to
-[-1, 1], as in the scaled variants that LIBSVM offers, and targets are divided by their
-largest absolute value. With raw features most rows would be so far apart, in units of
-the kernel's width, that nothing learned from one would say anything about another. Rows
-come in random order, always the same.
+The paper used the data sets cadata and cpusmall. It does not state their units,
+although the results depend on them: neither algorithm is scale-free. Here features are
+scaled to [-1, 1], as in the scaled variants that LIBSVM offers, and targets are divided
+by their largest absolute value. With raw features most rows would be so far apart,
+relative to the kernel's width, that no row would help to predict another. Rows come in
+a fixed random order.
 
-The two are California housing and the activity of a computer. They are read from a
-folder of files in CSV format, cal_housing.csv and cpusmall.csv, compressed or not, or
-others that are named::
+The data sets are California housing and the activity of a computer. They are read from
+a folder of files in CSV format, cal_housing.csv and cpusmall.csv, compressed or not, or
+from other files that you name::
 
     python plot_dfeg.py --data-dir FOLDER
     python plot_dfeg.py --data-dir FOLDER --only NAME
 
-Without a folder, California housing is downloaded where that is possible, with features
-that are averages per household, and diabetes comes with scikit-learn.
+Without a folder, California housing is downloaded if possible, with features that are
+averages per household, and diabetes comes with scikit-learn.
 """
 
 import argparse
@@ -61,7 +62,7 @@ from sklearn.utils import gen_batches
 from sklearn_scinol import DFEGRegressor, config_context
 from sklearn_scinol.baselines import BaselineRegressor
 
-# Powers of two, so that to divide by them is exact.
+# Powers of two, so that division is exact.
 RATES = 2.0 ** np.arange(-10, 16)
 
 # Names of the paper's data sets, as files.
@@ -73,12 +74,12 @@ DOWNLOAD_TIMEOUT = 10  # seconds without a byte
 # Nothing to learn
 # ----------------
 #
-# All rows are the same, and the targets alternate. After an even number of rows the
-# best weight is 0, whose loss is 1 in each row.
+# All rows are equal, and the targets alternate. After an even number of rows the
+# best weight is 0, with a loss of 1 in each row.
 
 
 def alternating_regrets(n_rows=10_000):
-    """Regret after 2, 4, ... rows, by algorithm."""
+    """Return the regret after 2, 4, ... rows, by algorithm."""
     X = np.ones((n_rows, 1))
     rows = np.arange(1, n_rows + 1)
     y = np.where(rows % 2 == 0, 1.0, -1.0)
@@ -100,7 +101,7 @@ def alternating_regrets(n_rows=10_000):
 
 
 def bundled_data_sets():
-    """Functions to read them, by name."""
+    """Return functions that read the data sets, by name."""
     return {"California housing": read_california, "diabetes": read_diabetes}
 
 
@@ -119,7 +120,7 @@ def read_california():
 
 
 def prepare(data_set):
-    """Rows and targets as they are learned."""
+    """Scale and shuffle rows and targets."""
     if data_set.n_classes is not None:
         raise InputError("its target holds classes, and amounts are needed.")
     X, y = data_set.X, maxabs_scale(data_set.y)
@@ -131,14 +132,14 @@ def prepare(data_set):
 
 # %%
 # The paper has a Gaussian kernel "with variance equal to the average distance between
-# training input vectors". That is taken literally: the kernel is
+# training input vectors". We take this literally: the kernel is
 # :math:`\exp(-\|x - x'\|^2 / (2 \sigma^2))`, and :math:`\sigma^2` the mean Euclidean
-# distance of two rows. Had it been meant to be :math:`\sigma`, or were the distances
-# squared, little would change, for with these features the mean is about 1.
+# distance of two rows. With :math:`\sigma` as the mean distance, or with squared
+# distances, little would change, since the mean is about 1 with these features.
 
 
 def gaussian_kernel(X, n_rows=2000):
-    """Parameters of it, from the pairs of a number of rows."""
+    """Return parameters of a Gaussian kernel, from pairs of sampled rows."""
     n_rows = min(n_rows, X.shape[0])
     total = pairwise_distances(X[:n_rows]).sum()  # the order is random
     if total == 0:
@@ -148,10 +149,10 @@ def gaussian_kernel(X, n_rows=2000):
 
 
 # %%
-# Kernel GD learns from nothing but the signs of its errors, and its rate multiplies
-# what it predicts. So with rate :math:`\eta` on targets :math:`y` it predicts
-# :math:`\eta` times what it does with rate 1 on :math:`y / \eta`: each rate becomes an
-# output of the same model, and kernels are computed once for all of them.
+# Kernel GD learns only from the signs of its errors, and its rate multiplies its
+# predictions. So its prediction with rate :math:`\eta` on targets :math:`y` is
+# :math:`\eta` times that with rate 1 on :math:`y / \eta`: each rate becomes an
+# output of one model, and kernels are computed once for all rates.
 
 
 @dataclass
@@ -166,7 +167,7 @@ class Comparison:
 
     @property
     def n_better(self):
-        """For how many rates Kernel GD does better than DFEG."""
+        """Number of rates for which Kernel GD's loss is below DFEG's."""
         return np.count_nonzero(self.kernel_gd < self.dfeg)
 
 
@@ -191,7 +192,7 @@ def compare(name, data_set):
 
 
 def predict_and_learn(model, X, y, description):
-    """Predictions of all rows, each made before the row was learned."""
+    """Return predictions of all rows, each made before the row was learned."""
     batches = list(gen_batches(len(y), 500))
     return np.concatenate(
         [
@@ -202,7 +203,7 @@ def predict_and_learn(model, X, y, description):
 
 
 def compare_all(readers):
-    """One data set after the other; what cannot be used is skipped."""
+    """Compare on all data sets; skip those that cannot be used."""
     comparisons = []
     for name, read in readers.items():
         try:
@@ -265,7 +266,7 @@ def table_of_losses(comparisons):
 
 
 def conclusions(regrets, comparisons):
-    """What the numbers say, in sentences."""
+    """Return the conclusions from the numbers, in sentences."""
     n_rows = 2 * len(regrets["DFEG"])
     growth = ", ".join(
         f"{values[-1] - values[49]:.3g} with {name}" for name, values in regrets.items()
@@ -286,7 +287,7 @@ def conclusions(regrets, comparisons):
 
 
 def write_csv(path, regrets, comparisons):
-    """What the panels show: the abscissa is the number of rows, or the rate."""
+    """Write the curves of all panels, against the number of rows or the rate."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["panel", "data set", "algorithm", "abscissa", "value"])
@@ -353,7 +354,7 @@ def draw_losses(ax, comparison):
         xlabel=r"learning rate $\eta$ of Kernel GD",
         ylabel="total loss",
         yscale="log",
-        # What is beyond the panel goes on rising in proportion to the rate.
+        # Beyond the panel, curves go on rising in proportion to the rate.
         ylim=(0.7 * lowest, 10 * comparison.loss_of_zero),
     )
     ax.set_xscale("log", base=2)
@@ -405,7 +406,7 @@ def parse(argv):
 
 
 def find(arguments):
-    """Functions to read the data sets asked for, by name."""
+    """Return functions that read the selected data sets, by name."""
     if arguments.data_dir is None:
         readers, names = bundled_data_sets(), arguments.only
     else:

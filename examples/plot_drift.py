@@ -3,26 +3,26 @@ r"""
 Streams that change
 ====================
 
-On a stream, what is right today need not be right tomorrow: customers, prices and
-sensors change. A learner that settles down as rows come in, as it must where nothing
-changes, is then late; one that never settles down is noisy where nothing changes.
+The best model of a stream may change: customers, prices and sensors do.
+A learner with decreasing steps, which are best on a stationary stream,
+adapts slowly; a learner with constant steps adapts fast, but is noisy.
 :class:`~sklearn_scinol.HedgeClassifier` has both kinds among its experts, and weights
 that can switch between them at any time.
 
-Three streams of two classes are drawn here. In the first the labels are swapped all of
-a sudden, twice. In the second, SEA [1]_, the threshold of a sum jumps three times, and
-a tenth of the labels is wrong. In the third a hyperplane turns slowly. The
-figure shows the share of errors among the latest rows, and whom the mixture trusts. The
-table has the log loss and the share of labels predicted right, of predictions made
-before each row was learned: of the mixture, of ScInOL2, and of gradient descent with
-the best constant rate in hindsight, on features standardised in hindsight.
+This example generates three streams of two classes. In the first stream the labels are
+suddenly swapped, twice. In the second, SEA [1]_, the threshold of a sum jumps three
+times, and a tenth of the labels is wrong. In the third a hyperplane turns slowly. The
+figure shows the share of errors among the latest rows, and the weights of the experts.
+The table has the log loss and the accuracy of predictions made before each row was
+learned: of the mixture, of ScInOL2, and of gradient descent with the best constant rate
+in hindsight, on features standardised in hindsight.
 
-It does the same for the data sets of two classes in a folder, whose rows are learned in
+To run it on the data sets of two classes in a folder, whose rows are learned in
 the order of the file::
 
     python plot_drift.py --data-dir FOLDER --only elec2
 
-Where river is installed, ``--river`` adds some of its learners, which take minutes.
+If river is installed, ``--river`` adds some of its learners, which take minutes.
 
 .. [1] W. N. Street, Y. Kim. "A streaming ensemble algorithm (SEA) for large-scale
    classification." KDD 2001.
@@ -52,7 +52,7 @@ N_ROWS = 10_000  # of each, unless --max-rows says otherwise
 
 
 class Stream(NamedTuple):
-    """Rows in their order; labels are 0 and 1."""
+    """A stream of rows, with labels 0 and 1."""
 
     name: str
     X: np.ndarray
@@ -60,7 +60,7 @@ class Stream(NamedTuple):
 
 
 def swapped_labels(n_rows):
-    """A linear rule whose labels are swapped after each third of the rows."""
+    """Generate a linear rule whose labels are swapped after each third of the rows."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, 5))
     y = X @ random.normal(size=5) + 0.5 * random.normal(size=n_rows) > 0
@@ -69,7 +69,7 @@ def swapped_labels(n_rows):
 
 
 def sea(n_rows):
-    """Two of three features decide, by thresholds of their sum."""
+    """Generate SEA: two of three features decide, by thresholds of their sum."""
     random = np.random.default_rng(1)
     X = random.uniform(0, 10, size=(n_rows, 3))
     quarter = np.arange(n_rows) * 4 // n_rows
@@ -80,7 +80,7 @@ def sea(n_rows):
 
 
 def turning_hyperplane(n_rows):
-    """A linear rule of ten features, whose weights go round in a circle once."""
+    """Generate a linear rule of ten features, whose weights turn full circle."""
     random = np.random.default_rng(2)
     X = random.uniform(-1, 1, size=(n_rows, 10))
     angles = np.linspace(0, 2 * np.pi, n_rows)[:, np.newaxis]
@@ -108,14 +108,14 @@ def streams_of_folder(arguments):
 # Learners
 # --------
 #
-# Each gives the probability of class 1 for each row before it learns it. The mixture
-# learns in chunks, only to look at its weights now and then.
+# Each learner predicts the probability of class 1 for each row, then learns it. The
+# mixture learns in chunks only to record its weights now and then.
 
 CHUNK_ROWS = 50
 
 
 class Course(NamedTuple):
-    """What a learner said, and what there is to say of it."""
+    """Predictions of a learner along a stream, and its weights."""
 
     name: str
     p: np.ndarray  # (n,), probabilities of class 1
@@ -150,7 +150,7 @@ RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def gradient_descent(X, y):
-    """With the best of the constant rates: the models of all of them side by side."""
+    """Run gradient descent with each constant rate, and return the best run."""
     Z = np.column_stack([StandardScaler().fit_transform(X), np.ones(len(y))])
     w = np.zeros((len(RATES), Z.shape[1]))
     p = np.empty((len(y), len(RATES)))
@@ -163,7 +163,7 @@ def gradient_descent(X, y):
 
 
 def of_river(name):
-    """A function that runs one of river's learners."""
+    """Return a function that runs one of river's learners."""
 
     def run(X, y):
         from river.forest import ARFClassifier
@@ -190,12 +190,12 @@ OF_RIVER = ("logistic regression", "ALMA", "adaptive random forest")
 
 
 def mean_log_loss(y, p):
-    # Some learners are sure of what is wrong.
+    # Some learners give a wrong label probability 1.
     return log_loss(y, np.clip(p, 1e-15, 1 - 1e-15))
 
 
 def run(streams, learners, n_jobs):
-    """Courses of all learners, in a list for each stream."""
+    """Return courses of all learners, in a list for each stream."""
     tasks = [delayed(learn)(s.X, s.y) for s in streams for learn in learners]
     courses = Parallel(n_jobs=n_jobs)(show_progress(tasks, "learning"))
     n = len(learners)
@@ -226,7 +226,8 @@ def lines(stream, courses):
 # Figure
 # ------
 #
-# Above the share of errors in a window, below the weights of the mixture's experts.
+# The upper panels show the share of errors in a window, the lower panels the weights of
+# the mixture's experts.
 
 WINDOW = 500
 

@@ -3,19 +3,19 @@ r"""
 Not having to choose a learner
 ==============================
 
-Which learner suits a stream, and with which learning rate, is known when the stream has
-ended. :class:`~sklearn_scinol.HedgeClassifier` and
-:class:`~sklearn_scinol.HedgeRegressor` run several, their experts, and mix what they
-predict with weights that they learn from the experts' losses.
+Which learner suits a stream, and with which learning rate, is known only when the
+stream has ended. :class:`~sklearn_scinol.HedgeClassifier` and
+:class:`~sklearn_scinol.HedgeRegressor` run several learners, their experts, and mix
+their predictions by weights learned from the experts' losses.
 
-Here they learn from data that come with scikit-learn, in raw units, without being tuned
-to any of them. The figure shows the experts' losses as rows come in, and whom the
-mixture trusts. The table shows where the mixture ends: beside its best expert, and
-beside stochastic gradient descent with the best rate in hindsight, which also has its
-features standardised in hindsight where it is called SGD*. Rows come in random order,
-always the same, and all losses are those of predictions made before a row was learned.
+Here they learn from data that come with scikit-learn, in raw units, with default
+parameters. The figure shows the losses and the weights of the experts along the stream.
+The table compares the mixture's loss with that of its best expert, and with
+stochastic gradient descent at the best rate in hindsight; SGD* also has
+features standardised in hindsight. Rows come in a fixed random order,
+and all losses are of predictions made before a row was learned.
 
-It does the same for all files of a folder::
+To run it on all files of a folder::
 
     python plot_hedge.py --data-dir FOLDER
 """
@@ -50,12 +50,12 @@ N_POINTS = 150
 # --------
 #
 # The loss is the logarithmic loss in classification, the absolute error in regression.
-# To follow it, rows are learned in chunks that grow, which changes no prediction.
+# To record it, rows are learned in growing chunks, which changes no prediction.
 
 
 @dataclass
 class Course:
-    """What had happened up to each of some rows, and the model in the end."""
+    """Losses and weights along the stream, and the final model."""
 
     model: HedgeClassifier | HedgeRegressor
     rows: np.ndarray
@@ -64,7 +64,7 @@ class Course:
 
 
 def follow(data_set):
-    """Learn from all rows, and take notes."""
+    """Learn from all rows, and record losses and weights."""
     X, y, n_classes = data_set.X, data_set.y, data_set.n_classes
     model = HedgeClassifier() if n_classes else HedgeRegressor()
     classes = {"classes": np.arange(n_classes)} if n_classes else {}
@@ -93,7 +93,7 @@ class Comparison:
 
     @property
     def best(self):
-        """Name of the best expert in hindsight, and its loss."""
+        """Return the name of the best expert in hindsight, and its loss."""
         losses = self.course.expert_losses[-1]
         best = losses.argmin()
         return [*self.course.model.named_estimators_][best], losses[best]
@@ -163,11 +163,11 @@ def summary(comparisons):
 #
 # Each data set has two panels above each other: losses, and weights.
 
-# Of the experts in their order; shades of one colour for each kind.
+# Colours of the experts in order; shades of one colour for each kind.
 COLOURS = ["#00705a", "#bcc5ee", "#5a66b5", "#e3a6c6", "#a8326f", "#d8c25a"]
 COLOURS += ["#7d6b14", "#f2b27a", "#d9730d", "#c4c4c4", "#6b6b6b"]
 
-# A few rows say nothing yet; what goes beyond the later losses there is cut off.
+# Losses over the first rows are noisy; values beyond the later losses are cut off.
 FIRST_ROW = 10
 
 

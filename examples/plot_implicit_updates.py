@@ -3,27 +3,27 @@ r"""
 Implicit updates, which cannot overshoot
 ========================================
 
-Gradient descent steps along the slope of the loss, and with a step that is too large it
+Gradient descent steps along the slope of the loss; if the step is too large, it
 lands beyond the minimum. An implicit update goes to the minimum of the loss itself plus
-a penalty on the way there, and cannot overshoot.
+a penalty on the distance, and cannot overshoot.
 :class:`~sklearn_scinol.AdaImplicitRegressor` and
-:class:`~sklearn_scinol.AdaImplicitClassifier` make such updates, with a penalty that
-grows with the losses suffered.
+:class:`~sklearn_scinol.AdaImplicitClassifier` make implicit updates, with a penalty
+that grows with the losses so far.
 
 This example repeats the two experiments of N. Campolongo and F. Orabona, "Temporal
-variability in implicit online learning" (NeurIPS 2020), with these algorithms, each of
-which has a scale of its steps, :math:`\beta`:
+variability in implicit online learning" (NeurIPS 2020), with these algorithms, each
+with a step size parameter :math:`\beta`:
 
 - OGD: online gradient descent with steps :math:`\beta / \sqrt t`;
-- AdaOGD: the same with steps :math:`\beta / \sqrt{\sum_{s \le t} \|g_s\|^2}`;
+- AdaOGD: online gradient descent with steps
+  :math:`\beta / \sqrt{\sum_{s \le t} \|g_s\|^2}`;
 - Implicit: implicit updates with the penalty :math:`\sqrt t / (2 \beta) \|w - w_t\|^2`;
 - AdaImplicit: implicit updates with the adaptive penalty.
 
 The first figure shows the cumulative loss on a target that drifts slowly. The second
-shows the mean loss of one pass over real data against :math:`\beta`: what matters is
-how wide the valley is and what lies beside it, since nobody can try 41 values on a
-stream. The data come with scikit-learn, or from a folder of files in CSV or LIBSVM
-format::
+shows the mean loss of one pass over real data against :math:`\beta`. The width of the
+valley and the losses beside it matter, since nobody can try 41 values on a stream. The
+data come with scikit-learn, or from a folder of files in CSV or LIBSVM format::
 
     python plot_implicit_updates.py --data-dir FOLDER
 """
@@ -75,7 +75,7 @@ BETAS = 2.0 ** np.arange(-20, 21)
 
 @dataclass
 class Algorithm:
-    """An algorithm and how it is drawn; `key` is what the estimators call it."""
+    """An algorithm and its style in figures; `key` is its name in the estimators."""
 
     name: str
     key: str
@@ -104,12 +104,13 @@ ALGORITHMS = [
 # ---------------------------
 #
 # The loss of row :math:`t` is :math:`(w - y_t)^2 / 4`, where :math:`w` is the weight of
-# the only feature. That is "squared_error", :math:`(w x_t - z_t)^2 / 2`, of a feature
-# :math:`x_t` that is always :math:`1 / \sqrt 2` and of targets :math:`z_t = y_t x_t`.
+# the only feature. It equals "squared_error", :math:`(w x_t - z_t)^2 / 2`, for a
+# feature :math:`x_t` that is always :math:`1 / \sqrt 2` and targets
+# :math:`z_t = y_t x_t`.
 
 
 def cumulative_losses(n_rows=2000):
-    """Cumulative loss at each row, by algorithm."""
+    """Return the cumulative loss at each row, by algorithm."""
     X = np.full((n_rows, 1), np.sqrt(0.5))
     y = 100 * np.sin(np.pi * np.arange(1, n_rows + 1) / (10 * n_rows))
     losses = {}
@@ -128,13 +129,13 @@ def cumulative_losses(n_rows=2000):
 # Real data
 # ---------
 #
-# Each feature is divided by its largest absolute value, as in the paper. That needs the
-# whole data set, and is not for streams.
+# Each feature is divided by its largest absolute value, as in the paper. This needs the
+# whole data set, so it cannot be done on a stream.
 
 
 @dataclass
 class DataSet:
-    """Rows in memory, dense or CSR; targets are amounts, or numbers of classes."""
+    """Rows in memory, dense or CSR; targets are numbers or class indices."""
 
     X: np.ndarray | sparse.csr_matrix
     y: np.ndarray
@@ -142,7 +143,7 @@ class DataSet:
 
     @property
     def loss_of_zero(self):
-        """Mean loss of always predicting 0, with an output for each of many classes."""
+        """Return the mean loss of always predicting 0, summed over outputs."""
         if self.n_classes is None:
             return np.abs(self.y).mean()
         return 1 if self.n_classes == 2 else self.n_classes
@@ -156,7 +157,7 @@ def scaled(X, y, regression):
 
 
 def bundled_data_sets():
-    """Functions to read them, by name."""
+    """Return functions that read the data sets, by name."""
     return {
         "breast cancer": partial(read_bundled, load_breast_cancer),
         "iris": partial(read_bundled, load_iris),
@@ -181,7 +182,7 @@ def read_diabetes():
 
 
 def data_sets_in(folder, target):
-    """Functions to read the files of a folder, by name."""
+    """Return functions that read the files of a folder, by name."""
     formats = {"csv": partial(read_csv, target=target), "svm": read_scaled_svm}
     return readers_in(folder, formats)
 
@@ -201,14 +202,14 @@ def read_scaled_svm(path):
 # The sweep
 # ---------
 #
-# Classification has the hinge loss, with more than two classes that of each versus the
-# rest; regression has the absolute error. Nothing keeps the weights in a ball. The
-# losses are those of predictions made before each row was learned.
+# Classification has the hinge loss, one versus rest with more than two classes;
+# regression has the absolute error. Weights are not limited to a ball. The
+# losses are of predictions made before each row was learned.
 
 
 @dataclass
 class Sweep:
-    """Mean losses by algorithm, one for each value of beta, and what they belong to."""
+    """Mean losses on a data set by algorithm, one for each value of beta."""
 
     name: str
     title: str
@@ -219,11 +220,11 @@ class Sweep:
         return self.losses[algorithm].min()
 
     def width(self, algorithm):
-        """How many values of beta are within 10 % of the algorithm's best loss."""
+        """Return the number of values of beta within 10 % of the best loss."""
         return np.count_nonzero(self.losses[algorithm] <= 1.1 * self.best(algorithm))
 
     def worst(self, algorithm):
-        """The largest loss, in multiples of that of always predicting 0."""
+        """Return the largest loss, divided by that of always predicting 0."""
         return self.losses[algorithm].max() / self.loss_of_zero
 
     @property
@@ -233,7 +234,7 @@ class Sweep:
 
 
 def mean_losses(algorithm, data_set, seed):
-    """Mean loss of one pass in random order, for each value of beta."""
+    """Return the mean loss of one pass in random order, for each value of beta."""
     order = np.random.default_rng(seed).permutation(len(data_set.y))
     X, y = data_set.X[order], data_set.y[order]
     regression = data_set.n_classes is None
@@ -248,7 +249,7 @@ def mean_losses(algorithm, data_set, seed):
 
 
 def sweep_betas(name, data_set, n_shuffles, parallel):
-    """Average over random orders, the same for all algorithms."""
+    """Average losses over random orders, with equal orders for all algorithms."""
     losses = {}
     for algorithm in show_progress(ALGORITHMS, name):
         runs = parallel(
@@ -262,7 +263,7 @@ def sweep_betas(name, data_set, n_shuffles, parallel):
 
 
 def sweep_all(readers, n_shuffles, n_jobs):
-    """One sweep after the other; what cannot be read is skipped."""
+    """Sweep over all data sets; skip those that cannot be read."""
     sweeps = []
     with Parallel(n_jobs=n_jobs) as parallel:
         for name, read in readers.items():
@@ -307,7 +308,7 @@ def table_of_sweeps(sweeps):
 
 
 def conclusions(sweeps):
-    """What the numbers say, in sentences."""
+    """Return the conclusions from the numbers, in sentences."""
     others = [sweep.name for sweep in sweeps if not sweep.is_widest]
     count = f"{len(sweeps) - len(others)} of {len(sweeps)} data sets"
     exceptions = f", not on {', '.join(others)}" if others else ""
@@ -325,7 +326,7 @@ def conclusions(sweeps):
 
 
 def write_csv(path, drift, sweeps):
-    """What the figures show: the abscissa is the row, or beta."""
+    """Write the curves of the figures, against the row or beta."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["figure", "data set", "algorithm", "abscissa", "loss"])
@@ -360,7 +361,7 @@ def draw_drift(losses):
 
 
 def draw_sweeps(sweeps):
-    """Loss against beta, a panel for each data set."""
+    """Draw loss against beta, in a panel for each data set."""
     figure, axes = panels(len(sweeps), 3, 4, 3)
     for ax, sweep in zip(axes, sweeps, strict=True):
         draw_panel(ax, sweep)
@@ -378,7 +379,7 @@ def draw_sweeps(sweeps):
 
 
 def draw_panel(ax, sweep):
-    # A curve that leaves the panel goes on rising in proportion to beta.
+    # Beyond the panel, curves go on rising in proportion to beta.
     for algorithm in ALGORITHMS:
         draw_curve(ax, BETAS, sweep.losses[algorithm.name], algorithm, algorithm.name)
     ax.set(

@@ -3,22 +3,22 @@
 Nothing to tune, whatever the units may be
 ==========================================
 
-How well stochastic gradient descent learns hangs on its learning rate, and which rate
-is right hangs on the units of the features. :class:`~sklearn_scinol.ScInOLClassifier`
-and :class:`~sklearn_scinol.ScInOLRegressor` have no learning rate, and whether a length
-comes in metres or in inches makes no difference to them. Nor to
+The loss of stochastic gradient descent depends on its learning rate, and the best rate
+depends on the units of the features. :class:`~sklearn_scinol.ScInOLClassifier` and
+:class:`~sklearn_scinol.ScInOLRegressor` have no learning rate, and predict the same
+whether a length is in metres or in inches. So do
 :class:`~sklearn_scinol.HedgeClassifier` and :class:`~sklearn_scinol.HedgeRegressor`,
-which mix several learners and find out whom to trust.
+which mix several learners by weights that depend on their losses.
 
 This example compares them with :class:`~sklearn.linear_model.SGDClassifier` and
 :class:`~sklearn.linear_model.SGDRegressor` over a grid of learning rates, on data that
-come with scikit-learn, in raw units. All are judged by
+come with scikit-learn, in raw units. All are scored by
 :func:`~sklearn_scinol.evaluation.progressive_validation`: one pass over the rows in
-shuffled order, and each row predicted before it is learned. The first figure shows the
-mean loss against the learning rate; the second the same after each feature was
+shuffled order, with each row predicted before it is learned. The first figure shows the
+mean loss against the learning rate; the second figure shows it after each feature was
 multiplied by a random factor between 1/10,000 and 10,000.
 
-It does the same on data of your own, read in chunks::
+To run it on data of your own, read in chunks::
 
     python plot_no_tuning.py --data FILE.csv --target COLUMN
 """
@@ -64,7 +64,7 @@ FEW_ROWS = 20_000
 
 
 def engine_for(n_rows):
-    """The engine that learns so many rows first."""
+    """Return the engine that learns a number of rows sooner, compilation included."""
     return "numpy" if n_rows < FEW_ROWS else "auto"
 
 
@@ -72,15 +72,15 @@ def engine_for(n_rows):
 # Data
 # ----
 #
-# A data set gives its rows as often as it is asked to, in blocks. Our estimators
-# predict each row right before they learn it, however large the blocks are. SGD
-# predicts a whole block and then learns it; so that this costs it next to nothing, the
-# first blocks are one row each, and no later one is more than 5 % of the rows before.
+# A data set can be read repeatedly, in blocks. Our estimators predict each row right
+# before they learn it, however large the blocks are. SGD predicts a whole block and
+# then learns it. To make this disadvantage negligible, the first blocks are one row
+# each, and no later block has more than 5 % of the rows before it.
 
 
 @dataclass
 class DataSet:
-    """Rows that `read` yields in chunks (X, y); `classes` is None for regression."""
+    """A data set: `read` yields chunks (X, y); `classes` is None for regression."""
 
     name: str
     read: Callable
@@ -157,7 +157,7 @@ def data_set_from_csv(arguments):
 #
 # The loss is the logarithmic loss in classification and the absolute error in
 # regression, for all methods. SGD's rate falls with the square root of the number of
-# rows, which is what its theory asks for.
+# rows, as its theory asks for.
 
 
 def untuned(name, classes):
@@ -184,7 +184,7 @@ def sgd(rate, classes, standardise):
 
 @dataclass
 class Outcome:
-    """Mean loss, share of wrong labels (NaN in regression), and time to learn."""
+    """Mean loss, error rate (NaN in regression), and time to learn."""
 
     loss: float
     error: float
@@ -226,7 +226,7 @@ def evaluate(estimator, data_set, units=1.0):
 
 @dataclass
 class Method:
-    """A way to learn, and the settings that it is tried with."""
+    """A learner, and the settings to try."""
 
     name: str
     make: Callable  # from a setting and the classes to an estimator
@@ -253,10 +253,10 @@ def methods(rates):
 
 
 def random_units(n_features):
-    """Factors to multiply the features by: any, and powers of two.
+    """Return random factors for the features: real numbers, and powers of two.
 
-    To multiply by a power of two is exact, so that it shows whether an algorithm itself
-    depends on the units to the last digit.
+    Multiplying by a power of two is exact, so it shows whether the predictions of an
+    algorithm depend on the units in any digit.
     """
     random = np.random.default_rng(0)
     return {
@@ -267,7 +267,7 @@ def random_units(n_features):
 
 
 def compare(data_sets, rates, jobs):
-    """Outcomes of all settings, by data set, method and choice of units."""
+    """Return outcomes of all settings, by data set, method and choice of units."""
     runs = [
         (data_set, method, choice, units)
         for data_set in data_sets
@@ -295,7 +295,7 @@ def best(outcomes):
 # Table
 # -----
 #
-# SGD is given its best setting in hindsight, which nobody knows beforehand.
+# SGD has its best setting in hindsight, which nobody knows beforehand.
 
 
 def table(data_sets, outcomes, rates):
@@ -332,7 +332,7 @@ def table(data_sets, outcomes, rates):
 
 
 def conclusions(data_sets, outcomes, rates):
-    """What the numbers say, in sentences."""
+    """Return the conclusions from the numbers, in sentences."""
     ours = [method for method in methods(rates) if method.make is untuned]
     others = [method for method in methods(rates) if method.make is not untuned]
     beaten, better, inflated = [], [], []
@@ -377,7 +377,7 @@ def conclusions(data_sets, outcomes, rates):
 
 
 def draw(data_sets, outcomes, rates, choice, title):
-    """Loss against learning rate, a panel for each data set."""
+    """Draw loss against learning rate, in a panel for each data set."""
     figure, axes = panels(len(data_sets), 2, 5, 3.4)
     for ax, data_set in zip(axes, data_sets, strict=True):
         draw_panel(ax, data_set, outcomes, rates, choice)
@@ -429,7 +429,7 @@ def draw_panel(ax, data_set, outcomes, rates, choice):
 
 
 def draw_curve(ax, rates, losses, label, colour, marker, style="-"):
-    """A curve of SGD; arrowheads at the top edge stand for losses beyond it."""
+    """Draw a curve of SGD, with arrowheads at the top edge for larger losses."""
     top = ax.get_ylim()[1]
     # Far beyond the edge, but finite, so that the line leads there.
     losses = np.minimum(losses, 1e3 * top)

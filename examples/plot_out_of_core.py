@@ -3,18 +3,17 @@ r"""
 Files larger than memory
 ========================
 
-:func:`~sklearn_scinol.streams.read_table` reads a file of any size in chunks, ahead in
-threads while the chunk before is learned. What is in memory are a few chunks and the
-model, so that it makes no difference how large the file is.
+:func:`~sklearn_scinol.streams.read_table` reads a file of any size in chunks; threads
+read ahead while a chunk is learned. Only a few chunks and the model are in memory,
+whatever the size of the file.
 
-A file is generated here, with numbers on all scales, categories and gaps, and learned
-in one pass: by ScInOL2, by the default mixture, and in the same loop by
+This example generates a file with numbers on all scales, categories and missing values,
+and learns it in one pass: by ScInOL2, by the default mixture, and by
 :class:`~sklearn.linear_model.SGDClassifier`, all from the rows that
-:class:`~sklearn_scinol.preprocessing.TableEncoder` makes of the table. The table shows
-rows per second, scores of predictions made before rows were learned (chunk by chunk
-with SGD), and the memory that was taken at most beyond what Python and the imported
-packages take. Each learns in a process of its own. The figure shows the log loss along
-the file::
+:class:`~sklearn_scinol.preprocessing.TableEncoder` encodes. The table shows rows per
+second, scores of predictions made before rows were learned (chunk by chunk with SGD),
+and the peak memory beyond that of Python and the imported packages. Each learner has a
+process of its own. The figure shows the log loss along the file::
 
     python plot_out_of_core.py --gigabytes 4
     python plot_out_of_core.py --gigabytes 0.1 --format csv
@@ -46,7 +45,7 @@ N_NUMBERS, N_CATEGORIES, BATCH_ROWS = 18, 200, 2**17
 
 
 def batches(random):
-    """Batches of a table without an end."""
+    """Yield batches of an endless table."""
     import pyarrow as pa
 
     scales = 10.0 ** random.integers(-4, 5, N_NUMBERS)
@@ -66,7 +65,7 @@ def batches(random):
 
 
 def generate(path, n_bytes):
-    """Write a file of about so many bytes; return the number of its rows."""
+    """Write a file of about the given size; return its number of rows."""
     import pyarrow.csv
     import pyarrow.parquet
 
@@ -83,7 +82,7 @@ def generate(path, n_bytes):
 
 
 def n_batches(path, n_bytes):
-    """About how many more batches than the first one it takes."""
+    """Estimate the number of further batches to reach the size."""
     bytes_of_number = 18 if path.suffix == ".csv" else 8
     return int(n_bytes / (bytes_of_number * N_NUMBERS * BATCH_ROWS))
 
@@ -111,7 +110,7 @@ class Pass(NamedTuple):
 
 
 def learn(name, path):
-    """Learn a file, in a process that has done nothing before."""
+    """Learn a file, in a new process."""
     before = peak_memory()
     model = make_online_pipeline(TableEncoder(), LEARNERS[name]())
     start = perf_counter()
@@ -133,7 +132,7 @@ def learn(name, path):
 
 
 def peak_memory():
-    """The most that this process has taken so far, in megabytes."""
+    """Return the peak memory of this process so far, in megabytes."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:

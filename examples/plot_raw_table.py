@@ -3,27 +3,27 @@ r"""
 Tables as they come
 ===================
 
-A table has numbers, categories, gaps, dates, text. What a linear learner takes are rows
-of numbers. :class:`~sklearn_scinol.preprocessing.TableEncoder` makes the one from the
-other while the stream runs: nothing is fitted beforehand, and categories and words need
-not be known. In a pipeline with a learner it takes what a file has::
+A table has numbers, categories, missing values, dates and text. A linear learner needs
+rows of numbers. :class:`~sklearn_scinol.preprocessing.TableEncoder` encodes the table
+while the stream runs: it needs no fit beforehand and no list of categories or words. In
+a pipeline with a learner it reads raw files::
 
     model = make_online_pipeline(TableEncoder(), HedgeClassifier())
     result = progressive_validation(model, read_table("adult.csv", target="income"))
 
-Here it learns two tables, with no parameter set: Adult [1]_, whose rows are people, and
-SMS messages [2]_ of which some are spam. The figure shows the mean log loss over the
-rows so far, of predictions made before each row was learned. Where they are installed,
-the logistic regressions of Vowpal Wabbit and river learn the same rows: as they come,
-and with the best of five learning rates in hindsight.
+The pipeline learns two tables, with default parameters: Adult [1]_, whose rows are
+people, and SMS messages [2]_, some of which are spam. The figure shows the mean log
+loss over the rows so far, of predictions made before each row was learned. If they are
+installed, the logistic regressions of Vowpal Wabbit and river learn the rows as well:
+with defaults, and with the best of five learning rates in hindsight.
 
 The tables are downloaded, or read from a folder with ``adult_raw.csv`` and
 ``sms_spam.csv``, which may be compressed::
 
     python plot_raw_table.py --data-dir FOLDER
 
-With ``--generated`` it learns two tables like these that are made up, with no download.
-The figure and the table on this page are of such.
+With ``--generated`` it learns two generated tables of these kinds, without a download.
+The figure and the table on this page are of generated tables.
 
 .. [1] B. Becker, R. Kohavi (1996). "Adult." UCI Machine Learning Repository.
 .. [2] T. Almeida, J. Hidalgo, A. Yamakami (2011). "Contributions to the study of SMS
@@ -53,7 +53,7 @@ from sklearn_scinol.preprocessing import TableEncoder
 
 
 class Table(NamedTuple):
-    """Rows in their order."""
+    """A table with its labels, in order."""
 
     name: str
     frame: object  # of pandas, without the labels
@@ -78,13 +78,13 @@ def fetch_sms(address=SMS_ADDRESS):
 
 
 def read(folder, name, positive):
-    """A table from a file, which may be compressed."""
+    """Read a table from a file, which may be compressed."""
     import pandas as pd
 
     files = sorted(folder.glob(f"{name}.csv*"))
     if not files:
         raise InputError(f"There is no {name}.csv in {folder}.")
-    # Only what is empty is missing: "NA" may be a category, or a word.
+    # Only empty fields are missing: "NA" may be a category, or a word.
     frame = pd.read_csv(files[0], keep_default_na=False, na_values=[""])
     if "target" not in frame:
         raise InputError(f"{files[0]} has no column 'target'.")
@@ -95,7 +95,7 @@ N_GENERATED = 5_000
 
 
 def generated_people():
-    """Numbers, categories and gaps; the label depends on some of each."""
+    """Generate numbers, categories and missing values; some decide the label."""
     import pandas as pd
 
     random = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def generated_people():
 
 
 def generated_messages():
-    """Words of two topics and of neither, in messages of some length."""
+    """Generate messages; every tenth word is more frequent in spam."""
     import pandas as pd
 
     random = np.random.default_rng(1)
@@ -132,7 +132,7 @@ def generated_messages():
 
 
 def find_tables(folder, generated=False):
-    """Both tables, from a folder or from where they are published, or made up."""
+    """Return both tables: from a folder, downloaded, or generated."""
     if generated:
         found = {"people": generated_people(), "messages": generated_messages()}
     elif folder is None:
@@ -154,7 +154,8 @@ def find_tables(folder, generated=False):
 # Learners
 # --------
 #
-# Each gives the probability of the second label for each row, before it learns it.
+# Each learner predicts the probability of the second label for each row, then learns
+# it.
 
 
 def ours(estimator):
@@ -168,7 +169,7 @@ def ours(estimator):
 
 
 def best_of_rates(learn, rows, y):
-    """The probabilities at the rate of the lowest log loss, and that rate."""
+    """Return probabilities at the rate of the lowest log loss, and this rate."""
     said = {rate: learn(rows, y, rate) for rate in RATES}
     best = min(said, key=lambda rate: mean_loss(y, said[rate]))
     return said[best], best
@@ -179,13 +180,13 @@ def mean_loss(y, p):
 
 
 def row_losses(y, p):
-    # Some learners are sure of what is wrong.
+    # Some learners give a wrong label probability 1.
     p = np.clip(p, 1e-15, 1 - 1e-15)
     return -np.log(np.where(y, p, 1 - p))
 
 
 def run(table, with_competitors):
-    """What all learners say, by their names."""
+    """Return the probabilities of all learners, by name."""
     said = {
         "Hedge": ours(HedgeClassifier)(table),
         "ScInOL2": ours(ScInOLClassifier)(table),

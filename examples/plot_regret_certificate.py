@@ -3,19 +3,19 @@ r"""
 Regret, and its certificate
 ===========================
 
-What is proved of an online learner is a bound on its *regret*: how much more its
-predictions cost in total, each made before its row was learned, than those of any one
-linear model, chosen when all rows are known. The bound can be computed as the stream
-goes by, and so can the regret, once :func:`~sklearn_scinol.evaluation.best_comparator`
-has found the model to compare with.
+The guarantee of an online learner is a bound on its *regret*: the total loss of its
+predictions, each made before its row was learned, minus the total loss of a fixed
+linear model, which may be chosen when all rows are known. Both the bound and the regret
+can be computed along the stream, once
+:func:`~sklearn_scinol.evaluation.best_comparator` has found the model to compare with.
 
-Here that is done on data that come with scikit-learn, with the model whose loss is the
-least, and with those that are the best in balls around 0. The figure shows
+This example computes them on data that come with scikit-learn, against the model of
+least loss, and against the best models in balls around 0. The figure shows
 :func:`~sklearn_scinol.evaluation.regret_curve` for ScInOL1 and ScInOL2 against the best
-in a ball of radius 1; the table has all of them, at the end of the stream. Large
-weights make a bound large: it says most of models whose weights are moderate.
+model in a ball of radius 1; the table has all models, at the end of the stream. Bounds
+grow with the weights: they are most informative for models of moderate weights.
 
-It does the same for all files of a folder::
+To run it on all files of a folder::
 
     python plot_regret_certificate.py --data-dir FOLDER
 """
@@ -36,15 +36,15 @@ from sklearn_scinol.evaluation import RegretCurveDisplay, best_comparator, regre
 RADII = 0.1, 1.0, 10.0
 SHOWN = 1.0
 
-# The row at the far end of the figure's scale that is linear about 0.
+# The row at the far end of the linear part of the figure's scale.
 LINEAR_UP_TO = 1.0
 
 # %%
 # Certificates
 # ------------
 #
-# A unit of each feature that makes it about 1 serves all algorithms alike; ScInOL would
-# do the same in any other.
+# Units in which each feature is about 1 suit all algorithms; ScInOL's predictions are
+# the same in any units.
 
 
 @dataclass
@@ -73,7 +73,7 @@ def learners(n_classes):
 
 
 def in_their_deviations(X):
-    """Features divided by their standard deviations."""
+    """Divide features by their standard deviations."""
     squares = X.multiply(X) if hasattr(X, "multiply") else X * X
     mean, square = (np.asarray(part.mean(axis=0)).ravel() for part in (X, squares))
     deviation = np.sqrt(np.maximum(square - mean**2, 0.0))
@@ -84,7 +84,7 @@ def in_their_deviations(X):
 
 
 def comparators(X, data_set):
-    """The best models by the radius of their ball; None stands for no ball."""
+    """Return the best model for each radius of the ball; None stands for no ball."""
     regression = data_set.n_classes is None
     loss = "absolute_error" if regression else "log_loss"
     classes = {} if regression else {"classes": np.arange(data_set.n_classes)}
@@ -97,7 +97,7 @@ def comparators(X, data_set):
 
 
 def certify(data_set):
-    """Certificates of each learner against each comparator."""
+    """Return certificates of each learner against each comparator."""
     X = in_their_deviations(data_set.X)
     n_classes = data_set.n_classes
     found = []

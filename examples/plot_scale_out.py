@@ -3,26 +3,26 @@ r"""
 When one machine is not enough
 ==============================
 
-A stream is learned row after row, by one model. Where data lie in many partitions on a
-cluster, there are two ways to go on: one model goes from partition to partition, or
-models learn shards of the partitions at the same time and are merged.
-:func:`~sklearn_scinol.dask.fit_dask` does both, with Dask [1]_ underneath::
+A stream is learned row after row, by one model. If data lie in many partitions on a
+cluster, either one model goes from partition to partition, or several models learn
+shards of the partitions at the same time and are merged.
+:func:`~sklearn_scinol.dask.fit_dask` does both with Dask [1]_::
 
     fit_dask(HedgeClassifier(), X, y, classes=[0, 1])
     fit_dask(HedgeClassifier(), X, y, classes=[0, 1], strategy="merge", n_shards=64)
 
-The first gives the model of one machine, to the last bit, and takes its time. The
-second takes a share of the time, and its model is another one: each shard's has seen
-fewer rows. To make up for that, all shards begin as one model that has learned the
-first 1,000 rows, and the merged model learns the last 2,000.
+The first call gives the same model as one machine, to the last bit, and takes as long.
+The second call takes a fraction of the time, but its model is a bit worse: the model of
+each shard has seen fewer rows. To compensate, all shards begin with copies of a model
+that has learned the first 1,000 rows, and the merged model learns the last 2,000.
 
-Here a cluster of processes on this machine learns 64 partitions in both ways, with 2 to
-64 shards. The figure shows the log loss on rows that were held out, relative to that of
-one model, and the time, which more shards than processes cannot shorten. The rows here
-are so few that a good part of the time is Dask's own;
+Here a cluster of processes on this machine learns 64 partitions, in order and with 2 to
+64 shards. The figure shows the log loss on held-out rows, relative to that of
+one model, and the time, which more shards than processes cannot shorten. The rows are
+so few here that a good part of the time is Dask's overhead;
 ``benchmarks/dask_partitions.py`` measures large partitions.
 
-It does the same for the data sets of two classes in a folder::
+To run it on the data sets of two classes in a folder::
 
     python plot_scale_out.py --data-dir FOLDER --only a9a
 
@@ -119,7 +119,7 @@ def cluster(n_workers):
 
 
 def partitioned(client, data):
-    """Dask arrays of the rows to learn, in the memory of the workers."""
+    """Return Dask arrays of the rows to learn, in the memory of the workers."""
     import dask.array as da
 
     n_rows = -(-len(data.y) // N_PARTITIONS)
@@ -136,7 +136,7 @@ SHARDS = (2, 4, 8, 16, 32, 64)
 
 
 class Result(NamedTuple):
-    """Of one way to learn."""
+    """Loss and time of one strategy."""
 
     learner: str
     n_shards: int  # 1 for one model
@@ -145,7 +145,7 @@ class Result(NamedTuple):
 
 
 def learn(data, X, y):
-    """Results of all learners, in order and with all numbers of shards."""
+    """Return results of all learners, in order and with all numbers of shards."""
     from sklearn_scinol.dask import fit_dask
 
     ways = {1: {}} | {n: {"strategy": "merge", "n_shards": n} for n in SHARDS}
@@ -171,7 +171,7 @@ HEADER = COLUMNS("data", "learner", "shards", "log loss", "relative", "seconds")
 
 
 def relative(results):
-    """Losses and times of merged models, relative to those of one model."""
+    """Return losses and times of merged models, relative to those of one model."""
     (one,) = (result for result in results if result.n_shards == 1)
     return [(each.loss / one.loss, each.seconds / one.seconds) for each in results]
 
