@@ -47,6 +47,8 @@ numpydoc_validation_checks = {
     "GL03",  # one blank line between entries: parameters may have it or not;
     "RT02",  # and names of what is returned, which scikit-learn gives
 }
+# Formulas have sentences.
+numpydoc_validation_exclude = {r"^sklearn_scinol\.(learners|losses)\."}
 
 # Names that are not found are errors. Those of other packages are not looked up, since
 # the build needs no network.

@@ -29,12 +29,13 @@ def is_value_type(cls):
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
-def check_declared(what, cls, names, protocols):
+def check_declared(what, cls, names, protocols=()):
     """Refuse a class that lacks something, or has it in another form.
 
     Parameters
     ----------
-    what : {"learner", "loss"}
+    what : str
+        "learner" or "loss".
     cls : type
     names : list of str
         What it must declare.
@@ -47,11 +48,9 @@ def check_declared(what, cls, names, protocols):
     """
     missing = [f"`{name}`" for name in names if not hasattr(cls, name)]
     if missing:
-        raise TypeError(
-            f"A {what} must declare {' and '.join(missing)}, as {cls.__name__} does "
-            "not: see the documentation of `sklearn_scinol."
-            f"{'losses' if what == 'loss' else 'learners'}`."
-        )
+        *first, last = missing
+        listed = f"{', '.join(first)} and {last}" if first else last
+        raise TypeError(f"A {what} must declare {listed}, as {cls.__name__} does not.")
     for protocol in protocols:
         for name, method in vars(protocol).items():
             own = getattr(cls, name, None)

@@ -1,6 +1,7 @@
 """Checks of learners and losses: that they keep what they declare."""
 
 import pickle
+from collections.abc import Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -33,8 +34,7 @@ class Task(NamedTuple):
 
     @property
     def traits(self):
-        kind: Any = type(self.learner)
-        return traits(kind)
+        return traits(type(self.learner))
 
     @property
     def keywords(self):
@@ -83,7 +83,7 @@ class Task(NamedTuple):
         return X, np.column_stack([np.zeros(n), scores]).argmax(axis=1)
 
 
-def check_learner(learner: Any, *, engines: tuple[str, ...] | None = None) -> None:
+def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None:
     """Check that a learner keeps what it declares, and what holds for all learners.
 
     It learns 40 rows at a time: two classes, three classes and numbers, dense and
@@ -101,9 +101,9 @@ def check_learner(learner: Any, *, engines: tuple[str, ...] | None = None) -> No
 
     Parameters
     ----------
-    learner : learner
-        An instance: see :doc:`/interface`.
-    engines : tuple of {"numpy", "numba"}, default=None
+    learner : Learner
+        An instance.
+    engines : list of {"numpy", "numba"}, default=None
         Where it learns. None stands for those that are installed; to compile takes some
         20 seconds.
 
@@ -118,7 +118,7 @@ def check_learner(learner: Any, *, engines: tuple[str, ...] | None = None) -> No
     --------
     >>> from sklearn_scinol.checks import check_learner
     >>> from sklearn_scinol.learners import AdaGrad
-    >>> check_learner(AdaGrad(eta=0.1), engines=("numpy",))
+    >>> check_learner(AdaGrad(eta=0.1), engines=["numpy"])
     """
     _check_is_value(learner, "learner")
     check_is_learner(type(learner))
@@ -143,7 +143,7 @@ def check_learner(learner: Any, *, engines: tuple[str, ...] | None = None) -> No
                 _check_bound(task)
 
 
-def check_loss(loss: Any, *, engines: tuple[str, ...] | None = None) -> None:
+def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """Check that a loss and its derivative, and all else that it has, fit together.
 
     - It is not negative and convex; its slopes are at most `lipschitz`.
@@ -154,9 +154,9 @@ def check_loss(loss: Any, *, engines: tuple[str, ...] | None = None) -> None:
 
     Parameters
     ----------
-    loss : loss
-        An instance: see :doc:`/interface`.
-    engines : tuple of {"numpy", "numba"}, default=None
+    loss : Loss
+        An instance.
+    engines : list of {"numpy", "numba"}, default=None
         Where it is learned with. None stands for those that are installed.
 
     Raises
@@ -170,7 +170,7 @@ def check_loss(loss: Any, *, engines: tuple[str, ...] | None = None) -> None:
     --------
     >>> from sklearn_scinol.checks import check_loss
     >>> from sklearn_scinol.losses import Huber
-    >>> check_loss(Huber(epsilon=0.5), engines=("numpy",))
+    >>> check_loss(Huber(epsilon=0.5), engines=["numpy"])
     """
     _check_is_value(loss, "loss")
     check_is_loss(type(loss))

@@ -43,6 +43,63 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
+    # Learners and losses from outside.
+    Mutation(
+        "the digest forgets values that formulas refer to",
+        "engines/numba_engine/outside.py",
+        "code.append(pickle.dumps(value))",
+        "pass",
+        "outside digest_follows",
+    ),
+    Mutation(
+        "loops are kept of classes that no other process finds",
+        "engines/numba_engine/outside.py",
+        "return found is cls",
+        "return True",
+        "outside digest_follows",
+    ),
+    Mutation(
+        "an int stays an int",
+        "_hyperparameters.py",
+        "isinstance(default, int) else float(given)",
+        "isinstance(default, int) else given",
+        "outside int_is_a_float",
+    ),
+    Mutation(
+        "a learner that lacks something is let in",
+        "estimators/baseline.py",
+        "        check_is_learner(learner)\n",
+        "",
+        "outside lacks",
+    ),
+    Mutation(
+        "a loss of numbers is let into classifiers",
+        "estimators/base.py",
+        "if bool(self.loss.is_classification) != is_classifier(self):",
+        "if False:",
+        "outside refused",
+    ),
+    Mutation(
+        "models forget the type of a loss from outside",
+        "models/base.py",
+        "if not is_native(type(self.loss)):",
+        "if False:",
+        "outside copies_go_on",
+    ),
+    Mutation(
+        "the checks compare no regret with its bound",
+        "checks.py",
+        "if has.bounds_regret:",
+        "if False:",
+        "checks broken_learner",
+    ),
+    Mutation(
+        "the checks try no powers of two",
+        "checks.py",
+        "integers(-300, 301, size=N_FEATURES)",
+        "integers(0, 1, size=N_FEATURES)",
+        "checks broken_learner",
+    ),
     # Formulas of learners.
     Mutation(
         "ScInOL2 bets less",

@@ -9,7 +9,13 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from .._hyperparameters import is_value, restored, stored, with_numbers
+from .._hyperparameters import (
+    check_declared,
+    is_value,
+    restored,
+    stored,
+    with_numbers,
+)
 from .._typing import (
     ClassificationLoss,
     ClassWeight,
@@ -200,11 +206,7 @@ class _Baseline(Additive, KernelMethods):
                 "hyperparameters are its own."
             )
         needs = getattr(learner, "loss_methods", ())
-        if missing := [name for name in needs if not hasattr(self._make_loss(), name)]:
-            raise TypeError(
-                f"A loss must declare {' and '.join(missing)} for {learner.__name__}: "
-                f"got loss={self.loss!r}."
-            )
+        check_declared(f"loss for {learner.__name__}", type(self._make_loss()), needs)
 
 
 class BaselineClassifier(_Baseline, LinearClassifier):
@@ -215,12 +217,12 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A learner, see :doc:`/interface`, or a name. Gradient descent: "adagrad",
+        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent: "adagrad",
         "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
         rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
         says what each does.
     loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
-        A loss, see :doc:`/interface`, or a name. "log_loss" is multinomial for more
+        A :class:`~sklearn_scinol.losses.Loss` or a name. "log_loss" is multinomial for more
         than two classes, the others one versus rest.
     learning_rate : float, default=1.0
         Learning rate, to be tuned; algorithms without one ignore it.
@@ -414,12 +416,12 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A learner, see :doc:`/interface`, or a name. Gradient descent: "adagrad",
+        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent: "adagrad",
         "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
         rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
         says what each does.
     loss : str or loss, default="absolute_error"
-        A loss, see :doc:`/interface`, or a name: "absolute_error", "squared_error",
+        A :class:`~sklearn_scinol.losses.Loss` or a name: "absolute_error", "squared_error",
         "huber", "epsilon_insensitive" or "quantile".
     learning_rate : float, default=1.0
         Learning rate, to be tuned; algorithms without one ignore it.

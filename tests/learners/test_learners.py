@@ -2,11 +2,11 @@
 
 import textwrap
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from support.outside import LeastSquares
 from support.packages import run
 from support.registry import ENGINES, LEARNERS, thoroughly
 
@@ -130,53 +130,6 @@ def test_adding_a_learner(package):
 # A learner of rows as vectors, with a matrix of its own.
 
 
-class Arrays(NamedTuple):
-    """State of online least squares, for each output."""
-
-    w: np.ndarray  # weights
-    P: np.ndarray  # inverse of the matrix of second moments
-
-
-class LeastSquares(NamedTuple):
-    """Recursive least squares, with a penalty on squared weights."""
-
-    penalty: float = 1.0
-
-    State = Arrays
-    parameters = {}
-    scale_invariant = False
-    bounded_gradients = False
-    stays_finite = False
-    keeps_first = False
-
-    def initial_arrays(self, n_outputs, n_coordinates):
-        P = np.empty((n_outputs, n_coordinates, n_coordinates))
-        P[:] = np.eye(n_coordinates) / self.penalty
-        return Arrays(np.zeros((n_outputs, n_coordinates)), P)
-
-    def score(self, s, k, x, t):
-        p = 0.0
-        for j in range(x.size):
-            p += s.w[k, j] * x[j]
-        return p
-
-    def learn(self, s, k, x, g, t):
-        n, w, P = x.size, s.w[k], s.P[k]
-        v = np.zeros(n)
-        denominator = 1.0
-        for i in range(n):
-            for j in range(n):
-                v[i] += P[i, j] * x[j]
-            denominator += v[i] * x[i]
-        for i in range(n):
-            w[i] -= g * v[i] / denominator
-            for j in range(n):
-                P[i, j] -= v[i] * v[j] / denominator
-
-    def weights(self, s, t):
-        return s.w
-
-
 def least_squares(X, Y, penalty):
     """Predictions before each row, and the weights after all."""
     X = np.column_stack([X, np.ones(len(X))])
@@ -194,9 +147,7 @@ def least_squares(X, Y, penalty):
     [*product([1, 2], ENGINES), *thoroughly((1, "numba")), (2, "numba")],
     indirect=["engine"],
 )
-def test_learner_of_vectors(n_outputs, engine, monkeypatch, tmp_path):
-    if engine == "numba":  # other processes do not know this class
-        monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+def test_learner_of_vectors(n_outputs, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
     Y = X @ rng.normal(size=(3, n_outputs)) + 1.0 + 0.1 * rng.normal(size=(40, 1))

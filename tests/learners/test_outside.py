@@ -298,7 +298,7 @@ UNKNOWN = "must be a str among .* or an instance of a "
         (
             {"algorithm": learners.AdaImplicit()},
             TypeError,
-            "A loss must declare minimiser and proximal for AdaImplicit",
+            "A loss for AdaImplicit must declare `minimiser` and `proximal`, as Sqrt",
         ),
     ],
 )
@@ -487,7 +487,12 @@ def test_digest_follows_values(engine, monkeypatch):
     assert digest(Descent, SqrtLoss) != before
 
     class Local(learners.OGD):
-        pass
+        """No other process can import it."""
+
+    from sklearn_scinol.engines.numba_engine.outside import can_be_found
+
+    assert can_be_found(Descent)
+    assert not can_be_found(Local)
 
     modules = compiling.compiled_modules(Local)
     assert "sklearn_scinol.learners.gradient_descent" in modules

@@ -22,7 +22,13 @@ from sklearn_scinol.streams import read_table, reading
 from sklearn_scinol.tables.kinds import KINDS
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
-PUBLIC = public_objects()
+# Formulas, which engines call, take numbers and arrays alike.
+FORMULAS = ("sklearn_scinol.learners", "sklearn_scinol.losses", "sklearn_scinol._port")
+PUBLIC = [
+    public
+    for public in public_objects()
+    if not getattr(public, "__module__", "").startswith(FORMULAS)
+]
 CLASSES = [*filter(inspect.isclass, PUBLIC), RowByRow]
 # Those of scikit-learn have no types.
 ESTIMATORS = [
