@@ -109,7 +109,7 @@ def copy_into(a, out):
 
 
 def clip_into(a, largest, out):
-    """Copy `a`, clipped to ± `largest`, to the beginning of `out`."""
+    """Copy `a`, clipped at plus and minus `largest`, to the beginning of `out`."""
     np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])
 
 

@@ -74,17 +74,12 @@ def set_config(*, engine: Engine | None = None) -> None:
 
 @contextmanager
 def config_context(*, engine: Engine | None = None) -> Iterator[None]:
-    """Set the configuration of this thread for a block.
+    """Set the configuration of this thread for a block, and restore it afterwards.
 
     Parameters
     ----------
     engine : {"auto", "numba", "numpy"}, default=None
         See :func:`set_config`.
-
-    Yields
-    ------
-    None
-        Nothing. The configuration is restored after the block.
 
     Examples
     --------

@@ -22,7 +22,6 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     models : sequence of estimators
         Fitted estimators, transformers or pipelines of this package, of the same class
         and with the same parameters. They stay as they are.
-
     start : estimator, default=None
         The fitted model that all of them are copies of, if there is one. Its rows count
         once.

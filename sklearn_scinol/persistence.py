@@ -26,32 +26,16 @@ from ._former_names import with_present_names
 from ._hyperparameters import is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
+from ._optional import import_optional
 from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
-from .mixtures.adahedge import AdaHedge
+from .mixtures import adahedge, fixed_share, mixing_scale, target_range
 from .mixtures.expert import Expert
-from .mixtures.fixed_share import FixedShare
-from .mixtures.mixing_scale import MixingScale
 from .mixtures.model import MixtureModel
-from .mixtures.target_range import TargetRange
-from .models.additive import AdditiveModel
-from .models.growing import GrowingArray, GrowingSparseArray
-from .models.kernel import Kernel, KernelModel
-from .models.linear import LinearModel
-from .models.newton import NewtonModel
-from .models.weights import WeightScale
-from .tables.columns import Booleans, Categories, Dates, Numbers, Texts, Undecided
-from .tables.encoding import Encoding
-from .tables.hashed import HashedColumns
-from .tables.strings import Strings
-from .tables.vocabulary import Vocabulary
-from .transforms.bins import FeatureBins
-from .transforms.clipping import FeatureLimits
-from .transforms.features import FeatureTransform
-from .transforms.standard import StandardTransform
-from .transforms.targets import TargetTransform
-from .transforms.units import FeatureUnits
+from .models import additive, growing, kernel, linear, newton, weights
+from .tables import columns, encoding, hashed, strings, vocabulary
+from .transforms import bins, clipping, features, standard, targets, units
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -82,21 +66,18 @@ def _classes(*modules):
 
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
-_MODELS = [AdditiveModel, KernelModel, LinearModel, MixtureModel, NewtonModel]
-_PARTS = [
-    *[AdaHedge, AdaHedgeState, Expert, FixedShare, FixedShareState, MixingScale],
-    *[GrowingArray, GrowingSparseArray, Kernel, TargetRange, WeightScale],
-    *[Booleans, Categories, Dates, Numbers, Texts, Undecided],
-    *[Encoding, HashedColumns, Slots, Strings, Vocabulary],
-    *[FeatureBins, FeatureLimits, FeatureTransform, FeatureUnits],
-    *[StandardTransform, TargetTransform],
+_TYPES = [
+    *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
+    *filter(is_value_type, _classes(learners, losses)),
+    *_classes(adahedge, fixed_share, mixing_scale, target_range),
+    *_classes(additive, growing, kernel, linear, newton, weights),
+    *_classes(columns, encoding, hashed, strings, vocabulary),
+    *_classes(bins, clipping, features, standard, targets, units),
 ]
-
-_VALUES = filter(is_value_type, _classes(learners, losses))
 
 #: Names of the types of this package that models consist of. Making one runs no code
 #: but this package's, whatever a file contains.
-TRUSTED_TYPES = tuple(sorted(map(_name, [*_ESTIMATORS, *_MODELS, *_PARTS, *_VALUES])))
+TRUSTED_TYPES = tuple(sorted(map(_name, _TYPES)))
 
 
 def save(model: Any, path: str | PathLike[str]) -> None:
@@ -145,7 +126,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     >>> again.partial_fit([[3.0]], [3.0]).n_samples_seen_
     3
     """
-    io = _skops("save")
+    io = import_skops("save")
     if isinstance(model, SharedByThreads):
         model = deepcopy(model)
     data = _packed(io, model)
@@ -199,7 +180,7 @@ def load(
     --------
     save : Save a model. Has an example.
     """
-    io = _skops("load")
+    io = import_skops("load")
     if isinstance(trusted, str):
         raise TypeError(f"trusted should be a list, got {trusted!r} instead.")
     trusted = [one if isinstance(one, str) else _name(one) for one in trusted or ()]
@@ -208,15 +189,8 @@ def load(
         return _unpacked(io, path, data, [*TRUSTED_TYPES, *trusted])
 
 
-def _skops(caller):
-    try:
-        from skops import io
-    except ImportError as error:
-        raise ImportError(
-            f"`{caller}` needs skops: install it with "
-            "`pip install sklearn-scinol[persistence]`."
-        ) from error
-    return io
+def import_skops(caller):
+    return import_optional("skops.io", caller, "persistence")
 
 
 # Saving.

@@ -30,12 +30,8 @@ def _can_partial_fit(pipeline):
     return can_learn(pipeline._final_estimator) or pipeline._can_transform()
 
 
-def _can_partial_fit_predict(pipeline):
-    return can_learn(pipeline._final_estimator, "partial_fit_predict")
-
-
-def _has_rows(pipeline):
-    return can_learn(pipeline._final_estimator, "row_by_row")
+def _last_learns_by(method):
+    return lambda pipeline: can_learn(pipeline._final_estimator, method)
 
 
 def _reads(name):
@@ -199,7 +195,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
                 learn_as_last_step(final, rollbacks, final.partial_fit, X, y, **given)
             return self
 
-    @available_if(_can_partial_fit_predict)
+    @available_if(_last_learns_by("partial_fit_predict"))
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit_predict(
@@ -247,7 +243,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             learn, given = final.partial_fit_predict, {"method": method, **given}
             return learn_as_last_step(final, rollbacks, learn, X, y, **given)
 
-    @available_if(_has_rows)
+    @available_if(_last_learns_by("row_by_row"))
     @_fit_context(prefer_skip_nested_validation=False)
     def row_by_row(self, *, classes: Labels | None = None) -> RowByRow:
         """Learn and predict one row at a time, at little cost a call.
@@ -371,8 +367,6 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         Returns
         -------
         routing : MetadataRouter
-            A :class:`~sklearn.utils.metadata_routing.MetadataRouter` encapsulating
-            routing information.
         """
         router = super().get_metadata_routing()
         last = self.steps[-1][0]
@@ -448,15 +442,8 @@ def make_online_pipeline(
     ----------
     *steps : estimators
         The steps in order.
-
-    memory : str or object with the joblib.Memory interface, default=None
-        Where `fit` caches fitted transformers.
-
-    transform_input : list of str, default=None
-        Names of metadata to transform by the steps before the step that takes it.
-
-    verbose : bool, default=False
-        Whether `fit` prints the time of each step.
+    memory, transform_input, verbose
+        See :class:`OnlinePipeline`.
 
     Returns
     -------

@@ -15,19 +15,7 @@ COMMANDS = {"learn": learn, "predict": predict, "inspect": inspect}
 
 
 def main(argv=None):
-    """Run a command.
-
-    Parameters
-    ----------
-    argv : list of str, default=None
-        The arguments; by default those of the process.
-
-    Returns
-    -------
-    status : int
-        0 for success, 1 for bad data, files or models, 2 for bad arguments, 130 if the
-        user interrupted it.
-    """
+    """Run a command; return its exit status, see `EXIT_STATUS`."""
     try:
         return _run(_parser().parse_args(argv))
     except SystemExit as exit:  # of argparse, which has printed why

@@ -12,30 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..persistence import _skops, load, refuse_special
+from ..persistence import import_skops, load, refuse_special
 from ..preprocessing import TableEncoder
 from ..streams import read_table
-from ..streams.errors import quote
+from ..streams.errors import is_float, quote
 from ..streams.files import FORMATS, find_files, format_of
 from ..streams.reading import ON_BAD_ROW
-
-__all__ = [
-    "EXIT_STATUS",
-    "add_output",
-    "add_reading",
-    "check_can_save",
-    "check_not_read",
-    "csv_cells",
-    "describe_error",
-    "encoder_of",
-    "known_columns",
-    "load_model",
-    "open_stream",
-    "pair",
-    "positive_int",
-    "print_line",
-    "read_chunks",
-]
 
 EXIT_STATUS = """\
 exit status:
@@ -44,6 +26,8 @@ exit status:
   2    bad command line
   130  interrupted
 """
+
+FILES_HELP = "file, folder or pattern of names"
 
 #: Types of the columns of CSV files, in which numbers and texts look alike.
 TYPES_OF_KINDS = {"number": "float64", "category": "string", "text": "string"}
@@ -54,33 +38,29 @@ TYPES_OF_KINDS = {"number": "float64", "category": "string", "text": "string"}
 
 def add_reading(parser):
     """Add the options for reading files."""
-    group = parser.add_argument_group("reading")
-    group.add_argument(
+    add = parser.add_argument_group("reading").add_argument
+    add(
         "--on-bad-row",
         choices=ON_BAD_ROW,
         default="error",
         help="what to do with a row that cannot be read (default: %(default)s)",
     )
-    group.add_argument(
+    add(
         "--chunk-rows",
         type=positive_int,
         default=2**15,
         metavar="N",
         help="rows to read at once (default: %(default)s)",
     )
-    group.add_argument(
+    add(
         "--file-format",
         choices=["auto", *(name for name in FORMATS if name != "libsvm")],
         default="auto",
         help="of all files; auto goes by their names (default: %(default)s)",
     )
-    group.add_argument(
-        "--delimiter", metavar="CHARACTER", help="between the values of a CSV file"
-    )
-    group.add_argument(
-        "--encoding", metavar="NAME", help="of text, such as latin-1 (default: utf-8)"
-    )
-    group.add_argument(
+    add("--delimiter", metavar="CHARACTER", help="between the values of a CSV file")
+    add("--encoding", metavar="NAME", help="of text, such as latin-1 (default: utf-8)")
+    add(
         "--null-value",
         dest="null_values",
         action="append",
@@ -88,7 +68,7 @@ def add_reading(parser):
         help="text of missing values in CSV files, besides the empty one; may be given "
         "several times (default: NA, NaN, null and the like)",
     )
-    group.add_argument(
+    add(
         "--column-type",
         dest="column_types",
         type=pair,
@@ -198,7 +178,7 @@ def encoder_of(model):
 
 def check_can_save(path):
     """Raise an error, before any work, if no model can be saved there."""
-    _skops("save")
+    import_skops("save")
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
@@ -248,13 +228,7 @@ def csv_cells(texts, is_escaped):
 
 
 def _is_formula(text):
-    if not (isinstance(text, str) and FORMULA.match(text)):
-        return False
-    try:
-        float(text)
-    except ValueError:
-        return True
-    return False
+    return isinstance(text, str) and FORMULA.match(text) and not is_float(text)
 
 
 def print_line(text="", **options):

@@ -41,6 +41,7 @@ from ..streams.errors import one_line, quote
 from ..streams.files import find_files
 from ..tables.kinds import KINDS
 from .common import (
+    FILES_HELP,
     add_reading,
     check_can_save,
     check_not_read,
@@ -80,16 +81,11 @@ DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*")
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
-    )
-    parser.add_argument(
-        "--target", required=True, metavar="COLUMN", help="column to predict"
-    )
-    parser.add_argument(
-        "--weight", metavar="COLUMN", help="column with weights of the rows"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add("--target", required=True, metavar="COLUMN", help="column to predict")
+    add("--weight", metavar="COLUMN", help="column with weights of the rows")
+    add(
         "--test-file",
         action="append",
         default=[],
@@ -97,26 +93,19 @@ def add_arguments(parser):
         help="score the model in the end on rows that it does not learn; may be given "
         "several times",
     )
-    parser.add_argument(
-        "-q", "--quiet", action="store_true", help="print the scores only"
-    )
-    group = parser.add_argument_group("model")
-    group.add_argument("--model", metavar="FILE", help="where to save the model")
-    group.add_argument(
-        "--keep-partial",
-        action="store_true",
-        help="save the model also if learning ends early",
-    )
-    group.add_argument(
-        "--resume", metavar="FILE", help="go on with a saved model, as it is"
-    )
+    add("-q", "--quiet", action="store_true", help="print the scores only")
+    add = parser.add_argument_group("model").add_argument
+    add("--model", metavar="FILE", help="where to save the model")
+    add("--resume", metavar="FILE", help="go on with a saved model, as it is")
+    keep_help = "save the model also if learning ends early"
+    add("--keep-partial", action="store_true", help=keep_help)
     new = [
-        group.add_argument(
+        add(
             "--estimator",
             choices=FAMILIES,
             help="family of learners (default: hedge, which mixes several)",
         ),
-        group.add_argument(
+        add(
             "--task",
             choices=["auto", "classification", "regression"],
             help="auto: the target holds classes if it is text, or if the first chunk "
@@ -124,14 +113,14 @@ def add_arguments(parser):
             "different texts than these are refused if they look like numbers, dates "
             "or identifiers (default: auto)",
         ),
-        group.add_argument(
+        add(
             "--classes",
             type=_names,
             metavar="A,B,...",
             help="all classes, as in the file (default: those of the first chunk, to "
             "which later ones are added where the estimator can)",
         ),
-        group.add_argument(
+        add(
             "--kind",
             dest="kinds",
             type=_kind,
@@ -140,15 +129,14 @@ def add_arguments(parser):
             help=f"kind of a column: {', '.join(KINDS)}, or drop to leave it out; may "
             "be given several times (default: as the first chunk looks)",
         ),
-        group.add_argument(
+        add(
             "--interactions",
             type=_names,
             action="append",
             metavar="A,B,...",
-            help="columns whose values are taken together as well; may be given "
-            "several times",
+            help="columns whose values are combined; may be given several times",
         ),
-        group.add_argument(
+        add(
             "--n-hashed",
             type=positive_int,
             metavar="N",

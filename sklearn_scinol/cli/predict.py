@@ -13,6 +13,7 @@ from sklearn.base import is_classifier
 from ..persistence import replacing
 from ..streams.files import find_files
 from .common import (
+    FILES_HELP,
     add_output,
     add_reading,
     check_not_read,
@@ -29,18 +30,12 @@ PREDICTION = "prediction"
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="file, folder or pattern of names"
-    )
-    parser.add_argument(
-        "--model", required=True, metavar="FILE", help="model that was saved"
-    )
+    add = parser.add_argument
+    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add("--model", required=True, metavar="FILE", help="model that was saved")
     add_output(parser, "where to write, all or nothing (default: standard output)")
-    parser.add_argument(
-        "--proba",
-        action="store_true",
-        help="write the probability of each class, in a column named by the class",
-    )
+    proba_help = "write the probability of each class, in a column named by the class"
+    add("--proba", action="store_true", help=proba_help)
     add_reading(parser)
 
 

@@ -9,8 +9,6 @@ from sklearn.pipeline import Pipeline
 from ..evaluation.scores import RunningScores
 from .common import print_line
 
-__all__ = ["RunningTable", "print_scores", "score_test"]
-
 #: Printed names of scores.
 NAMES = {
     "neg_log_loss": "log loss",

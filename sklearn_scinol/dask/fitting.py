@@ -12,11 +12,12 @@ import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._optional import import_optional
 from .._typing import Labels, validate_params
 from ..evaluation.progressive import _adds_classes, _is_fitted
-from ..persistence import _packed, _skops, save
+from ..persistence import _packed, import_skops, save
 from .graphs import Graph, check_mergeable, n_threads
-from .partitions import Chunks, import_dask
+from .partitions import Chunks
 
 __all__ = ["fit_dask"]
 
@@ -69,60 +70,47 @@ def fit_dask(
     estimator : estimator
         An estimator with `partial_fit`. If it is fitted, it goes on learning; to begin
         anew, pass its :func:`~sklearn.base.clone`.
-
     X : dask array, dask dataframe or list of Delayed
         Rows, in any number of partitions, of any lengths. Blocks of arrays may be
         sparse, with all columns or some. Frames need an estimator that takes them, such
         as a pipeline with a :class:`~sklearn_scinol.preprocessing.TableEncoder`. Each
         Delayed is of ``(X, y)`` or ``(X, y, sample_weight)``.
-
     y : dask array, series or dataframe, default=None
         Targets of the rows, in the same partitions. None if Delayed have them, and for
         transformers.
-
     classes : array-like of shape (n_classes,), default=None
         All classes of the data. An unfitted classifier needs them, except with
         ``new_classes="add"``.
-
     sample_weight : dask array or series, default=None
         Non-negative weights of the rows, in the same partitions. None stands for ones.
-
     strategy : {"sequential", "merge"}, default="sequential"
         With "sequential" one model learns all partitions in order, equal to the last
         bit to `partial_fit`. With "merge" models learn shards of neighbouring
         partitions at the same time, and are merged by
         :func:`~sklearn_scinol.merge_models`, which says what can be merged.
-
     n_passes : int, default=1
         Number of passes over all rows. With "merge" all models begin each pass as the
         merged model of the one before.
-
     n_shards : int, default=None
         Number of shards with "merge", at most one for each partition. By default the
         number of threads of all workers; the model then depends on the cluster.
-
     n_start_rows : int, default=1000
         With "merge", number of first rows that one model learns, with which all shards
         begin; none if the estimator is fitted.
-
     n_final_rows : int, default=2000
         With "merge", number of last rows that the merged model learns in each pass,
         which tell the weights of a mixture's experts.
-
     checkpoint : str, path-like or function, default=None
         A file that :func:`~sklearn_scinol.persistence.save` writes over and over: a
         dict of the "model" and of "n_done". Or a function to call with these two. With
         "merge" after each pass.
-
     checkpoint_every : int, default=10
         With "sequential", number of partitions after which the model comes back to this
         process. No more are learned again if a worker is lost, and no more are in
         memory at a time.
-
     n_done : int, default=0
-        Number of partitions to skip, in all passes, that an earlier call has learned:
-        see the example. With "merge", of whole passes.
-
+        Number of partitions, in all passes, that an earlier call has learned. With
+        "merge", of whole passes.
     compute : bool, default=True
         Whether to learn now. Otherwise all is one graph, without checkpoints. With
         "sequential", idle workers then read partitions ahead, perhaps all.
@@ -179,22 +167,8 @@ def fit_dask(
     ... )
     >>> merged.n_samples_seen_
     1138
-
-    To go on where another call ended, in its second pass:
-
-    >>> checkpoints = []
-    >>> model = fit_dask(
-    ...     ScInOLClassifier(), X, y, classes=[0, 1], n_passes=2, checkpoint_every=4,
-    ...     checkpoint=lambda *state: checkpoints.append(state),
-    ... )
-    >>> learned, n_done = checkpoints[1]  # or what `load` gives of a file
-    >>> n_done
-    8
-    >>> again = fit_dask(learned, X, y, n_passes=2, n_done=n_done)
-    >>> bool((again.coef_ == model.coef_).all())
-    True
     """
-    dask = import_dask("fit_dask")
+    dask = import_optional("dask", "fit_dask", "dask")
     _check(estimator, classes, y is not None or isinstance(X, (list, tuple)))
     chunks = Chunks.of(X, y, sample_weight)
     n = len(chunks.parts)
@@ -284,5 +258,5 @@ def _checkpoint_function(checkpoint, model):
         return lambda model, n_done: None
     if callable(checkpoint):
         return checkpoint
-    _packed(_skops("fit_dask"), model)  # fails now, if ever
+    _packed(import_skops("fit_dask"), model)  # fails now, if ever
     return lambda model, n_done: save({"model": model, "n_done": n_done}, checkpoint)

@@ -62,13 +62,8 @@ class Graph:
             for number in numbers.tolist():
                 part, tasks, others = recipes[number]
                 n_first, n_last = cuts[number].tolist()
-                prepare = partial(
-                    rows_of,
-                    making=partial(made, part=part, tasks=tasks, others=others),
-                    which=which,
-                    n_first=n_first,
-                    n_last=n_last,
-                )
+                make = partial(made, part=part, tasks=tasks, others=others)
+                prepare = partial(rows_of, make, which, n_first, n_last)
                 learn_it = self._learn(number, prepare=prepare)
                 model = self._add("partial_fit", (learn_it, model, others))
             return model
@@ -159,9 +154,9 @@ def made(values, part, tasks, others):
     return chunk if isinstance(part, list) else chunk[0]
 
 
-def rows_of(values, making, which, n_first, n_last):
+def rows_of(make, which, n_first, n_last, values):
     """Return the first rows of a chunk, the last of the others, or those between."""
-    chunk = making(values)
+    chunk = make(values)
     if not n_first and not n_last:
         return chunk
     X, y, sample_weight = _unpacked(chunk)

@@ -11,9 +11,10 @@ from uuid import uuid4
 import numpy as np
 from sklearn.utils import check_scalar
 
+from .._optional import import_optional
 from ..streams.ahead import map_ahead
 
-__all__ = ["Chunks", "import_dask", "is_array", "partitions", "with_all_columns"]
+__all__ = ["Chunks", "is_array", "partitions", "with_all_columns"]
 
 
 def partitions(
@@ -65,7 +66,7 @@ def partitions(
     >>> round(result.scores["accuracy"], 3)
     0.956
     """
-    dask = import_dask("partitions")
+    dask = import_optional("dask", "partitions", "dask")
     check_scalar(n_ahead, "n_ahead", Integral, min_val=0)
     chunks = Chunks.of(X, y, sample_weight)
 
@@ -75,17 +76,6 @@ def partitions(
         return chunk
 
     return map_ahead(computed, chunks.parts, n_ahead)
-
-
-def import_dask(caller):
-    try:
-        import dask.array  # which needs NumPy
-    except ImportError as error:
-        raise ImportError(
-            f"`{caller}` needs dask: install it with "
-            "`pip install sklearn-scinol[dask]`."
-        ) from error
-    return dask
 
 
 class Chunks(NamedTuple):

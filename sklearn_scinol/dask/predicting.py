@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from functools import partial
+from operator import call
 from typing import Any
 from uuid import uuid4
 
@@ -10,9 +11,10 @@ import sklearn
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
+from .._optional import import_optional
 from ..config import get_config
 from .graphs import configured
-from .partitions import Chunks, import_dask, is_array, with_all_columns
+from .partitions import Chunks, is_array, with_all_columns
 
 __all__ = ["predict_dask"]
 
@@ -24,10 +26,8 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     ----------
     estimator : estimator
         A fitted estimator, of which a copy predicts.
-
     X : dask array or dataframe of shape (n_samples, n_features)
         Rows. Blocks of arrays may be sparse, with all columns or some.
-
     method : str, default="predict"
         The method to predict with, such as "predict_proba".
 
@@ -70,8 +70,7 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     >>> probabilities[-1].compute().round(2)
     array([0., 1.])
     """
-    import_dask("predict_dask")
-    import dask.array as da
+    da = import_optional("dask.array", "predict_dask", "dask")
 
     chunks = Chunks.of(X)
     predict = partial(
@@ -85,7 +84,7 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     model = f"model-{uuid4().hex}"
     graph: dict[Any, Any] = {model: partial(predict, nothing=nothing)}
     for number, part in enumerate(chunks.parts):
-        graph[(name, number, *ends)] = (_call, model, part)
+        graph[(name, number, *ends)] = (call, model, part)
     lengths = chunks.lengths or [np.nan] * len(chunks.parts)
     return da.Array(
         {**chunks.graph, **graph},
@@ -109,7 +108,3 @@ def _predict(chunk, estimator, method, config, nothing=None):
         return nothing
     with configured(config):
         return getattr(estimator, method)(X)
-
-
-def _call(function, chunk):
-    return function(chunk)

@@ -217,13 +217,13 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent: "adagrad",
-        "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
-        rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
-        says what each does.
+        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent:
+        "adagrad", "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without
+        a learning rate: "cocob", "code", "coin", "freegrad" or "k17".
+        :doc:`/user_guide/baselines` says what each does.
     loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
-        A :class:`~sklearn_scinol.losses.Loss` or a name. "log_loss" is multinomial for more
-        than two classes, the others one versus rest.
+        A :class:`~sklearn_scinol.losses.Loss` or a name. "log_loss" is multinomial for
+        more than two classes, the others one versus rest.
     learning_rate : float, default=1.0
         Learning rate, to be tuned; algorithms without one ignore it.
     normalizer : {"sum", "mean"}, default="sum"
@@ -416,13 +416,13 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     Parameters
     ----------
     algorithm : str or learner, default="ogd"
-        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent: "adagrad",
-        "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without a learning
-        rate: "cocob", "code", "coin", "freegrad" or "k17". :doc:`/user_guide/baselines`
-        says what each does.
+        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent:
+        "adagrad", "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without
+        a learning rate: "cocob", "code", "coin", "freegrad" or "k17".
+        :doc:`/user_guide/baselines` says what each does.
     loss : str or loss, default="absolute_error"
-        A :class:`~sklearn_scinol.losses.Loss` or a name: "absolute_error", "squared_error",
-        "huber", "epsilon_insensitive" or "quantile".
+        A :class:`~sklearn_scinol.losses.Loss` or a name: "absolute_error",
+        "squared_error", "huber", "epsilon_insensitive" or "quantile".
     learning_rate : float, default=1.0
         Learning rate, to be tuned; algorithms without one ignore it.
     normalizer : {"sum", "mean"}, default="sum"

@@ -6,6 +6,7 @@ from os import PathLike
 
 __all__ = [
     "ReadError",
+    "is_float",
     "one_line",
     "parse_errors",
     "quote",
@@ -92,3 +93,12 @@ def quote(text):
 def with_article(noun):
     """Return a noun with "a" or "an"."""
     return f"an {noun}" if noun[0] in "aeio" else f"a {noun}"
+
+
+def is_float(text):
+    """Whether a text stands for a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

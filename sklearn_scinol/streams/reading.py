@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sklearn.utils import check_scalar
 
+from .._optional import import_optional
 from .ahead import read_ahead as made_ahead
 from .columnar import Arrow, Parquet
 from .columns import Roles, wanted_schema
@@ -159,7 +160,7 @@ def read_table(
     np.int64(2)
     >>> folder.cleanup()
     """
-    _check_pyarrow()
+    import_optional("pyarrow", "read_table", "stream")
     check_scalar(chunk_rows, "chunk_rows", Integral, min_val=1, max_val=sys.maxsize)
     check_scalar(read_ahead, "read_ahead", Integral, min_val=0, max_val=sys.maxsize)
     if on_bad_row not in ON_BAD_ROW:
@@ -273,16 +274,6 @@ def _with_remedy(message, remedy):
     skip = "on_bad_row='skip' to leave such rows out"
     remedies = f"{remedy}, or {skip}" if remedy else skip
     return f"{message.rstrip('.')}: pass {remedies}."
-
-
-def _check_pyarrow():
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "`read_table` needs pyarrow: install it with "
-            "`pip install sklearn-scinol[stream]`."
-        ) from error
 
 
 def _refuse(file_format, options):

@@ -17,7 +17,7 @@ from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead
 from .columns import check_names, describe_type
-from .errors import ReadError, one_line, parse_errors, read_errors
+from .errors import ReadError, is_float, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
     Fault,
@@ -110,9 +110,7 @@ class TextFormat(ABC):
         with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
             blocks = self.blocks(stream)
             first = bytes(next(blocks, b"")).removeprefix(BYTE_ORDER_MARK)
-            if first.isspace():
-                first = b""
-            if not first:
+            if not first or first.isspace():
                 raise ReadError(f"{file} is empty.", file)
             names, first = self.start(file, first)
             yield names, filter(len, chain([first], blocks))
@@ -284,7 +282,7 @@ class CSV(TextTable):
             value = "a value" if value is None else value[1]
             kind = describe_type(self.schema.field(name).type)
             reason = f"has {value} in column {name!r}, which is not {kind}"
-            other = "float64" if _is_float(value.strip("'")) else "string"
+            other = "float64" if is_float(value.strip("'")) else "string"
             return reason, f"column_types={{{name!r}: {other!r}}}"
         return f"cannot be read: {words}", ""
 
@@ -357,14 +355,6 @@ def _is_short(block):
     return len(block) < MAX_BLOCK_BYTES and all(
         len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS for end in LINE_ENDS
     )
-
-
-def _is_float(text):
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_even(data, end):

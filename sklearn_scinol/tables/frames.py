@@ -42,21 +42,9 @@ class Column(NamedTuple):
 
 
 class Frame:
-    """Columns by name.
+    """Columns of a library by name, which `read` converts to a :class:`Column`.
 
-    Parameters
-    ----------
-    names : iterable of str
-    columns : iterable
-        Columns of the library.
-    n_rows : int
-    read : callable
-        Converts one of them to a :class:`Column`.
-
-    Attributes
-    ----------
-    has_names : bool
-        Whether columns had names that are strings.
+    `has_names` tells whether names are strings; else columns are called x0, x1, ...
     """
 
     def __init__(self, names, columns, n_rows, read):

@@ -41,12 +41,11 @@ class FeatureTransform:
     limits : FeatureLimits or None
     units : FeatureUnits or None
     moments : ndarray of shape (0 or 1 or 3, n_features)
-        With centring or scaling the weighted mean of the rows so far; with scaling
-        their variance, and the sum of the weights in both: sparse rows leave out their
-        zeros until the feature comes up again. In Fortran order while rows are sparse.
+        Weighted mean; with scaling also variance, and the sum of the weights in both:
+        sparse rows leave out their zeros until the feature comes up again. In Fortran
+        order while rows are sparse.
     weight_sum : float
-        Sum of the weights of the rows so far, less what is forgotten, if there are
-        moments.
+        Sum of the weights of the rows so far, less what is forgotten.
     kept : float
         Factor of that sum before each row of the present layout.
     """

@@ -116,6 +116,7 @@ ROOMS = [
     "_shards",
     "_typing",
     "_plotting",
+    "_optional",
     "_curves",
     "blocks",
     "losses",

@@ -349,11 +349,11 @@ def test_learners_are_tuples():
         ),
         (
             lambda: ScInOLClassifier(class_weight={False: 1.0, True: 2.0}),
-            "keys False and True of class_weight apart: use 0 and 1",
+            "keys False and True of class_weight: use 0 and 1",
         ),
         (
             lambda: make_pipeline(ScInOLClassifier(class_weight={np.True_: 2.0})),
-            "Pipeline cannot be saved: .* of scinolclassifier__class_weight apart",
+            "Pipeline cannot be saved: .* of scinolclassifier__class_weight: use",
         ),
         (lambda: threading.Lock(), "lock cannot be saved: "),
     ],

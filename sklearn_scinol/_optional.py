@@ -1,0 +1,14 @@
+"""Optional dependencies."""
+
+from importlib import import_module
+
+
+def import_optional(module, caller, extra):
+    """Import a module that only an extra of this package installs."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"`{caller}` needs {module.partition('.')[0]}: install it with "
+            f"`pip install sklearn-scinol[{extra}]`."
+        ) from error
