@@ -1,6 +1,6 @@
 """Learners of other packages on raw tables, row by row, as their users have them.
 
-Each gives the probability of the label True for each row, from before it learned it.
+Each learner predicts the probability of the label True for each row, then learns it.
 """
 
 import math
@@ -11,13 +11,13 @@ import numpy as np
 
 __all__ = ["COMPETITORS", "RATES", "river_model", "vw_line"]
 
-#: Learning rates that are tried beside the default ones.
+#: Learning rates to try besides the defaults.
 RATES = 0.02, 0.1, 0.5, 2.0, 8.0
 
-# What has a meaning in Vowpal Wabbit's text format.
+# Characters with a meaning in Vowpal Wabbit's text format.
 SEPARATORS = re.compile(r"[\s:|]")
 
-#: The column of which words are taken; the values of others are taken as they are.
+#: The column that is split into words; values of other columns are used whole.
 TEXT = "text"
 
 
@@ -29,7 +29,7 @@ def _is_gap(value):
 
 
 def vw_line(row, label=None):
-    """A row, which is a dict, in Vowpal Wabbit's text format."""
+    """Format a dict as a line of Vowpal Wabbit's text format."""
     start = "" if label is None else f"{1 if label else -1} "
     given = (item for item in row.items() if not _is_gap(item[1]))
     return start + "| " + " ".join(_vw_feature(*item) for item in given)
@@ -45,7 +45,7 @@ def _vw_feature(name, value):
 
 
 def vowpal_wabbit(rows, y, rate=None):
-    """Its logistic regression; of text it takes pairs of words as well."""
+    """Run Vowpal Wabbit's logistic regression; text gives words and their pairs."""
     from vowpalwabbit import Workspace
 
     options = "--quiet --loss_function logistic --link logistic -b 18"
@@ -65,7 +65,7 @@ def vowpal_wabbit(rows, y, rate=None):
 
 
 def river_model(has_text=False, hashes=False, rate=None):
-    """Its logistic regression, after what its guide puts before it."""
+    """Return river's logistic regression behind the transformers of its guide."""
     from river.compose import Pipeline, SelectType
     from river.feature_extraction import BagOfWords
     from river.linear_model import LogisticRegression
@@ -82,7 +82,7 @@ def river_model(has_text=False, hashes=False, rate=None):
 
 
 def river(rows, y, rate=None):
-    """Its logistic regression; of text it takes pairs of words as well."""
+    """Run river's logistic regression; text gives words and their pairs."""
     model, p = river_model(TEXT in rows[0], rate=rate), []
     for row, label in zip(rows, y, strict=True):
         row = {name: value for name, value in row.items() if not _is_gap(value)}
@@ -91,7 +91,7 @@ def river(rows, y, rate=None):
     return np.array(p)
 
 
-#: Those that are installed, by their names.
+#: The installed learners, by name.
 COMPETITORS = {
     name: learn
     for name, package, learn in (

@@ -23,15 +23,15 @@ MAX_CATEGORIES = 200
 
 
 def readers_in(folder, formats):
-    """Functions that read the files of a folder, by name.
+    """Return functions that read the files of a folder, by name.
 
     Parameters
     ----------
     folder : Path
         The folder.
     formats : dict of str to callable
-        For each ending of a file's name, such as "csv", what reads such a file, given
-        its path. Compressed files (.gz, .bz2) are among them.
+        For each ending of a file's name, such as "csv", a function that reads a file,
+        given its path. Compressed files (.gz, .bz2) are included.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def readers_in(folder, formats):
     Raises
     ------
     InputError
-        If there is no such folder, or no such file in it.
+        If the folder does not exist, or has no file with one of the endings.
     """
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.")
@@ -61,7 +61,7 @@ def readers_in(folder, formats):
 
 
 def read_svm(path):
-    """Rows (a CSR matrix) and targets from LIBSVM text."""
+    """Read rows (a CSR matrix) and targets from LIBSVM text."""
     try:
         X, y = load_svmlight_file(path)
     except (ValueError, OSError, EOFError, zlib.error) as error:
@@ -73,7 +73,7 @@ def read_svm(path):
 
 
 def read_frame(path):
-    """A CSV file as a frame of pandas, in which nothing but an empty field is missing.
+    """Read a CSV file as a pandas frame, in which only empty fields are missing.
 
     "NA" and "?" are categories in some files.
     """
@@ -95,7 +95,7 @@ def read_frame(path):
 
 
 def read_npz(path):
-    """The arrays X and y of a file that NumPy has saved."""
+    """Read the arrays X and y of a file that NumPy has saved."""
     try:
         with np.load(path) as arrays:
             X, y = arrays["X"], arrays["y"]
@@ -115,14 +115,14 @@ def read_npz(path):
 
 
 def holds_classes(path, y):
-    """Whether numbers stand for classes; they must not all be the same."""
+    """Whether numbers stand for classes; they must not all be equal."""
     if len(np.unique(y)) < 2:
         raise InputError(f"The target of {path} is the same in all rows.")
     return are_classes(y)
 
 
 def check_finite(path, *arrays):
-    """Refuse infinity and NaN; text is left alone."""
+    """Refuse infinity and NaN in numbers."""
     numbers = [array for array in arrays if array.dtype.kind in "biuf"]
     if not all(np.isfinite(array).all() for array in numbers):
         raise InputError(f"{path} has numbers that are not finite.")
@@ -137,7 +137,7 @@ def one_line(error):
 
 @dataclass
 class EncodedTable:
-    """A CSV file that was looked through; calling it yields its chunks as (X, y).
+    """A CSV file and its encoding; calling it yields its chunks as (X, y).
 
     Attributes
     ----------
@@ -148,9 +148,9 @@ class EncodedTable:
     stream : TableStream
         Its chunks.
     encoders : list of (list of str, transformer)
-        What becomes of which columns.
+        Names of columns, and the transformer that encodes them.
     n_rows, n_features : int
-        How many there are, once encoded.
+        Numbers of rows and of encoded features.
     classes : list of str or None
         The classes; None in regression.
     left_out : list of str
@@ -185,16 +185,16 @@ def open_csv(
     classes=None,
     show=iter,
 ):
-    """Look through a CSV file and find out how to encode it.
+    """Scan a CSV file and find out how to encode it.
 
-    Whatever is wrong with it is told before anything is learned. Text is one-hot
-    encoded without its first category, and missing text is a category of its own. A
-    missing number is replaced by the mean of its column in the first chunk.
+    Errors in the file are raised before anything is learned. Text is one-hot encoded
+    without its first category, and missing text is a category of its own. A missing
+    number is replaced by the mean of its column in the first chunk.
 
-    To know all categories before the first row is learned helps nobody: the column of a
+    Knowing all categories before the first row is no advantage: the column of a
     category that has not occurred yet is zero, and nothing is learned from zeros. The
-    classes are another matter, since the very first prediction depends on how many
-    there are: they are those of the first chunk, or the ones given.
+    number of classes does affect the first predictions, so the classes are those of the
+    first chunk, or `classes`.
 
     Parameters
     ----------
@@ -203,12 +203,12 @@ def open_csv(
     target : str
         The column to predict.
     separator : str, default=","
-        What stands between the columns.
+        The separator of columns.
     chunk_size : int, default=1000
         Number of rows to read at once.
     task : {"auto", "classification", "regression"}, default="auto"
-        "auto" takes text for classes, and numbers too if the first chunk has at most 20
-        different ones and all are whole.
+        "auto" means classification if the target is text, or if the first chunk has at
+        most 20 different numbers, all of them integers.
     classes : list of str, default=None
         All classes, as they are written in the file.
     show : callable, default=iter
@@ -307,7 +307,7 @@ def fitted_encoders(table, numbers, texts, categories):
 
 
 def values_of(table, names):
-    """Columns of a table as a matrix: numbers, or texts, empty where there is none."""
+    """Return columns of a table as a matrix of numbers or of texts."""
     columns = [table[name] for name in names]
     if str(columns[0].type) == "string":
         columns = [column.fill_null("") for column in columns]
@@ -316,7 +316,7 @@ def values_of(table, names):
 
 @contextmanager
 def as_input_errors():
-    """Say what goes wrong with a file as scripts do, who offer no remedy."""
+    """Turn errors of reading into InputError, without their advice."""
     try:
         yield
     except (ReadError, OSError, ImportError) as error:

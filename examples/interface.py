@@ -1,4 +1,4 @@
-"""What the scripts show and how they are asked: progress, panels, arguments, status."""
+"""Shared parts of scripts: progress, panels, arguments, exit status."""
 
 import math
 import sys
@@ -10,11 +10,11 @@ sys.path.append(str(Path(__file__).parent / "benchmarks"))
 
 
 class InputError(Exception):
-    """What is wrong with the user's data, in one sentence."""
+    """An error in the user's data, in one sentence."""
 
 
 def show_progress(iterable, description):
-    """The iterable, with a progress bar if tqdm is installed."""
+    """Wrap an iterable in a progress bar if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -23,7 +23,7 @@ def show_progress(iterable, description):
 
 
 def panels(number, per_row, width, height):
-    """A figure with a number of panels of some size, and these."""
+    """Return a figure with panels of some size, and its panels."""
     import matplotlib.pyplot as plt
 
     n_columns = min(per_row, number)
@@ -41,32 +41,32 @@ def panels(number, per_row, width, height):
 
 
 def choose(readers, names):
-    """Those of the readers that are named; a name without one is skipped."""
+    """Select readers by name; names without a reader are skipped."""
     for name in names:
         if name not in readers:
             print(f"Skipped {name}: there is no data set of that name.")
     return {name: read for name, read in readers.items() if name in names}
 
 
-# Types of arguments; what argparse says of a wrong one has their names in it.
+# Types of arguments; argparse uses their names in error messages.
 
 
 def positive(text):
-    """A whole number above 0."""
+    """Parse an integer above 0."""
     if int(text) < 1:
         raise ValueError
     return int(text)
 
 
 def processes(text):
-    """A number of processes; -1 is one for each core."""
+    """Parse a number of processes; -1 means one for each core."""
     if int(text) == 0:
         raise ValueError
     return int(text)
 
 
 def rate(text):
-    """A learning rate."""
+    """Parse a learning rate."""
     if not 0 < float(text) < math.inf:
         raise ValueError
     return float(text)
@@ -90,10 +90,10 @@ def add_output_dir(parser, what):
 
 
 def gives_status(main):
-    """Let a script's main function return 0, or 2 where it was given what won't do.
+    """Make a script's main function return 0, or 2 after an error in its input.
 
-    It says then in a sentence what is wrong with the data, or with a file. A status of
-    its own stays.
+    The error in the data or in a file is printed in a sentence. A status returned by
+    the function is kept.
     """
 
     @wraps(main)

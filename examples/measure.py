@@ -1,22 +1,22 @@
 """
-What the documentation quotes, measured
-=======================================
+Measure the numbers that the documentation quotes
+=================================================
 
-Runs the scripts whose numbers README and documentation quote, as
-`doc/measured/runs.toml` lists them. What a script prints goes to a file beside that
-list, with command, versions and kind of machine; its figures go to `doc/images`::
+Runs the scripts whose numbers README and documentation quote, as listed in
+`doc/measured/runs.toml`. The output of a script goes to a file in that
+folder, with command, versions and kind of machine; its figures go to `doc/images`::
 
     make figures
     make figures ARGS="--data-dir FOLDER"
     python examples/measure.py plot_hedge scales
 
-Without names it runs what takes less than ten minutes and needs nothing but the data
-that come with scikit-learn, or the folder as well, if that is given; and it lists the
-others, with the reason. What a script printed elsewhere, with the same versions, is
-kept with ``--store FILE`` after its name.
+Without names it runs the scripts that take less than ten minutes and need only the data
+that come with scikit-learn, or the given folder. It lists the
+others, with the reason. To store the output of a script that ran elsewhere, with the
+same versions, pass ``--store FILE`` after its name.
 
-`tests/package/test_numbers.py` compares the numbers of the pages with what is stored,
-and `doc/tables.py` makes tables of it, which `make figures` does as well.
+`tests/package/test_numbers.py` compares the numbers of the pages with the stored
+output, and `doc/tables.py` makes tables of it; `make figures` runs that, too.
 """
 
 import argparse
@@ -42,7 +42,7 @@ PACKAGES = "sklearn-scinol", "numpy", "scipy", "scikit-learn", "numba"
 
 
 def reason_not_to(run, data_dir):
-    """Why something is not run, or an empty text."""
+    """Return why a script is not run, or an empty text."""
     missing = [name for name in run.get("packages", ()) if find_spec(name) is None]
     if "FOLDER" in run["command"] and data_dir is None:
         return "needs --data-dir FOLDER"
@@ -50,7 +50,7 @@ def reason_not_to(run, data_dir):
 
 
 def printed_by(run, data_dir, folder):
-    """What a script prints; its figures are brought where pages show them."""
+    """Run a script, move its figures to the pages' folder, and return its output."""
     script, *options = shlex.split(run["command"].replace("FOLDER", str(data_dir)))
     if "plot_" in script:
         options += ["--output-dir", folder]
@@ -71,7 +71,7 @@ def printed_by(run, data_dir, folder):
 
 
 def store(name, run, printed, data_dir):
-    """Write what was printed, without the names of folders."""
+    """Write the output of a script, without the names of folders."""
     if data_dir is not None:
         printed = printed.replace(str(data_dir), "FOLDER")
     lines = [line.rstrip() for line in printed.splitlines()]

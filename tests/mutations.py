@@ -74,14 +74,14 @@ MUTATIONS = [
     ),
     Mutation(
         "a loss of numbers is let into classifiers",
-        "estimators/base.py",
+        "estimators/validation.py",
         "if bool(self.loss.is_classification) != is_classifier(self):",
         "if False:",
         "outside refused",
     ),
     Mutation(
         "models forget the type of a loss from outside",
-        "models/base.py",
+        "models/online.py",
         "if not is_native(type(self.loss)):",
         "if False:",
         "outside copies_go_on",

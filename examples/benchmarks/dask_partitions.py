@@ -3,33 +3,32 @@ Partitions on two workers
 =========================
 
 Times :func:`~sklearn_scinol.dask.fit_dask` on two processes of one thread each, and
-`partial_fit` on the same partitions in this process, in turn, and prints medians of the
+`partial_fit` on the same partitions in this process, alternately. Prints medians of the
 rows per second and of the ratios::
 
     python examples/benchmarks/dask_partitions.py
     python examples/benchmarks/dask_partitions.py --partitions 4 --repeats 3
 
 Partitions are dense, of 100,000 rows and 54 features, and in the memory of the workers,
-so that no time is spent on reading. "overhead" is how much longer one model takes that
-goes from partition to partition than `partial_fit` does. "merged" is with a shard for
-each worker, "speed-up" how many times the rows per second of the one model it learns.
-The ratios are what to quote: all are timed at the same moment on the same machine,
-which needs two cores that nothing else uses.
+so no time is spent on reading. "overhead" is the additional time, relative to
+`partial_fit`, of one model that goes from partition to partition. "merged" has one
+shard per worker, and "speed-up" is its rows per second divided by those of the one
+model. Quote the ratios: all times are measured alternately on one machine, which needs
+two idle cores.
 
-Two settings of Dask are not its defaults here. Neighbouring partitions are on the same
+Two settings of Dask differ from its defaults. Neighbouring partitions are on the same
 worker, so that shards do not wait for each other; by default they are anywhere. And
-workers keep the memory that they have allocated, as this process does; by default they
-return it at once, which ``--default-memory`` brings back. It costs a mixture a third.
+workers keep the memory that they have allocated, as this process does; by default
+(``--default-memory``) they return it at once, which takes a mixture a third more time.
 
-The second table has what a model costs that leaves a worker: its size as a pickle, and
-the milliseconds to copy it, to pickle it and make it again, and to merge it with
-another. "task" is what a task costs that does nothing, in ms: messages between
-scheduler and workers wait up to 5 ms for others. A partition should take many times
-that to learn.
+The second table has the overheads of a model that leaves a worker: its size as a
+pickle, and the milliseconds to copy it, to pickle and unpickle it, and to merge it with
+another. "task" is the time of a task that does nothing, in ms: messages between
+scheduler and workers wait up to 5 ms for others. Learning a partition should take many
+times as long.
 
-The third table has what the measured rates come to for 10¹² rows that are there when
-they are needed: one model in order, and shards on 1,000 such workers, merged eight at a
-time.
+The third table extrapolates the measured rates to 10¹² rows, without reading: one model
+in order, and shards on 1,000 such workers, merged eight at a time.
 """
 
 import argparse
@@ -78,7 +77,7 @@ KEEPS_MEMORY = {
 
 
 def generate(n_partitions, n_rows):
-    """Partitions of rows at random, and their labels."""
+    """Generate random partitions, and their labels."""
     random = da.random.default_rng(0)
     shape, chunks = (n_partitions * n_rows, N_FEATURES), (n_rows, N_FEATURES)
     X = random.normal(size=shape, chunks=chunks)
@@ -100,7 +99,7 @@ def median_ms(function, *arguments, repeats):
 
 
 def learn(estimator, parts):
-    """Learn partitions that are here."""
+    """Learn partitions in this process."""
     model = deepcopy(estimator)
     for X, y in parts:
         model.partial_fit(X, y)
@@ -108,7 +107,7 @@ def learn(estimator, parts):
 
 
 def compare(estimator, X, y, parts, repeats):
-    """Seconds of partial_fit, of one model on the workers, and of merged ones."""
+    """Time partial_fit, one model on the workers, and merged models, in seconds."""
     estimator.partial_fit(*(each[:1000] for each in parts[0]), classes=CLASSES)
     for strategy in "sequential", "merge":  # all workers compile
         fit_dask(estimator, X, y, strategy=strategy)
@@ -127,7 +126,7 @@ def compare(estimator, X, y, parts, repeats):
 
 
 def rates(name, X, y, parts, repeats):
-    """A line of the first table, and the rows per second of partial_fit."""
+    """Return a line of the first table, and the rows per second of partial_fit."""
     here, there, merged = compare(ESTIMATORS[name](), X, y, parts, repeats)
     of_each = [len(X) / np.median(each) for each in (here, there, merged)]
     line = (
@@ -138,7 +137,7 @@ def rates(name, X, y, parts, repeats):
     return line, of_each[0]
 
 
-# What a model costs that goes from one worker to another.
+# Overheads of a model that goes from one worker to another.
 
 
 def same(model):
@@ -146,7 +145,7 @@ def same(model):
 
 
 def costs(name, model, rows, labels, repeats):
-    """A line of the second table, and the milliseconds of a merge."""
+    """Return a line of the second table, and the milliseconds of a merge."""
     model.partial_fit(rows, labels, classes=CLASSES)
     models = [model, same(model)]
     merge_ms = median_ms(merge_models, models, repeats=repeats)
@@ -160,7 +159,7 @@ def costs(name, model, rows, labels, repeats):
 
 
 def outlook(name, rate, merge_ms):
-    """A line of the third table."""
+    """Return a line of the third table."""
     rounds = math.ceil(math.log(N_WORKERS, SPLIT_EVERY))
     merging = rounds * (SPLIT_EVERY - 1) * merge_ms / 1e3
     in_order = N_ROWS / rate
@@ -175,7 +174,7 @@ def pass_on(model, rows):
 
 
 def chain(X):
-    """Tasks that do nothing, one after the other, each where a partition is."""
+    """Make a chain of tasks that do nothing, each on the worker of a partition."""
     model = 0
     for rows in X.to_delayed().ravel():
         model = delayed(pass_on, pure=False)(model, rows)

@@ -4,8 +4,9 @@ How many epochs `fit` should take
 
 Follows the loss of new rows over 100 epochs of the untuned estimators and reports, for
 several values of `tol` and of `n_iter_no_change`, the number of epochs after which
-:meth:`fit` would stop, and the loss of the epoch that it would keep over the lowest of
-all. The defaults ``tol=1e-3`` and ``n_iter_no_change=5`` come from it::
+:meth:`fit` would stop, and the loss of the epoch that it would keep, divided by the
+lowest loss. The defaults ``tol=1e-3`` and ``n_iter_no_change=5`` were chosen by this
+script::
 
     python examples/benchmarks/epochs.py
     python examples/benchmarks/epochs.py --data-dir FOLDER
@@ -53,7 +54,7 @@ def data_sets(folder):
 
 
 def curves(X, y, average):
-    """Mean training loss of each epoch, and the loss of new rows after it."""
+    """Return the mean training loss of each epoch, and the test loss after it."""
     is_regression = y.dtype.kind in "if" and np.unique(y).size > MAX_CLASSES
     rows = np.random.default_rng(0).permutation(len(y))[:MAX_ROWS]
     X_train, X_test, y_train, y_test = train_test_split(
@@ -80,7 +81,7 @@ def curves(X, y, average):
 
 
 def stop(training, tol, n_iter_no_change):
-    """Epoch (from 1) at which `fit` stops."""
+    """Return the epoch (from 1) at which `fit` stops."""
     best, n_no_change = np.inf, 0
     for epoch, loss in enumerate(training, start=1):
         no_change = loss > best - tol * training[0]

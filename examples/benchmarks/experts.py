@@ -1,37 +1,38 @@
 """
-Which experts the estimators that hedge should have
-===================================================
+The choice of experts for mixtures
+==================================
 
-Prints the one-pass loss of many candidates, and of mixtures of several sets of them by
-fixed share, on each data set: each row is predicted before it is learned, in an order
-that is random but always the same, features in raw units. It is the log loss in
+Prints the one-pass loss of many candidates, and of mixtures of sets of candidates by
+fixed share, on each data set: each row is predicted before it is learned, in a fixed
+random order, with features in raw units. The loss is the log loss in
 classification and the absolute error in regression::
 
     python examples/benchmarks/experts.py
     python examples/benchmarks/experts.py --data-dir FOLDER --max-rows 20000
 
 The default experts of :class:`~sklearn_scinol.HedgeClassifier` and
-:class:`~sklearn_scinol.HedgeRegressor` come from it. They should be few, for each costs
-its time; a mixture of them should be close to the best candidate on every data set, and
-no less close to its own best member, which is what a guarantee there is about.
+:class:`~sklearn_scinol.HedgeRegressor` were chosen with this script. Experts should be
+few, since each takes time. Their mixture should be close to the best candidate on every
+data set, and as close to its own best expert, which the guarantee is about.
 
 Experts look better on the data sets that they were chosen on than on others. To see by
 how much, sets of experts are also chosen by a rule, without the data sets that they are
-measured on. The rule starts with no candidate and adds the one with which the geometric
-mean of the mixture's losses over the data sets is smallest, until there are eleven or
-none lowers it. It is applied
+measured on. The rule starts with no candidate and repeatedly adds the one that makes
+the geometric mean of the mixture's losses over the data sets smallest, until there are
+eleven candidates or none lowers the mean. It is applied
 
-- to one half of the data sets, to be measured on the other half, and the other way
-  round; the halves are every other one of the names in alphabetical order;
-- to all data sets but one, to be measured on that one, for each of them;
-- to all, to be measured on the same, which says how good the rule looks where it chose.
+- to one half of the data sets and measured on the other half, and vice versa; a half is
+  every second name in alphabetical order;
+- to all data sets but one and measured on the remaining one, for each data set;
+- to all data sets and measured on all, which shows how good the rule looks where it
+  chose.
 
-Files whose names differ only by _train, _test or _valid count as one data set here.
+Files whose names differ only by _train, _test or _valid count as one data set.
 
 SGD* is stochastic gradient descent with the best learning rate in hindsight, on
-features standardised in hindsight, and data sets are read as in ``quality.py``. In
-regression, all experts have their target standardised online. Candidates of second
-order and additive ones are run on up to 200 features, those of pairs on up to 16.
+features standardised in hindsight. Data sets are read as in ``quality.py``. In
+regression, all experts have their target standardised online. Second-order and additive
+candidates are run on up to 200 features, candidates with pairs on up to 16.
 """
 
 import argparse
@@ -76,8 +77,8 @@ from sklearn_scinol.experts import FixedShare
 # Candidates
 # ----------
 
-# What is done to the features, online; sparse ones are not centred. With "forgetting"
-# they are standardised by moments that forget that part with each row.
+# Online transforms of features; sparse features are not centred. With "forgetting",
+# moments forget that share with each row.
 PREPARATIONS = {
     "raw": {"center": False},
     "centred": {"center": "auto"},
@@ -95,15 +96,15 @@ PREPARATIONS = {
 }
 
 
-# Candidates of second order, additive ones and those of pairs of features are only run
-# on so many features; the latter two on dense rows.
+# The maximum numbers of features for candidates of second order, additive candidates,
+# and candidates with pairs of features; the latter two are run on dense rows only.
 MAX_SECOND_ORDER = 200
 MAX_BINNED = 200
 MAX_PAIRED = 16
 
 
 class Candidate(NamedTuple):
-    """An algorithm, and what is done to the features before."""
+    """An algorithm, and the transform of the features before it."""
 
     algorithm: str
     rate: float | None
@@ -115,7 +116,7 @@ class Candidate(NamedTuple):
         return f"{self.algorithm}{rate}, {self.preparation}"
 
     def suits(self, data_set):
-        """Whether it can be run on a data set in a reasonable time."""
+        """Whether the candidate can be run on a data set in a reasonable time."""
         X = data_set.X
         most = np.inf
         if self.algorithm.startswith("newton"):
@@ -151,7 +152,7 @@ class Candidate(NamedTuple):
 
 
 def powers(first, last):
-    """Powers of two with the exponents from the first to the last."""
+    """Return powers of two, from the first exponent to the last."""
     return [2.0**k for k in range(first, last + 1)]
 
 
@@ -221,7 +222,7 @@ SETS = {
 
 
 def sets_of_experts(data_set):
-    """Estimators by name, in sets by name; that of all candidates is the first."""
+    """Return named sets of named estimators; the first set has all candidates."""
     is_regression = data_set.n_classes is None
     sets = {
         title: {
@@ -233,7 +234,7 @@ def sets_of_experts(data_set):
 
 
 def default_experts(data_set):
-    """Those of the estimator that has learned a row."""
+    """Return the default experts of an estimator that has learned a row."""
     model = HedgeRegressor() if data_set.n_classes is None else HedgeClassifier()
     one_pass(model, data_set.X[:1], data_set.y[:1], data_set.n_classes)
     return {name: clone(expert) for name, expert in model.named_estimators_.items()}
@@ -262,10 +263,10 @@ class Mixture:
 
 
 class Predictions:
-    """What experts said of each row before they learned it, and mixtures of that.
+    """Predictions of experts for each row before they learned it, and their mixtures.
 
-    It is the log probability of the label, or in regression the error of the prediction
-    clipped to the targets so far, and so in both the loss but for the sign.
+    A prediction is the log probability of the label, or in regression the error of the
+    prediction clipped to the range of targets so far: in both cases ± the loss.
 
     Parameters
     ----------
@@ -280,7 +281,7 @@ class Predictions:
         self._known = {}
 
     def loss(self, names):
-        """Mean loss of the mixture of those experts that there are, in any order."""
+        """Return the mean loss of a mixture of the named experts that were run."""
         key = frozenset(name for name in names if name in self.by_name)
         if not key:
             return np.inf
@@ -305,7 +306,7 @@ class Predictions:
 
 
 def answers_of(expert, data_set):
-    """What it said of each row, as :class:`Predictions` has it."""
+    """Return an estimator's predictions, in the form of :class:`Predictions`."""
     X, y = data_set.X, data_set.y
     if data_set.n_classes is None:
         said = expert.partial_fit_predict(X, y)
@@ -320,7 +321,7 @@ def answers_of(expert, data_set):
 
 @dataclass
 class Result:
-    """Everything about a data set."""
+    """Losses of candidates and mixtures on a data set."""
 
     name: str
     title: str
@@ -330,12 +331,12 @@ class Result:
 
     @property
     def candidates(self):
-        """The mixture of all."""
+        """The mixture of all candidates."""
         return self.mixtures[0]
 
     @property
     def origin(self):
-        """Name without the part of the data set that this is."""
+        """Name of the data set without its suffix _train, _test or _valid."""
         return re.sub("_(train|test|valid)$", "", self.name)
 
 
@@ -358,12 +359,12 @@ CHOSEN = ("chosen on the other half", "chosen on all others", "chosen on all")
 
 
 def candidates_of(results):
-    """Names of all candidates that were run on some data set."""
+    """Return the names of all candidates that were run on some data set."""
     return list(dict.fromkeys(n for r in results for n in r.candidates.losses))
 
 
 def choose(results, n_members):
-    """Names of the candidates that the rule chooses, in that order."""
+    """Return the names of the candidates that the rule chooses, in order."""
     chosen, smallest = [], np.inf
     while len(chosen) < n_members:
         means = {
@@ -380,7 +381,7 @@ def choose(results, n_members):
 
 
 def folds(results):
-    """Yield which of CHOSEN it is, what to choose on and what to measure on."""
+    """Yield an entry of CHOSEN, the data sets to choose on and to measure on."""
     origins = sorted({result.origin for result in results})
     other_half, all_others, everything = CHOSEN
     held_out = [(other_half, origins[::2]), (other_half, origins[1::2])]
@@ -395,7 +396,7 @@ def folds(results):
 
 
 def add_chosen(results, n_members):
-    """Add the mixtures of what the rule chooses to the results."""
+    """Add mixtures of the chosen candidates to the results."""
     for title, others, measured in folds(results):
         names = choose(others, n_members)
         for result in measured:
@@ -407,7 +408,7 @@ def add_chosen(results, n_members):
 
 
 def table(result):
-    """A line for each set of experts."""
+    """Return a table with a line for each set of experts."""
     columns = "{:<30}{:>3}{:>11}{:>8}{:>8}{:>10}  {}".format
     header = columns("experts", "", "loss", "/ SGD*", "/ best", "/ member", "member")
     of_best = result.candidates.best_loss
@@ -427,7 +428,7 @@ def table(result):
 
 
 def summary_of_sets(results):
-    """How the mixtures compare, over all data sets: a table for each reference."""
+    """Compare the mixtures over all data sets, in a table for each reference."""
     losses = np.array([[m.loss for m in r.mixtures] for r in results])
     members = np.array([[m.best_loss for m in r.mixtures] for r in results])
     of_sgd_star, of_best = multiples(losses, results)
@@ -443,7 +444,7 @@ def summary_of_sets(results):
 
 
 def table_of_sets(reference, ratios, results):
-    """A line for each mixture; ratios have one row for each result."""
+    """Return a table with a line for each mixture; `ratios` has a row per result."""
     columns = "{:<30}{:>3}{:>8}{:>8}{:>9}{:>7}  {}".format
     header = columns("experts", "", "median", "mean", "largest", "below", "on")
     lines = [
@@ -471,7 +472,7 @@ def table_of_sets(reference, ratios, results):
 
 
 def summary_of_choices(results):
-    """Which candidates the rule chose for how many data sets; most often first."""
+    """Count how often the rule chose each candidate; the most frequent first."""
     columns = "{:<30}{:>12}{:>12}{:>5}".format
     header = columns("candidate", "other half", "all others", "all")
     lines = [
@@ -499,7 +500,7 @@ def summary_of_choices(results):
 
 
 def summary_of_candidates(results):
-    """How the candidates compare, over all data sets; best first."""
+    """Compare the candidates over all data sets; the best first."""
     columns = "{:<30}{:>8}{:>8}{:>9}{:>6}  {}".format
     header = columns("candidate", "/ SGD*", "/ best", "largest", "best", "on")
     lines = [
@@ -533,14 +534,14 @@ def summary_of_candidates(results):
 
 
 def multiples(losses, results):
-    """A row of losses for each result over those of SGD* and of the best candidate."""
+    """Divide the losses of each result by those of SGD* and of the best candidate."""
     of_sgd_star = np.array([[result.sgd_star] for result in results])
     of_best = np.array([[result.candidates.best_loss] for result in results])
     return losses / of_sgd_star, losses / of_best
 
 
 def write_csv(path, results):
-    """Losses of all mixtures, of their experts, and of SGD*."""
+    """Write losses of all mixtures, of their experts, and of SGD*."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["data set", "experts", "expert", "loss"])

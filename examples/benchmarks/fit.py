@@ -1,21 +1,21 @@
 """
-What `fit` reaches, against solvers of whole data sets
-======================================================
+Test loss after `fit`, compared with batch solvers
+==================================================
 
 Fits `HedgeClassifier` and `HedgeRegressor` with their defaults, in raw units, and
-prints their loss on new rows, in the mean of 5 folds, divided by that of scikit-learn's
-batch solvers on standardised features. In classification it is the log loss, and the
-solver is `LogisticRegression` with its defaults; in regression it is the absolute
-error, and the solver the best of `LinearRegression`, `HuberRegressor` and
-`QuantileRegressor` with ``alpha=0`` (the median), chosen in hindsight::
+prints their loss on new rows, averaged over 5 folds, divided by the loss of
+scikit-learn's batch solvers on standardised features. In classification the loss is the
+log loss, and the solver `LogisticRegression` with its defaults. In regression the loss
+is the absolute error, and the solver the best of `LinearRegression`, `HuberRegressor`
+and `QuantileRegressor` with ``alpha=0`` (the median), chosen in hindsight::
 
     python examples/benchmarks/fit.py
     python examples/benchmarks/fit.py --data-dir FOLDER
 
-Beside it stand ``additive=False``, as linear as the solvers, ``early_stopping=False``,
-and a single epoch. At most 5,000 rows of each data set are used (``--max-rows``), and
-no class with fewer rows than folds. A data set of the folder is a file as in
-quality.py.
+Other columns have ``additive=False``, as linear as the solvers,
+``early_stopping=False``, and a single epoch. At most 5,000 rows of each data set are
+used (``--max-rows``), and no class with fewer rows than folds. Files of the folder are
+read as in quality.py.
 """
 
 import argparse
@@ -58,7 +58,7 @@ OPTIONS = {
 
 
 def without_rare_classes(data_set):
-    """Rows and targets, of classes that are in every fold."""
+    """Return rows and targets of the classes that are in every fold."""
     X, y = data_set.X, data_set.y
     if data_set.n_classes:
         kept = np.bincount(y)[y] >= N_FOLDS
@@ -82,16 +82,16 @@ def solvers(classifies):
 
 
 def estimators(classifies):
-    """Those of this package, and the solvers."""
+    """Return the estimators of this package, and the solvers."""
     hedge = HedgeClassifier if classifies else HedgeRegressor
     ours = [hedge(random_state=0, **options) for options in OPTIONS.values()]
     return ours + [make_pipeline(StandardScaler(), s) for s in solvers(classifies)]
 
 
 def new_loss(estimator, X, y, training, new, classifies):
-    """Mean loss of new rows, and how many epochs it took or None."""
+    """Return the mean loss of new rows, and the number of epochs or None."""
     with warnings.catch_warnings():
-        # Of lbfgs, where its default number of iterations is too small.
+        # lbfgs warns when its default number of iterations is too small.
         warnings.simplefilter("ignore", ConvergenceWarning)
         estimator.fit(X[training], y[training])
     if classifies:
@@ -103,7 +103,7 @@ def new_loss(estimator, X, y, training, new, classifies):
 
 
 def compare(data_set, parallel):
-    """Losses of ours over that of the best solver, and our epochs with the defaults."""
+    """Return our losses divided by the best solver's, and our epochs with defaults."""
     X, y = without_rare_classes(data_set)
     classifies = data_set.n_classes is not None
     runs = [

@@ -1,4 +1,4 @@
-"""Tables of measurements, and what has become worse since one was written."""
+"""Write tables of measurements, and find what has become worse since."""
 
 import csv
 import sys
@@ -10,7 +10,7 @@ from interface import InputError
 
 
 def add_options(parser, what, implies=""):
-    """Options for a table to write, and one to compare with."""
+    """Add options for a table to write, and one to compare with."""
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help=f"CSV file to write the {what} to"
     )
@@ -23,7 +23,7 @@ def add_options(parser, what, implies=""):
 
 
 def make_folder(path):
-    """Before anything is measured, so that it cannot fail afterwards."""
+    """Make the folder of a table before measuring, so that writing cannot fail."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -37,7 +37,7 @@ def write(path, columns, rows):
 
 
 def read(path, keys, value):
-    """Numbers of one column, by what is in others; none if there is no table."""
+    """Read one column by the values of others; empty if there is no table."""
     if path is None:
         return {}
     with path.open(newline="", encoding="utf-8") as file:
@@ -49,20 +49,20 @@ def read(path, keys, value):
 
 
 def is_worse(number, before, tolerance):
-    """Whether a number is larger, or none, if there was one before."""
+    """Whether a number is larger than the one before, or NaN."""
     return before is not None and not number <= (1 + tolerance) * before
 
 
 def report(n_compared, what, worse, tolerance):
-    """Print what has become worse; the status is then 1.
+    """Print what has become worse; return the exit status, then 1.
 
     Parameters
     ----------
     n_compared : int
     what : str
-        What was compared with what, such as "losses with quality.csv".
+        The comparison, such as "losses with quality.csv".
     worse : list of str
-        A sentence for each of those that have become worse by more than `tolerance`.
+        A sentence for each number that has become worse by more than `tolerance`.
     tolerance : float
     """
     print(f"Compared {n_compared} {what}.")

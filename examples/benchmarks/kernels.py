@@ -2,10 +2,10 @@
 Time and memory of learning with a kernel
 =========================================
 
-Learns from a stream with an RBF kernel, in chunks, and prints the time beside that of
-the kernel matrices alone that this takes (the same blocks of rows, the same growing
-support), on one core. Then the most memory that learning took, beside that of the
-stored rows and of one block of kernels::
+Learns from a stream with an RBF kernel, in chunks, and prints the time, and the time
+for computing only the kernel matrices (with equal blocks of rows and support), on one
+core. Then prints the peak memory of learning, and the memory of the stored rows and of
+one block of kernels::
 
     python examples/benchmarks/kernels.py
     python examples/benchmarks/kernels.py --data FILE.csv --target COLUMN
@@ -54,7 +54,7 @@ def chunks(X, y):
 
 
 def learn(X, y):
-    """The model, and the seconds that it took."""
+    """Return the model, and the seconds to learn it."""
     model = DFEGRegressor(kernel="rbf", gamma=1 / X.shape[1])
     start = perf_counter()
     for chunk in chunks(X, y):
@@ -63,7 +63,7 @@ def learn(X, y):
 
 
 def kernels_alone(X, support):
-    """Seconds for the kernels of each block with all that was stored before it."""
+    """Time the kernels of each block with all rows stored before it, in seconds."""
     start = perf_counter()
     row = 0
     while row < len(X):
@@ -77,7 +77,7 @@ def kernels_alone(X, support):
 
 
 def peak_memory(X, y):
-    """The most bytes that learning held at a time."""
+    """Return the peak memory of learning, in bytes."""
     tracemalloc.start()
     learn(X, y)
     peak = tracemalloc.get_traced_memory()[1]

@@ -2,8 +2,8 @@
 Peak memory of learning from usable input
 =========================================
 
-How far ``partial_fit`` raises the peak memory of the process above the array that it
-learns from: usable input is not copied::
+Prints how far ``partial_fit`` raises the peak memory of the process above the array
+that it learns from: usable input is not copied::
 
     python examples/benchmarks/memory.py
     python examples/benchmarks/memory.py --gigabytes 0.2 --features 20
@@ -20,13 +20,13 @@ from sklearn_scinol import ScInOLClassifier
 
 
 def peak():
-    """Largest resident size so far, in MB."""
+    """Return the largest resident size so far, in MB."""
     size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return size / (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def rise(gigabytes, features, dtype, order):
-    """Rise of the peak, in MB, over the rows, their labels and a loaded engine."""
+    """Return the rise of the peak, in MB, above rows, labels and a loaded engine."""
     n = int(gigabytes * 1e9 / features / np.dtype(dtype).itemsize)
     X = np.empty((n, features), dtype=dtype, order=order)
     rng = np.random.default_rng(0)
@@ -50,7 +50,7 @@ def main():
         return
     for dtype in ("float64", "float32"):
         for order in ("C", "F"):
-            # A process of its own for each, since a peak never falls.
+            # Each runs in a process of its own, since a peak never falls.
             command = [sys.executable, __file__, *sys.argv[1:], "--one", dtype, order]
             answer = subprocess.run(command, check=True, capture_output=True, text=True)
             print(f"{dtype}, {order} order: {float(answer.stdout):.1f} MB")

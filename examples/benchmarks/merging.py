@@ -1,20 +1,20 @@
 """
-What it costs to learn parts of the data apart
-==============================================
+Loss of models merged from shards
+=================================
 
-Prints the loss, on rows held out, of models that were merged from shards, divided by
-that of one model that learned all rows in order. It is the log loss in classification
-and the absolute error in regression; one pass, features in raw units::
+Prints the loss on held-out rows of models that were merged from shards, divided by
+the loss of one model that learned all rows in order: the log loss in classification
+and the absolute error in regression, in one pass, with features in raw units::
 
     python examples/benchmarks/merging.py
     python examples/benchmarks/merging.py --data-dir FOLDER --only a9a --shards 8 64 256
 
-Held out is a fifth of the rows; but a data set whose name ends in _train is tested on
-that whose name ends in _test. Four ways to merge, of which each adds to the one before:
+A fifth of the rows is held out; a data set whose name ends in _train is tested on the
+one whose name ends in _test. There are four strategies, each adding to the one before:
 
 - "alone": each shard begins with a new model;
 - "start": all shards begin with copies of a model that has learned 1,000 rows, or an
-  eighth of all if these are fewer;
+  eighth of all rows if that is fewer;
 - "final": the merged model learns the last 2,000 rows itself, or a quarter of all;
 - "second pass": each shard learns its rows once more, from the merged model.
 """
@@ -62,7 +62,7 @@ WAYS = {
 
 
 def learn_shards(model, X, y, n_shards, n_start=0, n_final=0, n_passes=1, **classes):
-    """The model merged from shards that one process learns one after the other."""
+    """Learn shards one after the other in one process, and merge the models."""
     n_start, n_final = min(n_start, len(y) // 8), min(n_final, len(y) // 4)
     start, begin, end = None, n_start, len(y) - n_final
     if n_start:
@@ -92,7 +92,7 @@ def held_out_loss(learners, training, test, n_shards, way):
 
 
 def split(name, readers, max_rows):
-    """The rows to learn from, and those to test on."""
+    """Split rows into training and test rows."""
     training = make_data_set(name, *readers[name](), max_rows)
     test_name = test_of(name)
     if test_name in readers:
@@ -107,12 +107,12 @@ def split(name, readers, max_rows):
 
 
 def test_of(name):
-    """Name of the data set with the test rows, if there is one."""
+    """Return the name of the data set with the test rows, if there is one."""
     return f"{name.removesuffix('_train')}_test" if name.endswith("_train") else None
 
 
 def with_columns(data_set, n_columns):
-    """Sparse files do not tell how many columns of zeros come last."""
+    """Add trailing columns of zeros, which sparse files leave out."""
     X = data_set.X[:, :n_columns]
     if n_missing := n_columns - X.shape[1]:
         X = np.pad(X, [(0, 0), (0, n_missing)])
@@ -120,9 +120,9 @@ def with_columns(data_set, n_columns):
 
 
 def table(name, readers, arguments, parallel):
-    """Lines about a data set: one machine's loss, and what shards make of it."""
+    """Return lines about a data set: the loss in order, and with shards."""
     training, test = split(name, readers, arguments.max_rows)
-    # Half of the rows at the least are in shards.
+    # At least half of the rows are in shards.
     sizes = [n for n in arguments.shards if len(training.y) >= 2 * n]
     if not sizes:
         raise InputError(f"{len(training.y):,} rows are too few.")

@@ -2,24 +2,24 @@
 One row at a time
 =================
 
-What a row costs that comes alone: microseconds to predict and learn one row by
-`row_by_row` of an estimator, and for `partial_fit` with one row, whose ratio to the
-time of `SGDClassifier` is printed as well, at its defaults and with the least work that
-it can be set to. Where river is installed, the logistic regression of that learns the
-same rows, from dicts and behind its `StandardScaler`::
+Prints the microseconds to predict and learn a single row by `row_by_row` of an
+estimator and by `partial_fit`, and the ratio of the latter to the time of
+`SGDClassifier`, with its defaults and with its fastest settings. If river is installed,
+its logistic regression learns the rows too, from dicts and behind its
+`StandardScaler`::
 
     python examples/benchmarks/one_row.py
     python examples/benchmarks/one_row.py --features 5 100 --rows 500
     python examples/benchmarks/one_row.py --data-dir FOLDER
 
-Then come rows of a table as dicts, with numbers, categories and gaps: what a pipeline
-of `TableEncoder` and a learner takes by `row_by_row` and by `partial_fit_predict`, and
-river's logistic regression behind its `StandardScaler` and `OneHotEncoder`. The rows
-are generated, or with `--data-dir` those of ``adult_raw.csv`` there, compressed or not,
-whose column "target" has the labels.
+A second part has rows of a table as dicts, with numbers, categories and missing values.
+It times a pipeline of `TableEncoder` and a learner by `row_by_row` and by
+`partial_fit_predict`, and river's logistic regression behind its `StandardScaler` and
+`OneHotEncoder`. The rows are generated, or with `--data-dir` read from
+``adult_raw.csv``, compressed or not, whose column "target" has the labels.
 
-Printed are medians over passes, in each of which all learn in turn, so that what else
-the machine does falls on all alike; that of ratios is what to quote.
+Medians over passes are printed. All learners run alternately in each pass, so that
+other load on the machine affects all alike; quote the median ratios.
 """
 
 import argparse
@@ -48,7 +48,7 @@ LEAST_WORK = {"shuffle": False, "penalty": None}
 
 
 def data(n_rows, n_features):
-    """Rows of two classes that a line does not quite separate."""
+    """Generate rows of two classes that a line does not quite separate."""
     random = np.random.default_rng(0)
     X = random.normal(size=(n_rows, n_features))
     decision = X @ random.normal(size=n_features) + random.normal(size=n_rows)
@@ -56,7 +56,7 @@ def data(n_rows, n_features):
 
 
 def dicts(n_rows):
-    """Rows of a table as dicts: six numbers and eight categories, with gaps."""
+    """Generate dicts with six numbers and eight categories, some missing."""
     random = np.random.default_rng(0)
     numbers = random.exponential(100.0, size=(n_rows, 6)).round(1)
     categories = random.zipf(1.5, size=(n_rows, 8)) % 50
@@ -72,7 +72,7 @@ def dicts(n_rows):
 
 
 def adult(folder, n_rows):
-    """The first rows of Adult as dicts, without what is missing."""
+    """Read the first rows of Adult as dicts, without missing values."""
     readers = readers_in(folder, {"csv": read_frame})
     if ADULT not in readers:
         raise InputError(f"There is no {ADULT}.csv in {folder}.")
@@ -89,7 +89,7 @@ def adult(folder, n_rows):
 # %%
 # Ways to learn
 # -------------
-# Each is a function of one row, of an estimator that has learned all rows once.
+# Each function learns one row by an estimator that has learned all rows once.
 
 
 def by_partial_fit(estimator, X, y):
@@ -123,7 +123,7 @@ def of_river(X, y):
 
 
 def ways(X, y):
-    """What learns, by name."""
+    """Return functions that learn a row, by name."""
     found = {
         REFERENCE: by_partial_fit(SGDClassifier("log_loss"), X, y),
         "SGDClassifier, least work": by_partial_fit(
@@ -165,7 +165,7 @@ def dicts_of_river(rows, y):
 
 
 def ways_of_dicts(rows, y):
-    """What learns rows that are dicts, by name."""
+    """Return functions that learn a dict, by name."""
     found = {}
     for estimator in ScInOLClassifier, HedgeClassifier:
         name = estimator.__name__
@@ -177,7 +177,7 @@ def ways_of_dicts(rows, y):
 
 
 def microseconds(found, n_rows, repeats):
-    """Time of a row in each pass, by name."""
+    """Time a row in each pass, by name."""
     times = {name: [] for name in found}
     for _ in show_progress(range(repeats), "passes"):
         for name, learn in found.items():
@@ -219,7 +219,8 @@ def parse(argv):
 def main(argv=None):
     arguments = parse(argv)
     for n_features in arguments.features:
-        # Rows until the default mixture has its bins come before those that count.
+        # The default mixture first learns rows until it has its bins; these are not
+        # timed.
         X, y = data(max(arguments.rows, 200), n_features)
         times = microseconds(ways(X, y), arguments.rows, arguments.repeats)
         print(table(f"{n_features} features", times, REFERENCE), flush=True)

@@ -2,15 +2,15 @@
 One row out of all proportion
 =============================
 
-In one row of a stream, after a quarter of it, the three features that vary most have
-values a thousand times as large as any before, as typing errors and failing sensors
-make them. Prints the log loss over the rows after it, divided by what it is for the
-same learner if the row is an ordinary one::
+In one row, after a quarter of a stream, the three features that vary most have values a
+thousand times as large as any before, as after typing errors or with failing sensors.
+Prints the log loss over the rows after it, divided by the loss of the learner without
+the outlier::
 
     python examples/benchmarks/outliers.py
 
-Beside that stands what `clip_ratio=2` costs where no row is out of proportion: the log
-loss of all rows with it, divided by that without.
+The last column has the effect of `clip_ratio=2` on data without an outlier: the log
+loss of all rows with clipping, divided by the loss without clipping.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 
 
 def simulated():
-    """Labels drawn from a logistic model."""
+    """Generate rows, with labels drawn from a logistic model."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 20))
     noise = 3.0 * rng.logistic(size=5000)
@@ -38,7 +38,7 @@ LEARNERS = ScInOLClassifier, HedgeClassifier
 
 
 def mean_loss(learner, X, y, start=0):
-    """Log loss of predictions made before their row was learned, from a row on."""
+    """Return the progressive log loss from a row on."""
     said = learner.partial_fit_predict(
         X, y, classes=np.unique(y), method="predict_proba"
     )
@@ -46,7 +46,7 @@ def mean_loss(learner, X, y, start=0):
 
 
 def ratios(learner, X, y):
-    """Losses after the row without and with clipping, and of clipping without it."""
+    """Return loss ratios without and with clipping, and without an outlier."""
     row, columns = len(y) // 4, X.std(axis=0).argsort()[-3:]
     disturbed = X.copy()
     disturbed[row, columns] = 1000.0 * np.abs(X[: row + 1, columns]).max(axis=0)

@@ -1,10 +1,10 @@
 """
-Loss of one pass over real data, of every learner
-=================================================
+Loss of every learner in one pass over real data
+================================================
 
 Prints the mean progressive loss of every estimator of this package, untuned, and of
-every baseline, on each data set: each row is predicted before it is learned, in an
-order that is random but always the same, features in raw units. It is the log loss in
+every baseline, on each data set: each row is predicted before it is learned, in a fixed
+random order, with features in raw units. The loss is the log loss in
 classification and the absolute error in regression::
 
     python examples/benchmarks/quality.py
@@ -13,30 +13,29 @@ classification and the absolute error in regression::
 
 Data sets named after ``--in-order`` keep the order of their rows, as streams do.
 
-With ``--baseline`` it is a guard: only what needs no tuning is run, and compared with a
-table that ``--output`` has written before. What has become worse by more than 0.5 % is
-listed, and the exit status is 1. The table for the data that come with scikit-learn is
-beside this script::
+With ``--baseline`` it guards against regressions: only untuned methods are run, and
+compared with a table that ``--output`` has written before. If a loss has become worse
+by more than 0.5 %, it is listed, and the exit status is 1. The table for the data that
+come with scikit-learn is in the folder of this script::
 
     python examples/benchmarks/quality.py --baseline examples/benchmarks/quality.csv
 
-Baselines that need a learning rate are shown with the best one in hindsight. It is
-searched for among 0.001, 0.003, 0.01, ..., 3, and further as long as that lowers the
-loss; in regression, rates are multiplied by the mean absolute target. SGD* has the
-features standardised in hindsight as well, and none but these eight rates. All others
-are compared with it.
+Baselines that need a learning rate are shown with the best rate in hindsight, among
+0.001, 0.003, 0.01, ..., 3, and beyond as long as that lowers the loss. In regression,
+rates are multiplied by the mean absolute target. SGD* has features standardised in
+hindsight as well, and only these eight rates. All methods are compared with SGD*.
 
-Vowpal Wabbit (VW: as it is, with ``--coin`` and with ``--freegrad``) and river's
-logistic or linear regression behind its ``StandardScaler`` stand beside them where the
-packages vowpalwabbit and river are installed. They are used as their manuals do:
-river's linear regression minimises the squared error, and both learn several classes
-one versus rest.
+If the packages vowpalwabbit and river are installed, Vowpal Wabbit (VW: with defaults,
+with ``--coin`` and with ``--freegrad``) and river's logistic or linear regression
+behind its ``StandardScaler`` are run, too. They are used as in their manuals: river's
+linear regression minimises the squared error, and both learn several classes one versus
+rest.
 
 A data set of the folder is a file in CSV or LIBSVM format, .csv or .svm, compressed or
 not, or an .npz with the arrays X and y. Text in a CSV file is one-hot encoded without
-its first level; for a missing number stands the mean of its column, and columns with
-more than 200 different texts are left out. A target holds classes if it is text, or if
-it has at most 20 different numbers, all whole.
+its first level; a missing number is replaced by the mean of its column, and columns
+with more than 200 different texts are left out. A target holds classes if it is text,
+or if it has at most 20 different numbers, all of them integers.
 """
 
 import argparse
@@ -104,7 +103,7 @@ MAX_SQUARES = 50_000_000_000
 
 @dataclass
 class DataSet:
-    """Rows in the order in which they are learned; classes are 0, 1, ..."""
+    """Rows in the order of learning; classes are 0, 1, ..."""
 
     name: str
     X: np.ndarray | sparse.csr_matrix
@@ -113,7 +112,7 @@ class DataSet:
 
     @property
     def target_scale(self):
-        """What learning rates are multiplied by."""
+        """Return the factor of learning rates."""
         return 1.0 if self.n_classes else np.abs(self.y).mean()
 
     @property
@@ -131,7 +130,7 @@ class DataSet:
 
 
 def make_data_set(name, X, y, max_rows=None, in_order=False):
-    """Check, encode and, unless they shall stay in order, shuffle what was read."""
+    """Check, encode and, unless the order matters, shuffle rows."""
     if X.shape[0] != len(y) or len(y) < 2 or X.shape[1] == 0:
         raise InputError("it needs a target in each row, two rows and a feature.")
     classes, codes = np.unique(y, return_inverse=True)
@@ -151,7 +150,7 @@ def make_data_set(name, X, y, max_rows=None, in_order=False):
 
 
 def readers_of_folder(folder, target):
-    """Functions that return X and y, by name."""
+    """Return functions that read X and y of the folder's files, by name."""
     formats = {
         "csv": partial(read_csv, target=target),
         "svm": read_svm,
@@ -187,7 +186,7 @@ def read_csv(path, target):
 
 
 def nth_rate(step):
-    """..., 0.3 at -1, 1 at 0, 3 at 1, 10 at 2, ..."""
+    """Return the n-th rate: ..., 0.3 for -1, 1 for 0, 3 for 1, 10 for 2, ..."""
     return float(f"{(1, 3)[step % 2]}e{step // 2}")
 
 
@@ -195,7 +194,7 @@ STANDARD_STEPS = range(-6, 2)  # from 0.001 to 3
 
 
 def best_rate(loss_of):
-    """The rate from 0.001 to 3 of smallest loss, or one beyond that is still better.
+    """Find the rate of smallest loss, from 0.001 to 3 or beyond if that is better.
 
     Parameters
     ----------
@@ -208,7 +207,7 @@ def best_rate(loss_of):
     """
     losses = {step: loss_of(nth_rate(step)) for step in STANDARD_STEPS}
     while True:
-        # The smallest of equal ones, so that diverging leads to smaller rates.
+        # The smallest of equally good rates, so that divergence leads to smaller rates.
         best = min(sorted(losses), key=losses.get)
         if best == min(losses):
             beyond = best - 1
@@ -217,7 +216,7 @@ def best_rate(loss_of):
         else:
             break
         before, losses[beyond] = losses[best], loss_of(nth_rate(beyond))
-        # Where learning does harm, ever smaller rates help, ever less.
+        # If learning does harm, ever smaller rates help, ever less.
         gains = losses[beyond] < 0.999 * before or np.isinf(before)
         if not gains or abs(beyond) == 40:
             break
@@ -241,7 +240,7 @@ class Method:
 
 
 def one_pass(estimator, X, y, n_classes):
-    """Mean progressive loss of an estimator of ours, infinite if it diverges."""
+    """Return the mean progressive loss of our estimator, infinite if it diverges."""
     first_call = {"classes": np.arange(n_classes)} if n_classes else {}
     try:
         estimator.partial_fit(X, y, **first_call)
@@ -253,7 +252,7 @@ def one_pass(estimator, X, y, n_classes):
 
 
 def finite_or_infinite(loss):
-    """The loss as a float; what is not a number has diverged."""
+    """Return the loss as a float, infinite for NaN."""
     return float(loss) if np.isfinite(loss) else np.inf
 
 
@@ -296,7 +295,7 @@ def standardised(data_set):
 
 
 def our_methods():
-    """Untuned ones, as published and with features centred at their running means."""
+    """Return our untuned methods, as published and with online centring."""
     scinol = ScInOLClassifier, ScInOLRegressor
     implicit = AdaImplicitClassifier, AdaImplicitRegressor
     adaftrl = AdaFTRLClassifier, AdaFTRLRegressor
@@ -333,12 +332,12 @@ def untuned_baseline_methods():
 
 def tuned_baseline_methods():
     for name, options in (
-        # "ogd" is the same as long as there is no ball.
+        # "ogd" without a ball equals "sgd".
         ("SGD", {"algorithm": "sgd"}),
         ("AdaOGD", {"algorithm": "adaogd"}),
         ("AdaGrad", {"algorithm": "adagrad"}),
         ("Adam", {"algorithm": "adam"}),
-        # The other normaliser is the same at another rate.
+        # The other normaliser only multiplies the rate.
         ("NAG", {"algorithm": "nag", "normalizer": "mean"}),
         ("SFMD", {"algorithm": "sfmd"}),
         ("Kernel GD", {"algorithm": "kernel_gd"}),
@@ -369,7 +368,7 @@ def methods():
 # Vowpal Wabbit
 # -------------
 #
-# It reads a file by itself, and writes the predictions that it makes as it learns.
+# Vowpal Wabbit reads a file and writes its progressive predictions.
 
 
 def vowpal_wabbit(options, data_set):
@@ -459,7 +458,7 @@ def river(data_set):
         if not np.isfinite(predictions).all():
             return np.inf, None
         return float(mean_absolute_error(data_set.y, predictions)), None
-    # It does not know of a class before its first row.
+    # River adds a class at its first row.
     classes = [False, True] if data_set.n_classes == 2 else range(data_set.n_classes)
     unknown = 1 / data_set.n_classes
     probabilities = [[p.get(c, unknown) for c in classes] for p in predictions]
@@ -472,7 +471,7 @@ def river(data_set):
 
 @dataclass
 class Entry:
-    """What a method achieved on a data set."""
+    """The loss of a method on a data set."""
 
     method: str
     loss: float
@@ -480,7 +479,7 @@ class Entry:
 
 
 def run_all(data_set, methods, parallel):
-    """Entries of those methods that are made for the data, best first."""
+    """Return entries of the methods that suit the data, best first."""
     outcomes = parallel(
         delayed(run)(method, data_set)
         for method in show_progress(methods, data_set.name)
@@ -493,7 +492,7 @@ def run_all(data_set, methods, parallel):
 
 
 def run(method, data_set):
-    """An entry of the table, or a sentence that says why there is none."""
+    """Return an entry of the table, or a sentence why there is none."""
     try:
         with config_context(engine=engine_for(len(data_set.y))):
             return Entry(method.name, *method.run(data_set))
@@ -502,14 +501,14 @@ def run(method, data_set):
 
 
 def in_short(number, n_digits):
-    """The number with that many digits; when it is huge, its magnitude."""
+    """Format a number with some digits, or a huge number by its magnitude."""
     if 10**n_digits <= number < np.inf:
         return f"{number:.0e}"
     return f"{number:.{n_digits}g}"
 
 
 def table(data_set, entries):
-    """Two columns of methods, the second to be read after the first."""
+    """Return a table of methods in two columns."""
     best = entries[0].loss
     columns = "{:<26}{:>9}{:>7}{:>7}".format
     header = columns("method", "loss", "/ best", "rate")
@@ -530,7 +529,7 @@ def table(data_set, entries):
 
 
 def summary(results):
-    """For each method, how it compares with SGD*.
+    """Compare each method with SGD*.
 
     Parameters
     ----------
@@ -577,12 +576,12 @@ def write_csv(path, results):
 
 
 def read_losses(path):
-    """Losses by data set and method, as `write_csv` wrote them."""
+    """Read losses by data set and method from a file of `write_csv`."""
     return guard.read(path, ["data set", "method"], "loss")
 
 
 def compare(results, stored, path):
-    """Say what has become worse; the status is then 1."""
+    """Print what has become worse; return the exit status, then 1."""
     losses = {
         (name, entry.method): entry.loss
         for name, entries in results.items()
@@ -615,7 +614,7 @@ def parse(argv):
 
 
 def add_data_options(parser):
-    """Which data to learn from, and with how many processes."""
+    """Add options for the data sets and the number of processes."""
     parser.add_argument(
         "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
     )
@@ -654,7 +653,7 @@ def readers(folder, target):
 
 
 def chosen_readers(arguments):
-    """Functions that return X and y of the data sets asked for, by name."""
+    """Return functions that read X and y of the selected data sets, by name."""
     available = readers(arguments.data_dir, arguments.target)
     chosen = {name: read for name, read in available.items() if arguments.only in name}
     if not chosen:
@@ -663,7 +662,7 @@ def chosen_readers(arguments):
 
 
 def read_data_sets(readers, max_rows, in_order=()):
-    """Yield one data set after the other; what cannot be used is skipped."""
+    """Yield the data sets; skip those that cannot be used."""
     is_left = False
     for name, read in readers.items():
         try:

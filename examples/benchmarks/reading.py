@@ -1,9 +1,9 @@
 """
-Reading files beside pyarrow
-============================
+Reading files, compared with pyarrow
+====================================
 
-Times :func:`~sklearn_scinol.streams.read_table` against pyarrow alone on the same
-files, in turn, in one process, and prints medians of the times and of the ratios::
+Times :func:`~sklearn_scinol.streams.read_table` and pyarrow on the same files,
+alternately, in one process, and prints medians of the times and of the ratios::
 
     python examples/benchmarks/reading.py
     python examples/benchmarks/reading.py --rows 100000 --repeats 3
@@ -11,8 +11,7 @@ files, in turn, in one process, and prints medians of the times and of the ratio
 The files have 18 columns of numbers, two of categories and a class. "scan" is pyarrow's
 dataset, which has a few batches in memory, as `read_table` does; "whole" reads all of
 the file at once. "learn" is a loop of `partial_fit` over the numbers, from the file to
-the model. The ratios are what to quote: all are timed at the same moment on the same
-machine.
+the model. Quote the ratios: all times are measured alternately on one machine.
 """
 
 import argparse
@@ -42,7 +41,7 @@ FORMATS = {
 
 
 def generate(n_rows):
-    """A table of rows at random."""
+    """Generate a random table."""
     random = np.random.default_rng(0)
     X = random.normal(size=(len(NUMBERS), n_rows)) * 10.0 ** random.integers(
         -2, 3, (len(NUMBERS), 1)
@@ -86,7 +85,7 @@ def seconds(function, file):
 
 
 def compare(file, whole, n_rows, repeats):
-    """Medians of times, and of ratios of ours to those of the scan."""
+    """Return medians of times, and of our times divided by the scan's."""
     ways = [scan, lambda file: whole(file).num_rows, stream, learn]
     learn(file)  # compiles
     times = []

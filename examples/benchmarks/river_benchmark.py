@@ -2,19 +2,18 @@
 river's benchmark, and its published figures
 ============================================
 
-The documentation of river has a benchmark of stream learners: the share of labels
-predicted right, or the mean absolute error, of predictions made before each row is
-learned, the rows in the data's own order. This script learns the same streams with
-`HedgeClassifier` or `HedgeRegressor`, nothing tuned, and prints where they would be in
-those tables::
+The documentation of river has a benchmark of stream learners: the accuracy or the mean
+absolute error of predictions made before each row is learned, with rows in their
+original order. This script learns these streams with `HedgeClassifier` or
+`HedgeRegressor` with defaults, and prints their rank in river's tables::
 
     python examples/benchmarks/river_benchmark.py
     python examples/benchmarks/river_benchmark.py --data-dir FOLDER
 
 Most of the data sets come with river, if that is installed; Elec2 is looked for in the
-folder, as ``elec2.csv``, ``elec2.csv.gz`` or ``elec2.npz``. Where river is installed,
-its logistic or linear regression behind a `StandardScaler` learns them here as well,
-and the seconds that both took are printed. Times are not quoted from the tables.
+folder, as ``elec2.csv``, ``elec2.csv.gz`` or ``elec2.npz``. If river is installed, its
+logistic or linear regression behind a `StandardScaler` is run as well, and the seconds
+of both are printed. Times are not quoted from the tables.
 
 The tables are those of river 0.19.0, in `docs/benchmarks` of its repository (commit
 7468665 for classification, 5b8a8dc for regression); `river_published.csv`, beside this
@@ -42,12 +41,12 @@ from sklearn_scinol import HedgeClassifier, HedgeRegressor
 
 PUBLISHED = Path(__file__).with_name("river_published.csv")
 
-#: In classification, the larger the score the better; these are of regression.
+#: Data sets of regression, where smaller scores are better.
 REGRESSION = ("ChickWeights", "TrumpApproval")
 
 
 def published():
-    """Scores by model, by data set."""
+    """Read the published scores, by data set and model."""
     tables = {}
     with PUBLISHED.open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
@@ -62,7 +61,7 @@ def published():
 
 
 def streams(names, folder):
-    """Yield name, rows and targets of the data sets that are at hand, in order."""
+    """Yield name, rows and targets of the available data sets."""
     files = {} if folder is None else readers_of_folder(folder, "target")
     for name in names:
         if name.lower() in files:
@@ -77,7 +76,7 @@ def streams(names, folder):
 
 
 def rows_of_river(name):
-    """Pairs of a row and its target, if they come with the package."""
+    """Return pairs of row and target of a data set that comes with river."""
     if find_spec("river") is None:
         return []
     from river import datasets
@@ -98,7 +97,7 @@ def ours(X, y, is_regression):
 
 
 def of_river(X, y, is_regression):
-    """Predictions of river's own linear model, one by one."""
+    """Return predictions of river's linear model, row by row."""
     from river.linear_model import (
         LinearRegression,
         LogisticRegression,
@@ -119,7 +118,7 @@ def of_river(X, y, is_regression):
 
 
 def measure(learn, X, y, is_regression):
-    """Score of a pass, and its seconds."""
+    """Return the score of a pass, and its seconds."""
     start = perf_counter()
     said = learn(X, y, is_regression)
     seconds = perf_counter() - start
@@ -138,7 +137,7 @@ COLUMNS = "{:<44}{:>10}{:>10}".format
 
 
 def table(name, n_rows, scores, measured):
-    """Lines of all models, best first; ours and those that were run have seconds."""
+    """Return lines of all models, best first, with seconds for those run here."""
     is_regression = name in REGRESSION
     n_published = len(scores)
     scores = scores | {model: score for model, (score, _) in measured.items()}

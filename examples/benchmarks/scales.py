@@ -2,10 +2,9 @@
 Features of any scale
 =====================
 
-One pass over scikit-learn's breast cancer data, of which all features are multiplied by
-a number. Prints the share of labels that was predicted right, each before it was
-learned, by ScInOL and by `SGDClassifier` as it comes, on the rows as they are and
-behind an online `StandardScaler`::
+One pass over scikit-learn's breast cancer data, with all features multiplied by a
+number. Prints the progressive accuracy of ScInOL, and of `SGDClassifier` with defaults,
+on raw rows and behind an online `StandardScaler`::
 
     python examples/benchmarks/scales.py
 """
@@ -45,7 +44,7 @@ def learners():
 
 
 def accuracy(learner, X, y):
-    """Share of labels predicted right; None if the learner refused the rows."""
+    """Return the progressive accuracy; None if the learner refused the rows."""
     chunks = np.array_split(np.arange(len(y)), len(y) // CHUNK_SIZE)
     stream = [(X[rows], y[rows]) for rows in chunks]
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -2,21 +2,21 @@
 Online Newton steps: the prior, and the optimum
 ===============================================
 
-Prints two tables. The first is the mean progressive loss of one pass over each data
-set, with five values of `prior_scale`, divided by that of the mixture of linear
+Prints two tables. The first has the mean progressive loss of one pass over each data
+set, with five values of `prior_scale`, divided by the loss of the mixture of linear
 learners of first order, `HedgeClassifier` or `HedgeRegressor` with ``additive=False,
-second_order=False``; last the loss of the default over that of the best of the five. It
-is the log loss in classification and the absolute error in regression; features are in
-raw units::
+second_order=False``. The last column is the loss of the default, divided by the lowest
+of the five. The loss is the log loss in classification and the absolute error in
+regression; features are in raw units::
 
     python examples/benchmarks/second_order.py
     python examples/benchmarks/second_order.py --data-dir FOLDER
 
 The second compares one pass with scikit-learn's `LogisticRegression` at its optimum,
-without a penalty: on the same 300,000 rows of 20 correlated features, for each solver
-the time of the pass over that of the fit, and the log loss of new rows over that of the
-fit's. Labels are drawn from a logistic model. The solvers get the rows standardised,
-and the time for that is not counted.
+without a penalty, on 300,000 rows of 20 correlated features: for each solver the time
+of the pass divided by the solver's, and the log loss of new rows divided by the
+solver's. Labels are drawn from a logistic model. The solvers get standardised rows; the
+time to standardise is not counted.
 """
 
 import argparse
@@ -56,7 +56,7 @@ REPEATS = 5
 
 
 def losses(data_set, parallel):
-    """Of the mixture, and of each prior."""
+    """Return the losses of the mixture, and of each prior."""
     first_order = {"additive": False, "second_order": False}
     runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, first_order, data_set)]
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
@@ -89,7 +89,7 @@ def compare_priors(data_sets, parallel):
 
 
 def correlated(rng, n, mixing, weights):
-    """Rows of correlated features, in units of their own, and labels."""
+    """Generate rows of correlated features in different units, and labels."""
     X = rng.standard_normal((n, weights.size)) @ mixing
     scores = X @ weights
     scores *= 2.0 / scores.std()

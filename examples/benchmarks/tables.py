@@ -1,22 +1,21 @@
 """
-Raw tables beside other packages
-================================
+Raw tables, compared with other packages
+========================================
 
-What it costs to learn from tables as they come, in loss and in time, beside Vowpal
-Wabbit and river where they are installed, and beside pyarrow that only reads::
+Prints loss and time of learning from raw tables, compared with Vowpal
+Wabbit and river if they are installed, and with reading by pyarrow alone::
 
     python examples/benchmarks/tables.py --data-dir ../shared/data
     python examples/benchmarks/tables.py --parts files --rows 100000
 
 Three parts: "losses" has the log loss of predictions made before each row was learned,
-on Adult and on SMS messages, of all with their defaults, and of the others with the
-best of five rates as well. "files" learns from generated files with 18 numbers, two
-categories and a class: from CSV and Parquet with ScInOL, and from Vowpal Wabbit's text
-format with its own driver. "categories" learns from rows with 13 numbers and 26
-categories of up to a million values, that are in memory.
+on Adult and on SMS messages, of all packages with their defaults, and of the other
+packages with the best of five rates as well. "files" learns from generated files with
+18 numbers, two categories and a class: from CSV and Parquet with ScInOL, and from
+Vowpal Wabbit's text format with its own driver. "categories" learns from rows in memory
+with 13 numbers and 26 categories of up to a million values.
 
-Times are medians over repeats, one after the other in turn, and the ratios are what to
-quote.
+Times are medians over repeats, measured alternately; quote the ratios.
 """
 
 import argparse
@@ -116,7 +115,7 @@ def files(arguments):
 
 
 def compare(ways, arguments):
-    """Print medians of times, and of their ratios to those of others."""
+    """Print medians of times, and of their ratios to times of others."""
     learn_once = list(ways.values())
     for way in learn_once:
         way()  # compiles, and fills the caches of the disk
@@ -143,7 +142,7 @@ def seconds(way):
 
 
 def categories(arguments):
-    """Rows per second with 26 categories of up to a million values."""
+    """Print rows per second with 26 categories of up to a million values."""
     n_rows = min(arguments.rows, 200_000)
     random = np.random.default_rng(0)
     columns = {f"n{j}": random.exponential(10.0**j / 100, n_rows) for j in range(13)}

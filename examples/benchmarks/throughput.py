@@ -1,26 +1,26 @@
 r"""
-Rows per second beside SGD
-==========================
+Time of a row, compared with SGD
+================================
 
-Times ``partial_fit`` against that of :class:`~sklearn.linear_model.SGDClassifier` or
-:class:`~sklearn.linear_model.SGDRegressor` (same loss) on the same arrays, in turn, in
-one process, and prints the median time of a row and the medians of the ratios::
+Times ``partial_fit``, and that of :class:`~sklearn.linear_model.SGDClassifier` or
+:class:`~sklearn.linear_model.SGDRegressor` with equal loss, on the same arrays,
+alternately, in one process, and prints the median time of a row and the median ratios::
 
     python examples/benchmarks/throughput.py
     python examples/benchmarks/throughput.py --learner ScInOL --engine numpy
 
-SGD is timed twice: as it comes, when it shuffles and so reads dense rows in random
+SGD is timed twice: with defaults, where it shuffles and so reads dense rows in random
 order, and with its fastest settings, ``shuffle=False``, ``alpha=0`` and a constant
-rate. The ratios are what to quote: all are timed at the same moment on the same
-machine. HedgeClassifier with two jobs is compared with itself, with one. A last part
+rate. Quote the ratios: all times are measured alternately on one machine.
+HedgeClassifier with two jobs is compared with one job. A last part
 times the first compiled fit of a new process, with Numba's import, with and without its
 disk cache.
 
-``--output FILE`` writes the table. ``--baseline FILE`` compares with one that was
-written: what takes more than 15 % longer beside SGD is listed, and the status is then
-1. What else the machine does moves the two ratios apart, and a slower learner raises
-both. So it counts if both are that much larger, and so again when measured once more.
-With the table of this folder, of the compiled engine::
+``--output FILE`` writes the table. ``--baseline FILE`` compares with a table written
+before: learners that take more than 15 % longer relative to SGD are listed, and the
+exit status is 1. A slower learner raises both ratios, while other load on the machine
+affects only one. So a learner is listed only if both ratios are larger, also when
+measured again. With the table of this folder, of the compiled engine::
 
     python examples/benchmarks/throughput.py --engine numba \
         --baseline examples/benchmarks/throughput.csv
@@ -79,7 +79,7 @@ def dense(rng, n, d, n_classes=2):
 
 
 def csr(rng, n, d, draws):
-    """Rows of `draws` columns each, as frequent as words are; duplicates are summed."""
+    """Generate rows of `draws` columns, as frequent as words; duplicates are summed."""
     columns = (d ** rng.random((n, draws))).astype(np.int32) - 1
     indptr = np.arange(0, columns.size + 1, draws, dtype=np.int32)
     values = rng.standard_normal(columns.size)
@@ -92,7 +92,7 @@ FASTEST = {"shuffle": False, "alpha": 0, "learning_rate": "constant", "eta0": 0.
 
 
 class Competitors(NamedTuple):
-    """What a learner is compared with."""
+    """The estimators that a learner is compared with."""
 
     as_it_comes: BaseEstimator
     fastest: BaseEstimator
@@ -179,14 +179,14 @@ CASES = [
 
 
 def seconds(estimator, X, y):
-    """Time of a pass; the estimator has learned before, so that nothing is set up."""
+    """Time a pass of an estimator that has learned before, without any set-up."""
     start = perf_counter()
     estimator.partial_fit(X, y)
     return perf_counter() - start
 
 
 class Measured(NamedTuple):
-    """Median times of a row, in microseconds, and medians of the ratios of ours."""
+    """Median times of a row, in microseconds, and medians of our ratios."""
 
     ours: float
     sgd: float
@@ -196,7 +196,7 @@ class Measured(NamedTuple):
 
 
 def measure(ours, theirs, X, y, repeats):
-    """Time one learner beside what it is compared with."""
+    """Time one learner and its competitors."""
     first_call = {"classes": np.unique(y)} if is_classifier(ours) else {}
     estimators = [
         clone(estimator).partial_fit(X, y, **first_call)
@@ -213,7 +213,7 @@ def measure(ours, theirs, X, y, repeats):
 
 
 def first_fit(cache):
-    """Seconds of the first compiled fit of a new process, Numba's import included."""
+    """Time the first compiled fit of a new process, with Numba's import, in seconds."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
     answer = subprocess.run(
         [sys.executable, "-c", FIRST_FIT],
@@ -232,14 +232,14 @@ RATIOS = "/ SGD", "/ fastest"
 
 
 def read(path):
-    """Both ratios of a table, by rows, learner and engine."""
+    """Read both ratios of a table, by rows, learner and engine."""
     keys = "rows", "learner", "engine"
     both = [guard.read(path, keys, column) for column in RATIOS]
     return {key: tuple(ratios[key] for ratios in both) for key in both[0]}
 
 
 def is_slower(result, before):
-    """Whether both ratios are above those before, if there are any."""
+    """Whether both ratios are above the ratios before, if there are any."""
     ratios = result.ratio, result.ratio_to_fastest
     return before is not None and all(
         guard.is_worse(ratio, one, TOLERANCE)
@@ -248,7 +248,7 @@ def is_slower(result, before):
 
 
 def compare(results, stored, path):
-    """Say what has become slower; the status is then 1."""
+    """Print what has become slower; return the exit status, then 1."""
     worse = [
         f"{learner} on {rows}, {engine}: {result.ratio:.2f} of SGD's time and "
         f"{result.ratio_to_fastest:.2f} of its least, instead of {before[0]:.2f} and "
@@ -273,7 +273,7 @@ def parse(argv):
 
 
 def cases(arguments):
-    """Yield label, engine, and rows, of the cases that are asked for."""
+    """Yield label, engine, and rows of the selected cases."""
     rng = np.random.default_rng(0)
     for label, engines, make in CASES:
         if arguments.only not in label:
@@ -284,12 +284,12 @@ def cases(arguments):
 
 
 def learners(arguments, X, y):
-    """Yield those that are asked for and can learn the rows."""
+    """Yield the selected learners that can learn the rows."""
     for learner, estimator, competitors in LEARNERS:
         skipped = not learner.startswith(arguments.learner)
         centred = getattr(estimator, "center", None) is True
         many_classes = not is_classifier(estimator) and y.max() > 1
-        # Its matrix has the square of that many numbers.
+        # Its matrix has the square of this number of entries.
         too_wide = isinstance(estimator, OnlineNewtonClassifier) and X.shape[1] > 1000
         no_centre = centred and sparse.issparse(X)
         if not (skipped or no_centre or many_classes or too_wide):
@@ -313,7 +313,7 @@ def main(argv=None):
                 result = measure(*estimators, X, y, arguments.repeats)
                 if is_slower(result, stored.get(key)):
                     result = measure(*estimators, X, y, arguments.repeats)
-            # How long two jobs take is a matter of what else the machine does.
+            # The time of two jobs depends on the load of the machine.
             if estimators[1] is not ONE_JOB:
                 results[key] = result
             print(

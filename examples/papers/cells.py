@@ -1,9 +1,9 @@
-"""What the experiments share: methods, and cells that are computed once.
+"""Shared parts of the experiments: methods, and cells that are computed once.
 
 A cell is the smallest part of an experiment that is computed by itself, such as one
-method with one rate on one data set. Its values are kept in a file of their own, along
-with all that determines them. So an experiment that was interrupted goes on where it
-was, and one that was changed computes what is new.
+method with one rate on one data set. Its values are stored in a file, along
+with all inputs that determine them. So an interrupted experiment resumes, and a changed
+experiment computes only what is new.
 """
 
 import csv
@@ -44,7 +44,7 @@ COLOURS = {
 
 @dataclass(frozen=True)
 class Method:
-    """An algorithm; `key` is what the estimators call it."""
+    """An algorithm; `key` is its name in the estimators."""
 
     name: str
     key: str
@@ -77,7 +77,7 @@ class Method:
 
 @dataclass
 class Cell:
-    """A function and its arguments, and all that determines what it returns."""
+    """A function and its arguments, and all inputs that determine its result."""
 
     key: dict
     compute: callable
@@ -92,7 +92,7 @@ class Cell:
         return folder / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.json"
 
     def values(self, folder):
-        """What is stored of it; None if that is nothing, or is damaged."""
+        """Read the stored values; None if the file is missing or damaged."""
         try:
             stored = json.loads(self.path(folder).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
@@ -101,7 +101,7 @@ class Cell:
         return stored["values"] if complete and stored["key"] == self.key else None
 
     def store(self, folder):
-        """Compute it; its file appears at once and whole."""
+        """Compute the cell, and write its file atomically."""
         stored = {"key": self.key, "values": self.compute(*self.arguments)}
         path = self.path(folder)
         temporary = path.with_suffix(f".{os.getpid()}")
@@ -110,7 +110,7 @@ class Cell:
 
 
 def complete(cells, folder, parallel, description):
-    """The values of all cells, in order, after computing those that are missing."""
+    """Compute the missing cells, and return the values of all cells, in order."""
     missing = [cell for cell in cells if cell.values(folder) is None]
     # A cell is handed out when another one is finished, so the bar does not run ahead.
     parallel(
@@ -129,7 +129,7 @@ ONE_BY_ONE = {"batch_size": 1, "pre_dispatch": "n_jobs"}
 
 
 def deviation(runs):
-    """Standard deviation over runs, the first axis; NaN if there is only one."""
+    """Return the standard deviation over runs, the first axis; NaN for one run."""
     runs = np.asarray(runs)
     if len(runs) == 1:
         return np.full(runs.shape[1:], np.nan)
@@ -150,7 +150,7 @@ def write_csv(path, columns, rows):
 
 
 def add_options(parser):
-    """Those that both experiments have."""
+    """Add the options that both experiments share."""
     parser.add_argument(
         "--output",
         type=Path,
@@ -169,7 +169,7 @@ def add_options(parser):
 
 
 def folder_of_cells(output):
-    """Make it, and that of the figures."""
+    """Make the folders of cells and of figures; return the folder of cells."""
     folder = output / "cells"
     folder.mkdir(parents=True, exist_ok=True)
     return folder

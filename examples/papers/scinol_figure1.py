@@ -7,23 +7,24 @@ This repeats the experiment of Figure 1 of M. Kempka, W. Kotłowski and M. K. Wa
 "Adaptive scale-invariant online algorithms for learning linear models" (ICML 2019).
 There are 21 features, whose standard deviations are :math:`2^{-10}, 2^{-9}, \dots,
 2^{10}`, and labels drawn from a logistic model in which all features matter alike. The
-methods learn from 5,000 rows, and after every 50 their weights as they stand are tested
-on 100,000 others. What is shown is the mean over 10 training sets.
+methods learn from 5,000 rows, and after every 50 rows their current weights are tested
+on 100,000 other rows. The figure shows the mean over 10 training sets.
 
-Methods that have a learning rate are run with nine: the best in hindsight is drawn
-thick, the others are thin. ScInOL has none. SGD, AdaGrad and Adam treat all features
-alike, and what is right for one is wrong for the others; NAG, SFMD and ScInOL do not
-depend on the units of features. Nothing has an intercept. NAG divides by the mean over
-features, with which alone the authors' figure is found again.
+Methods that have a learning rate are run with nine rates: the best rate in hindsight is
+drawn thick, the others thin. ScInOL has no rate. SGD, AdaGrad and Adam treat all
+features alike, but a rate that suits one feature does not suit the others; NAG, SFMD
+and ScInOL do not depend on the units of features. No method has an intercept. NAG
+divides by the mean over features: only then is the authors' figure reproduced.
 
-The authors published their series. A file of these, with the column "t" and others such
-as "NAG (0.1)", "Orabona (1.0)" and "ScInOL_2", is drawn beside ours, and compared::
+The authors published their series. A file of these series, with the column "t" and
+others such as "NAG (0.1)", "Orabona (1.0)" and "ScInOL_2", is drawn next to ours, and
+compared::
 
     python examples/papers/scinol_figure1.py --authors FILE
 
-Differences are told in standard errors of the difference of two means of as many runs.
-The deviation of a run is estimated from further training sets, since 10 are too few for
-that, and the authors' is taken to be the same. A training set that is finished is
+Differences are given in standard errors of the difference of two means of 10 runs. The
+standard deviation of a run is estimated from further training sets, since 10 are too
+few, and the authors' deviation is assumed to be equal. Each finished training set is
 stored, so that the experiment may be interrupted.
 """
 
@@ -62,7 +63,7 @@ METHODS = [
     Method("ScInOL2", "scinol2"),
 ]
 
-# What the authors call those methods otherwise.
+# The authors' other names of the methods.
 AUTHORS_NAMES = {"SFMD": "Orabona", "ScInOL1": "ScInOL_1", "ScInOL2": "ScInOL_2"}
 
 N_TRAIN, N_TEST = 5_000, 100_000
@@ -78,7 +79,7 @@ COMPARED = (500, 1000, 2500, 5000)  # where we compare with the authors
 
 
 def toy_data(run):
-    """Training rows, and test rows."""
+    """Generate training rows, and test rows."""
     rng = np.random.default_rng(run)
     sigma = 2.0 ** np.arange(-10, 11)
     coef = rng.choice([-1.0, 1.0], size=sigma.size) / sigma
@@ -97,7 +98,7 @@ def toy_data(run):
 
 
 def learning_curves(method, run, after):
-    """Test losses and error rates for each rate, after so many rows each."""
+    """Return test losses and error rates for each rate along the training rows."""
     X, y, X_test, y_test = toy_data(run)
     weights = []
     for rate in method.rates:
@@ -114,14 +115,14 @@ def learning_curves(method, run, after):
 
 
 def test(weights, X, y):
-    """Mean loss and error rate of each row of weights."""
+    """Return the mean loss and error rate of each row of weights."""
     signed = np.where(y == 1, 1.0, -1.0)[:, np.newaxis] * X
     losses = np.zeros(len(weights))
     errors = np.zeros(len(weights))
     for rows in gen_batches(len(y), 1000):  # which stay in the cache
         margins = signed[rows] @ weights.T
         errors += np.count_nonzero(margins <= 0, axis=0)
-        # ln(1 + exp(-margin)), as it does not overflow.
+        # ln(1 + exp(-margin)), without overflow.
         losses -= np.minimum(margins, 0).sum(axis=0)
         np.abs(margins, out=margins)
         np.negative(margins, out=margins)
@@ -131,7 +132,7 @@ def test(weights, X, y):
 
 
 def run_all(runs, after, folder, parallel, description):
-    """Losses and error rates by method: an axis for runs, rates and rows each."""
+    """Return losses and error rates by method, with axes (runs, rates, rows)."""
     cells = [
         Cell(
             {
@@ -160,7 +161,7 @@ def run_all(runs, after, folder, parallel, description):
 
 
 def mean(curves, what="loss"):
-    """Means over runs by method: an axis for rates and rows each."""
+    """Return means over runs by method, with axes (rates, rows)."""
     return {name: values[what].mean(axis=0) for name, values in curves.items()}
 
 
@@ -170,7 +171,7 @@ def mean(curves, what="loss"):
 
 
 def read_authors(path, after):
-    """Losses and error rates, as `mean` has them of ours."""
+    """Read the authors' losses and error rates, in the form of `mean`."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     try:
@@ -205,7 +206,7 @@ def column(method, rate):
 
 
 def standard_errors(ours, authors, further, n_runs, after):
-    """How far ours is from the authors' by method: axes for rates and compared rows."""
+    """Return differences in standard errors by method, with axes (rates, rows)."""
     at = [list(after).index(t) for t in COMPARED]
     distances = {}
     for name, values in further.items():
@@ -221,7 +222,7 @@ def standard_errors(ours, authors, further, n_runs, after):
 
 
 def best_rate(losses):
-    """Which one has the smallest loss in the end."""
+    """Return the index of the rate with the smallest final loss."""
     return losses[:, -1].argmin()
 
 
@@ -267,7 +268,7 @@ def table_of_differences(distances):
 
 
 def count_of_differences(distances):
-    """In a sentence."""
+    """Count the differences within three standard errors, in a sentence."""
     flat = np.concatenate([rows.ravel() for rows in distances.values()])
     within = np.count_nonzero(np.abs(flat) <= 3)
     counts = ", ".join(
@@ -281,7 +282,7 @@ def count_of_differences(distances):
 
 
 def write_numbers(path, ours, authors, after):
-    """What the figure shows, and the deviation of a run."""
+    """Write the numbers of the figure, and the deviation of a run."""
 
     def rows():
         for method in METHODS:
@@ -311,7 +312,7 @@ def write_numbers(path, ours, authors, after):
 
 
 def draw(ours, authors, after):
-    """All rates on a log scale, and enlarged below it; the authors' on the right."""
+    """Draw all rates on a log scale, enlarged below, with the authors' on the right."""
     columns = {"Ours": mean(ours)}
     if authors:
         columns["The authors'"] = authors["loss"]

@@ -5,24 +5,24 @@ Six data sets, untuned against tuned
 
 This repeats the experiment of Figures 2 and 4 of M. Kempka, W. Kotłowski and M. K.
 Warmuth, "Adaptive scale-invariant online algorithms for learning linear models" (ICML
-2019). Methods learn from six data sets in several epochs, each in another order, and
-after each epoch their weights as they stand are tested on other rows, with the
-cross-entropy and the accuracy. SGD, AdaGrad, Adam and NAG are run with six rates, of
-which the one with the smallest cross-entropy of the test rows in the end is shown: that
-favours them. CoCoB, Alg1-K17 and ScInOL have none.
+2019). Methods learn from six data sets in several epochs, each in another order.
+After each epoch their current weights are tested on other rows, by
+cross-entropy and accuracy. SGD, AdaGrad, Adam and NAG are run with six rates; the
+figures show the rate with the smallest final cross-entropy on the test rows, which
+favours them. CoCoB, Alg1-K17 and ScInOL have no rate.
 
 As in the paper, columns of text are one-hot encoded without their first category,
-missing text is a category of its own, and a missing number is zero besides a feature
-that says so. Features are not scaled, but for the pixels of MNIST, which are divided by
+missing text is a category of its own, and a missing number is zero, with an indicator
+feature. Only the pixels of MNIST are scaled, divided by
 255. There is an intercept. NAG divides by the sum over features, as it was published.
-Where there is an official test set it is used, otherwise a third of the rows, others in
-each repetition.
+The official test set is used if there is one, otherwise a third of the rows, different
+in each repetition.
 
 The data are downloaded: Covertype and, from OpenML, Census (number 4535), Madelon
 (1485), MNIST (554) and Shuttle (40685), as well as Bank from the UCI repository, since
 Bank on OpenML (1461) is an older form with other columns. OpenML does not say which
-rows of Madelon and Shuttle are the official test sets, so there a third of the rows is
-taken. Files of one's own may take their place::
+rows of Madelon and Shuttle are the official test sets, so a third of the rows is used.
+To read the data from files instead::
 
     python examples/papers/scinol_figure2.py --data-dir FOLDER
 
@@ -101,9 +101,9 @@ EPOCHS = {
 
 @dataclass
 class DataSet:
-    """Rows, dense or CSR, and the numbers of their classes.
+    """Rows, dense or CSR, and their class indices.
 
-    If there is an official test set, it is what follows the first `n_train` rows.
+    If there is an official test set, it follows the first `n_train` rows.
     """
 
     X: np.ndarray | sparse.csr_matrix
@@ -111,7 +111,7 @@ class DataSet:
     n_train: int | None
 
     def __post_init__(self):
-        """Make the digest, by which other data under the same name are told apart."""
+        """Compute the digest, which distinguishes different data of the same name."""
         self.digest = joblib.hash((self.X, self.y, self.n_train))
 
     @property
@@ -119,7 +119,7 @@ class DataSet:
         return self.y.max() + 1
 
     def split(self, repetition):
-        """Which rows are for training, and which for testing."""
+        """Return the training rows and the test rows."""
         n = len(self.y)
         if self.n_train is not None:
             return slice(self.n_train), slice(self.n_train, None)
@@ -128,7 +128,7 @@ class DataSet:
 
 
 def data_set(X, y, n_train=None):
-    """From an array and labels; CSR if so few are not zero that it is faster."""
+    """Make a data set of an array and labels; CSR if this is faster."""
     X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
     density = (X.nnz if sparse.issparse(X) else np.count_nonzero(X)) / np.prod(X.shape)
     if density < 0.25:
@@ -142,7 +142,7 @@ def data_set(X, y, n_train=None):
 
 
 def encode(frame):
-    """Columns as numbers; text, and whatever else is none, is one-hot encoded."""
+    """Encode columns as numbers; columns that are not numeric are one-hot encoded."""
     from pandas.api.types import is_numeric_dtype
 
     numbers = [name for name in frame if is_numeric_dtype(frame[name])]
@@ -172,7 +172,7 @@ def encode(frame):
 
 
 def data_sets_in(folder):
-    """Functions to read the files of a folder, by name."""
+    """Return functions that read the files of a folder, by name."""
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}.")
     return {
@@ -196,7 +196,7 @@ def find_file(folder, pattern):
 
 
 def read_frame(folder, stem):
-    """Features and labels; nothing but an empty field is missing."""
+    """Read features and labels; only empty fields are missing."""
     path = find_file(folder, f"{stem}.csv*")
     frame = data_folder.read_frame(path)
     if "target" not in frame:
@@ -254,9 +254,9 @@ BANK_SHA256 = "74adfc578bf77a7ff4bb1ba4a9f8709d9e3c6907342959c2c8416847e0afb4d8"
 
 
 def published_data_sets():
-    """Functions to download them, by name.
+    """Return functions that download the data sets, by name.
 
-    scikit-learn keeps all but Bank, and checks that they are what was published.
+    scikit-learn stores all but Bank, and verifies their checksums.
     """
     return {
         "bank": downloaded(fetch_bank),
@@ -269,7 +269,7 @@ def published_data_sets():
 
 
 def downloaded(fetch):
-    """A function whose errors are sentences."""
+    """Wrap a download so that its errors are InputError."""
 
     def read():
         try:
@@ -313,9 +313,9 @@ def fetch_numbers(data_id):
 
 
 def learning_curve(method, rate, data, repetition, epochs):
-    """Cross-entropy and accuracy of the test rows after each epoch.
+    """Return cross-entropy and accuracy of the test rows after each epoch.
 
-    Once the weights overflow the loss is infinite, and there is no accuracy.
+    Once the weights overflow, the loss is infinite and the accuracy NaN.
     """
     train, test = data.split(repetition)
     X, y = data.X[train], data.y[train]
@@ -346,7 +346,7 @@ def learning_curve(method, rate, data, repetition, epochs):
 
 
 def scores_of(model, X, n_classes):
-    """Of each class; the weights are applied as they stand."""
+    """Return the score of each class, by the current weights."""
     with np.errstate(over="ignore", invalid="ignore"):
         outputs = X @ model.coef_.T + model.intercept_
     if len(model.classes_) == 2:
@@ -363,7 +363,7 @@ def scores_of(model, X, n_classes):
 
 @dataclass
 class Curves:
-    """Of a method: an axis for rates, repetitions and epochs each."""
+    """Curves of a method, with axes (rates, repetitions, epochs)."""
 
     method: Method
     losses: np.ndarray
@@ -371,7 +371,7 @@ class Curves:
 
     @property
     def best(self):
-        """The rate with the smallest mean loss after the last epoch."""
+        """Return the rate with the smallest mean loss after the last epoch."""
         return self.losses[:, :, -1].mean(axis=1).argmin()
 
     @property
@@ -380,7 +380,7 @@ class Curves:
 
     @property
     def loss(self):
-        """An axis for repetitions and epochs each."""
+        """Return losses with axes (repetitions, epochs)."""
         return self.losses[self.best]
 
     @property
@@ -393,13 +393,13 @@ class Curves:
 
     @property
     def mean_deviation(self):
-        """Deviation of the loss between repetitions, mean over epochs."""
+        """Return the deviation of the loss over repetitions, averaged over epochs."""
         return deviation(self.loss).mean()
 
 
 @dataclass
 class Result:
-    """Of a data set: the curves by the name of the method."""
+    """Curves on a data set, by the name of the method."""
 
     name: str
     title: str
@@ -407,7 +407,7 @@ class Result:
 
     @property
     def ranking(self):
-        """Names, the smallest loss after the last epoch first."""
+        """Return names by the loss after the last epoch, smallest first."""
         return sorted(self.curves, key=lambda name: self.curves[name].final_loss)
 
     @property
@@ -454,7 +454,7 @@ def run(name, data, epochs, repetitions, folder, parallel):
 
 
 def run_all(readers, arguments):
-    """One data set after the other; what cannot be read is skipped."""
+    """Run all data sets; skip those that cannot be read."""
     folder = folder_of_cells(arguments.output)
     results = []
     with Parallel(n_jobs=arguments.n_jobs, **ONE_BY_ONE) as parallel:
@@ -508,7 +508,7 @@ def table_of_deviations(results):
 
 
 def claims(results):
-    """What the paper says, in numbers."""
+    """Return the numbers behind the paper's claims."""
     n = len(results)
     worse = [
         result.name
@@ -569,7 +569,7 @@ def ratios(results, of):
 
 
 def write_numbers(path, results):
-    """All rates, those that the figures do not show included."""
+    """Write the curves of all rates, also of those not in the figures."""
 
     def rows():
         for result in results:
@@ -595,9 +595,9 @@ def mean(runs):
 
 
 def draw(results, what):
-    """A panel for each data set: means and standard deviations over repetitions.
+    """Draw means and standard deviations over repetitions, a panel per data set.
 
-    Those of losses end at three times the smallest.
+    Panels of losses end at three times the smallest loss.
     """
     figure, axes = panels(len(results), 3, 4.6, 3.3)
     for ax, result in zip(axes, results, strict=True):
