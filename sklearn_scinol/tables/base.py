@@ -43,10 +43,6 @@ class Encoded(NamedTuple):
 class ColumnGroup:
     """Columns of one kind.
 
-    Parameters
-    ----------
-    names : list of str
-
     Attributes
     ----------
     start : int

@@ -45,13 +45,7 @@ HOURS = tuple(f"{hour:02d}h" for hour in range(24))
 class Numbers(ColumnGroup):
     """Numbers: their standardised value, their bin, and the value as one of a few.
 
-    Parameters
-    ----------
-    names : list of str
-    n_samples, n_quantiles : int
-        See :class:`FeatureBins`.
-    n_named : int
-        Maximum number of different values with a column each.
+    Up to `n_named` values have a column each; for bins see :class:`FeatureBins`.
     """
 
     n_values_each = 1

@@ -13,10 +13,6 @@ __all__ = ["HashedColumns"]
 class HashedColumns:
     """Columns that keys are hashed to, which know the first two keys of each.
 
-    Parameters
-    ----------
-    n_columns : int
-
     Attributes
     ----------
     first, second : ndarray of uint64 of shape (n_columns,)

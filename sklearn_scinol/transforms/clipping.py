@@ -36,11 +36,6 @@ class FeatureLimits:
     An outlier thus has a bounded effect. Where a feature has grown for good, its limit
     follows, by the factor `ratio` at each row.
 
-    Parameters
-    ----------
-    n_features : int
-    ratio : float
-
     Attributes
     ----------
     largest : ndarray of shape (n_features,)

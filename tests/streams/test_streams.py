@@ -753,11 +753,11 @@ def test_depth_of_any_json(pieces):
     else:
         is_whole = not (is_string or open_ones)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text, "MAX_JSON_DEPTH", deepest)
+            patch.setattr(json_lines, "MAX_JSON_DEPTH", deepest)
             assert not (is_whole and json_lines._is_deep("".join(pieces).encode()))
     if deepest > 1:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text, "MAX_JSON_DEPTH", deepest - 1)
+            patch.setattr(json_lines, "MAX_JSON_DEPTH", deepest - 1)
             assert json_lines._is_deep("".join(pieces).encode())
 
 
