@@ -113,14 +113,14 @@ class AdditiveModel(LinearModel):
         super()._merge_learner(shards, scales)
 
     def _with_bins(self, feature_bins):
-        """Return the closest model with other feature_bins."""
+        """Return the closest model with other bins."""
         is_same = np.array_equal(self.bins.edges, feature_bins.edges, equal_nan=True)
         if is_same or not self.bins.is_fixed:
             return self
         model = copy(self)
         model.bins = feature_bins
         shares = feature_bins.shares_in(self.bins, self.pairs)
-        n_codes, d = len(shares), self.n_features
+        n_codes, d = shares.shape[0], self.n_features
         model.fields = np.array(self.fields, order="C")
         codes = model.fields[:, :, d : d + n_codes]
         codes[:] = (codes.reshape(-1, n_codes) @ shares.T).reshape(codes.shape)
