@@ -12,6 +12,8 @@ from ..engines import get_engine
 from ..transforms import bins
 from .linear import LinearModel
 
+__all__ = ["AdditiveModel", "n_columns", "new_bins"]
+
 
 def new_bins(n_features):
     """Return the bins of features before the first row."""
