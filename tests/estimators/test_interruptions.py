@@ -35,12 +35,13 @@ from sklearn_scinol import (
     HedgeRegressor,
     ScInOLRegressor,
     _rollback,
+    _steps,
     config_context,
     pipeline,
 )
 from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.mixtures import expert
-from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.mixtures import expert, parallel
+from sklearn_scinol.mixtures import model as mixture_model
 from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
@@ -301,7 +302,7 @@ def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruption
             raise KeyboardInterrupt
         Waiting.goes_on.set()
 
-    monkeypatch.setattr(mixture, "sleep", look_again)
+    monkeypatch.setattr(parallel, "sleep", look_again)
     monkeypatch.setattr(Raising, "error", RuntimeError("no more"))
     try:
         with pytest.raises(error):
@@ -542,7 +543,8 @@ def test_interrupted_when_the_last_step_has_learned(n_rows, engine, monkeypatch)
         _rollback.learn_as_last_step(*arguments, **keywords)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline, "learn_as_last_step", interrupted)
+    for module in pipeline, _steps:
+        monkeypatch.setattr(module, "learn_as_last_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         call()
     assert_identical(vars(model), vars(before))
@@ -619,9 +621,9 @@ class Failing(SGDRegressor):
 def test_expert_that_fails(container, engine, monkeypatch):
     """No expert has learned, not even those that cannot diverge."""
     monkeypatch.setattr(expert, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(mixture, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(mixture, "BLOCK_ENTRIES", 8 * 6)
-    monkeypatch.setattr(mixture, "LARGE_BLOCK_ENTRIES", 8 * 6)
+    monkeypatch.setattr(mixture_model, "CHUNK_ROWS", 8)
+    monkeypatch.setattr(mixture_model, "BLOCK_ENTRIES", 8 * 6)
+    monkeypatch.setattr(mixture_model, "LARGE_BLOCK_ENTRIES", 8 * 6)
     rng = np.random.default_rng(0)
     X, y = container(rng.normal(size=(40, 6))), rng.normal(size=40)
     kinds = [ScInOLRegressor(), BaselineRegressor("adaogd"), HedgeRegressor(TEAM)]
@@ -642,7 +644,7 @@ def test_memory_that_runs_out(kind, engine, monkeypatch):
     def fail(*_, **__):
         raise MemoryError
 
-    for place in "rows", "_answers":
+    for place in "rows", "_empty_predictions":
         with monkeypatch.context() as patch:
             patch.setattr(linear.LinearModel, place, fail)
             with pytest.raises(MemoryError):

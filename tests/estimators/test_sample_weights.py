@@ -209,7 +209,9 @@ def test_weights_out_of_range(weight, container, engine):
     for estimator in ScInOLRegressor(), HedgeRegressor():
         for _ in "fresh", "fitted":
             unchanged = copy.deepcopy(estimator)
-            with pytest.raises(ValueError, match="must be between 1e-50 and 1e\\+50"):
+            with pytest.raises(
+                ValueError, match="must be 0 or between 1e-50 and 1e\\+50"
+            ):
                 estimator.partial_fit(X, y, sample_weight=c)
             assert_identical(vars(estimator), vars(unchanged))
             estimator.partial_fit(X, y)

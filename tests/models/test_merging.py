@@ -462,7 +462,7 @@ def test_refused():
     other = ScInOLClassifier().partial_fit(sparse.csr_array(X), y, classes=[0, 1])
     refused(ValueError, "with centred rows cannot be merged", other)
     later = deepcopy(model).partial_fit(X, y)
-    refused(ValueError, "start has learned more rows", start=later)
+    refused(ValueError, "start has seen more rows", start=later)
     merge_models([model, later], start=model)
 
 
