@@ -42,9 +42,9 @@ class CSRRows(NamedTuple):
 
 
 def as_writable(array, order=None):
-    """An array that engines can change: itself, or a copy where it is mapped from disk.
+    """Return an array that engines can change, a copy where it is mapped from disk.
 
-    In C or Fortran order, if that is asked for.
+    In C or Fortran order, if `order` is given.
     """
     flags = array.flags
     is_ordered = {"C": flags.c_contiguous, "F": flags.f_contiguous, None: True}[order]
@@ -54,7 +54,7 @@ def as_writable(array, order=None):
 
 
 def repeat_to_entries(rows, of_rows):
-    """What is so of rows, in the shape of their values or of one that fits it."""
+    """Repeat numbers of rows for the entries of each, or reshape them to broadcast."""
     if isinstance(rows, DenseRows):
         return of_rows[:, np.newaxis]
     return np.repeat(of_rows, np.diff(rows.indptr))
@@ -65,7 +65,7 @@ class RowWeights(NamedTuple):
 
     given: np.ndarray  # (n,), of their losses; rows of weight 0 are not learned
     relative: np.ndarray  # (n,), to the stream's first; positive for all rows
-    after: np.ndarray  # (2,), what their scale knows once they are learned
+    after: np.ndarray  # (2,), numbers of their scale once they are learned
 
     @property
     def heaviest(self):
@@ -74,7 +74,7 @@ class RowWeights(NamedTuple):
 
 
 class TargetScale(NamedTuple):
-    """How a standardised target is predicted: one entry a row and output."""
+    """Running mean and deviation of a standardised target: one a row and output."""
 
     offset: np.ndarray  # mean of the targets before the row
     deviation: np.ndarray  # their standard deviation
@@ -119,7 +119,7 @@ class Marks(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """What rows of a table are made of, by columns in ascending order."""
+    """Entries of the rows of a table, by columns in ascending order."""
 
     values: np.ndarray  # (n, p), for the first columns; NaN and 0 are left out
     codes: np.ndarray  # int32, (n, m), columns after these, ascending; -1 for none
@@ -129,18 +129,18 @@ class Entries(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What stays the same all through a stream."""
+    """Learner, loss and constants of a stream."""
 
     learner: tuple
     loss: tuple
-    row_scale: float  # what rows are multiplied by for the learner
-    lipschitz: float  # what derivatives are divided by for it
+    row_scale: float  # factor of rows, for the learner
+    lipschitz: float  # divisor of derivatives, for the learner
     averaging_starts: float  # number of trials before averaging
     fit_intercept: bool
 
 
 class State(NamedTuple):
-    """What learning changes.
+    """Arrays that learning changes.
 
     `fields` are in C order for dense rows (each field contiguous), in Fortran order for
     sparse ones (one record a coordinate). With averaging, the last two are the sum of
@@ -173,15 +173,15 @@ class Block(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """What was said of rows before they were learned, and its losses; to be filled."""
+    """Predictions for rows before they were learned, and their losses; to be filled."""
 
-    predictions: np.ndarray  # (n, K), what the learner is charged for
-    averaged: np.ndarray | None  # (n, K), of the averaged weights, if there are such
+    predictions: np.ndarray  # (n, K), which the learner is charged for
+    averaged: np.ndarray | None  # (n, K), of the averaged weights, if any
     losses: np.ndarray  # (n, K), or (n, 1) for a joint loss
 
     @property
     def reported(self):
-        """What the model said."""
+        """The predictions that the model returns."""
         return self.predictions if self.averaged is None else self.averaged
 
     @property

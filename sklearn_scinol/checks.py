@@ -25,7 +25,7 @@ N_FEATURES = 5
 
 
 class Task(NamedTuple):
-    """What is learned: an estimator with a learner and a loss, and a kind of rows."""
+    """A case: an estimator with a learner and a loss, and a kind of rows."""
 
     learner: Any
     loss: Any  # a name or an instance

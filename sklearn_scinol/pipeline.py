@@ -150,7 +150,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         sample_weight: SampleWeight = None,
         **params: Any,
     ) -> Self:
-        """Let each step learn the next rows.
+        """Learn the next rows with each step.
 
         Only available if the last step has `partial_fit`, or is a transformer.
 

@@ -1,6 +1,7 @@
-"""What an engine does: loops over the rows of a block, and over columns of tables.
+"""Interfaces of an engine: loops over the rows of a block, and over columns of tables.
 
-Engines change arrays of state in place, and return numbers.
+An engine is a module that has these functions. Their arguments are in
+:mod:`sklearn_scinol.blocks`. Arrays of state are changed in place, numbers returned.
 """
 
 from typing import Protocol
@@ -9,31 +10,31 @@ __all__ = ["Engine", "TableEngine"]
 
 
 class Engine(Protocol):
-    """The functions of a module that runs the loops.
+    """Loops that transform, predict and learn the rows of a block.
 
     Attributes
     ----------
     LEARNS_AT_ONCE : bool
-        Whether `learn_rows` has learned all rows or none where it is interrupted, and
-        has changed the moments if it has learned them.
+        Whether an interrupted `learn_rows` has learned all rows or none, and has
+        changed the moments if it has learned them.
     Recorder : type or None
-        If there is one, an engine that notes calls, which can be made again and again:
-        it has the functions that it takes to learn from a row of which nothing is new.
-        They are given arrays that rows are put into later, and what they give back is
-        filled when its `calls` are made, in order and without arguments. Sparse rows
-        are put into arrays with room for more entries than `indptr` says.
+        If not None, an engine that records calls, to be made again for each row. It has
+        the functions needed to learn a row without new features. Their arguments are
+        arrays that later rows are written into. Their results are filled when its
+        `calls` are made, in order and without arguments. Arrays for sparse rows have
+        room for more entries than `indptr` says.
     SavedArrays : type
-        Where there is a recorder. Made of contiguous arrays of float64, of others of
-        shape (n_features, ...), and of a CSR array of one row, whose features those are
-        of: `save` keeps their numbers, `restore` puts them back, `are_finite` says
-        whether all are.
+        With a recorder. Takes contiguous arrays of float64, arrays of shape
+        (n_features, ...), and a CSR array of one row, which selects features of the
+        latter. `save` copies the numbers, `restore` writes them back, `are_finite` says
+        whether all are finite.
     """
 
     LEARNS_AT_ONCE: bool
     Recorder: type | None
 
     def norm(self, values):
-        """At least the largest of the absolute values; NaN or infinity if they go on.
+        """Bound the absolute values from above; NaN or infinity if any of them is.
 
         Parameters
         ----------
@@ -143,16 +144,16 @@ class Engine(Protocol):
         -------
         in_range : bool
             False if dense rows may have values above `block.largest`, or some that are
-            not finite. What the state and the moments are then is of no use.
+            not finite. The state and the moments are then not valid.
         """
 
     def learn_stacked(self, tasks, states, block, answers):
-        """The same for several learners that see the same rows.
+        """Learn from the rows of a block with several learners of one kind.
 
         Parameters
         ----------
         tasks : list of Task
-            They differ in the parameters of the learner only.
+            They differ in the hyperparameters of the learner only.
         states : list of State
         block : Block
             Without moments.
@@ -161,7 +162,7 @@ class Engine(Protocol):
         """
 
     def change_units(self, learner, s, change):
-        """Let a state be that of the same rows in other units.
+        """Convert a state to rows in other units.
 
         Parameters
         ----------
@@ -172,7 +173,7 @@ class Engine(Protocol):
         """
 
     def learn_combination(self, task, state, block, combination, answers):
-        """Learn from rows that weights are combinations of; count no losses.
+        """Learn rows with weights that are combinations of rows; add up no losses.
 
         Returns
         -------
@@ -183,7 +184,7 @@ class Engine(Protocol):
         """
 
     def charge(self, loss, block, predictions, total):
-        """Losses of predictions.
+        """Compute the losses of predictions.
 
         Returns
         -------
@@ -197,8 +198,7 @@ class Engine(Protocol):
 
         Parameters
         ----------
-        state : Hedge or Shares
-            With AdaHedge or fixed share.
+        state : AdaHedgeState or FixedShareState
         losses : ndarray of shape (n, K)
             Multiplied by their weights already.
         c : ndarray of shape (n,)
@@ -206,14 +206,14 @@ class Engine(Protocol):
 
         Returns
         -------
-        state : Hedge or Shares
+        state : AdaHedgeState or FixedShareState
             With new numbers; its arrays are changed.
         weights : ndarray of shape (n, K)
             The weights before each round.
         """
 
     def mix(self, kind, answers, weights):
-        """Means of what experts say.
+        """Mix the predictions of experts.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What classifiers and regressors that mix experts share."""
+"""Base of the classifier and the regressor that mix experts."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         return self._mean_of_coefficients("intercept_")
 
     def _mean_of_coefficients(self, attribute):
-        """Of coefficients, whose first axis is that of outputs where there is one."""
+        """Mix the coefficients of experts, whose first axis may be the outputs."""
         experts = self._fitted_model().experts
         of_experts = [getattr(e.estimator, attribute, None) for e in experts]
         lacking = [

@@ -30,7 +30,7 @@ class Family(NamedTuple):
 
 
 class Kinds(NamedTuple):
-    """What decides which default experts there are."""
+    """Properties of data and mixture that select default experts."""
 
     additive: bool
     interactions: bool

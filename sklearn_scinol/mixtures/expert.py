@@ -29,7 +29,7 @@ CHUNK_ROWS = 256
 
 
 class NativeEstimator(Protocol):
-    """What a mixture asks of an estimator of this package.
+    """Interface of the estimators of this package as experts of a mixture.
 
     It predicts each row from the model that has learned all rows before. The mixture
     has checked the rows of a call once, for all experts. Of an estimator from elsewhere

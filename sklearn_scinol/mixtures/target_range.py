@@ -27,17 +27,17 @@ class TargetRange:
 
     @classmethod
     def unknown(cls, n_outputs):
-        """Of outputs whose targets may be any numbers."""
+        """Return the range of outputs whose targets may be any numbers."""
         return cls(np.outer([np.inf, -np.inf], np.ones(n_outputs)))
 
     @classmethod
     def of_signs(cls, n_outputs):
-        """Of outputs whose targets are -1 and 1: no hinge charges more in between."""
+        """Return the range of targets -1 and 1: between them no hinge costs more."""
         return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
 
     @classmethod
     def merged(cls, shards):
-        """Of all targets of several."""
+        """Return the range of the targets of several."""
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
         return cls(np.stack([least, shards.of(lambda part: part.limits[1]).most()]))
 
@@ -75,7 +75,7 @@ class TargetRange:
         )
 
     def invariants(self):
-        """What holds between two calls."""
+        """Yield what holds between two calls."""
         least, most = self.limits
         unknown = (least == np.inf) & (most == -np.inf)
         yield "limits are in order", (least <= most) | unknown

@@ -1,4 +1,4 @@
-"""What the columns of each kind become: values, codes, and keys to be hashed.
+"""Encodings of columns by kind: values, codes, and keys to be hashed.
 
 Each class encodes all columns of a kind. Values fill columns of their own; a code is a
 one in one of several columns; keys are hashed to columns that all share.

@@ -1,1 +1,1 @@
-"""What is done to rows and targets before a learner sees them, online."""
+"""Online transforms of rows and targets, before learners see them."""

@@ -1,4 +1,4 @@
-"""How formulas of learners and losses are compiled, and with which options."""
+"""Compile formulas of learners and losses, with the options for each kind."""
 
 import hashlib
 import re
@@ -259,7 +259,7 @@ class Loop:
 
     @cached_property
     def dispatcher(self):
-        """Numba's own, which knows what was compiled."""
+        """The dispatcher of Numba."""
         dispatcher = numba.njit(self._function, **self._options)
         if all(map(can_be_found, self._foreign)):
             with suppress(RuntimeError):  # there is no folder to keep it in

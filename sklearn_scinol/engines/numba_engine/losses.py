@@ -33,7 +33,7 @@ def separate_losses(loss, y, predictions, losses):
 
 @exact
 def running_total(losses, weights, total):
-    """One by one, so that the sum does not depend on where blocks begin."""
+    """Add up losses one by one: the sum must not depend on where blocks begin."""
     for r in range(losses.shape[0]):
         of_row = 0.0
         for k in range(losses.shape[1]):
@@ -49,7 +49,7 @@ def charge(loss, block, predictions, total):
 
 
 def charging(loss, block, predictions, total):
-    """The loop that charges, its arguments, and the losses that it fills."""
+    """Return the loop of losses, its arguments, and the losses that it fills."""
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
     arguments = loss, block.targets, predictions, losses, block.weights.given, total

@@ -1,4 +1,4 @@
-"""Mixtures of experts: their weights, and means of what they say.
+"""Mixtures of experts: their weights, and means of their predictions.
 
 Sums over rounds are not reordered: rounds must give the same numbers wherever arrays
 happen to lie, and whatever block they are in.
@@ -33,26 +33,26 @@ def learn_rounds(state, losses, c):
 
 @singledispatch
 def learning_rounds(state, losses, c):
-    """The loop for rounds, its arguments, and the weights that it fills."""
+    """Return the loop for rounds, its arguments, and the weights that it fills."""
     raise NotImplementedError(type(state))
 
 
 @learning_rounds.register
 def learning_hedge(state: AdaHedgeState, losses, c):
-    """With AdaHedge."""
+    """Return what AdaHedge needs, see :func:`learning_rounds`."""
     weights = np.empty_like(losses)
     return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
 
 
 @learning_rounds.register
 def learning_shares(state: FixedShareState, losses, c):
-    """With fixed share."""
+    """Return what fixed share needs, see :func:`learning_rounds`."""
     weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
     return _shares_loop(), (state, losses, c, weights, room), weights
 
 
 def next_state(state, numbers):
-    """State after rounds, whose loop gave the numbers that come last in it."""
+    """Return the state with its last fields replaced by the numbers of the loop."""
     return type(state)(*state[: -len(numbers)], *map(float, numbers))
 
 
@@ -184,7 +184,7 @@ def _shares_loop():
 
 @exact
 def temper(of_shares, of_experts, ratio):
-    """Turn to a smaller rate."""
+    """Lower the learning rate of all weights."""
     tempered_into(of_shares, ratio)
     for a in range(of_shares.size):
         tempered_into(of_experts[a], ratio)
@@ -192,7 +192,7 @@ def temper(of_shares, of_experts, ratio):
 
 @exact
 def tempered_into(w, ratio):
-    """Change weights to those at a smaller rate."""
+    """Lower the learning rate of weights of sum 1."""
     total = 0.0
     for k in range(w.size):
         w[k] = fixed_share.tempered(w[k], ratio)
@@ -202,21 +202,21 @@ def tempered_into(w, ratio):
 
 
 def mix(kind, answers, weights):
-    """Means of what experts say."""
+    """Mix the predictions of experts."""
     loop, arguments, mean = mixing(kind, answers, weights)
     loop(*arguments)
     return means(kind, mean)
 
 
 def mixing(kind, answers, weights):
-    """The loop that mixes, its arguments, and the zeros that it adds to."""
+    """Return the loop that mixes, its arguments, and the zeros that it adds to."""
     _, n, n_outputs = answers.shape
     mean = np.zeros((2 if kind == "log_odds" else n_outputs, n))
     return _mixing_loop(kind), (answers, weights, mean, np.empty(n)), mean
 
 
 def means(kind, mean):
-    """Of what the loop has added up, what the mixture says."""
+    """Convert sums of the loop to predictions of the mixture."""
     if kind == "log_odds":
         return pooling.odds_ratio(mean[0], mean[1])[:, np.newaxis]
     return mean.T if kind == "mean" else np.log(mean).T
@@ -224,7 +224,7 @@ def means(kind, mean):
 
 @cache
 def _mixing_loop(kind):
-    """The loop that takes a mean; rows by rows for each expert, which vectorises."""
+    """Compile the loop of a mean: over rows for each expert, which vectorises."""
     digest = source_digest()
 
     def mean_of_predictions(answers, weights, mean, w):
@@ -266,6 +266,6 @@ def _mixing_loop(kind):
 
 @inlined
 def weights_of(e, h, weights, w):
-    """Put the weights of an expert into an array of their own."""
+    """Copy the weights of an expert."""
     for r in range(w.size):
         w[r] = weights[h, r if weights.shape[1] > 1 else 0, e]

@@ -1,4 +1,4 @@
-"""What compiled loops have of code outside the package, which may change any time."""
+"""Digests of code outside the package that compiled loops call."""
 
 import hashlib
 import pickle

@@ -1,4 +1,4 @@
-"""Calls of the engine that are made for row after row, with the same arrays."""
+"""Recorded calls of the engine, which are made again for each row."""
 
 import ctypes
 from functools import cache, partial
@@ -26,7 +26,7 @@ __all__ = ["Recorder", "SavedArrays"]
 
 
 class Recorder:
-    """An engine that notes what it is to do with arrays, for when these have a row.
+    """An engine that records calls instead of making them.
 
     What it gives back is filled when the calls are made.
 
@@ -40,11 +40,11 @@ class Recorder:
         self.calls = []
 
     def norm(self, values):
-        """Nothing is there to be refused yet."""
+        """Return 0: no row is there yet."""
         return 0.0
 
     def first_values(self, seen, rows, weights):
-        """Nothing is there that is new."""
+        """Return no features: a recorded row has no new ones."""
         return np.empty(0, np.intp), np.empty(0)
 
     def transform_rows(self, moments, rows, weights):
@@ -78,19 +78,19 @@ class Recorder:
             self._note(*learning.learning(*arguments), None)
 
     def charge(self, loss, block, predictions, total):
-        """See :class:`Engine`; what comes back instead of a total gives it."""
+        """See :class:`Engine`; a function is returned instead of the total."""
         loop, arguments, losses = charging(loss, block, predictions, total)
         return losses, loop.prepared(*arguments)
 
     def learn_rounds(self, state, losses, c):
-        """See :class:`Engine`; what comes back first gives the next state for one."""
+        """See :class:`Engine`; a function from state to state is returned first."""
         loop, arguments, weights = learning_rounds(state, losses, c)
         learn = loop.prepared(*arguments)
         learn, arguments = learn.func, arguments[1:]
         return lambda state: next_state(state, learn(state, *arguments)), weights
 
     def mix(self, kind, answers, weights):
-        """See :class:`Engine`; a function gives the mean."""
+        """See :class:`Engine`; a function is returned instead of the mean."""
         loop, arguments, mean = mixing(kind, answers, weights)
         add_up = loop.prepared(*arguments)
 
@@ -107,13 +107,13 @@ class Recorder:
 
 
 def _filled(loop, arguments, result):
-    """Call a loop that changes no state: what it fills gives sizes of other arrays."""
+    """Call a loop that changes no state, since other arrays need the sizes."""
     loop(*arguments)
     return loop, arguments, result
 
 
 class SavedArrays:
-    """What arrays were, to be put back."""
+    """Copies of arrays, to restore them."""
 
     def __init__(self, arrays, of_features=(), X=None):
         # Their memory stays theirs as long as this holds them.
@@ -177,7 +177,7 @@ def _looking():
 
 
 def numbers_at(address, size):
-    """Array of the numbers at an address."""
+    """Return the numbers at an address as an array."""
     numbers = ctypes.c_double * int(size)
     return np.frombuffer(numbers.from_address(int(address)), np.float64)
 

@@ -1,4 +1,4 @@
-"""What is done to the columns of tables."""
+"""Loops over columns of tables."""
 
 from functools import cache
 
@@ -151,7 +151,7 @@ def find_slots(slots, keys, is_given, learns):
 
 @inlined
 def searched(table, known, key):
-    """Where a key is in a table of slots, or would be."""
+    """Find the place of a key in a table of slots, or a free one."""
     last = np.uint64(table.size - 1)
     at = key & last
     while table[at] >= 0 and known[table[at]] != key:

@@ -41,7 +41,7 @@ __all__ = [
 
 @inlined
 def transformed(moments, j, x, share, past, learns, center, scale, kept):
-    """Value of a feature of a dense row, which its moments learn before."""
+    """Update the moments of a feature of a dense row; return its transformed value."""
     mean, z = moments[0, j], x
     deviation = x - mean
     moments[0, j] = moved_mean(mean, share if learns else 0.0, deviation)
@@ -58,7 +58,7 @@ def transformed(moments, j, x, share, past, learns, center, scale, kept):
 
 @inlined
 def looked_at(moments, j, x, share, past, learns, scale):
-    """Let the moments of a feature of a dense row learn its value."""
+    """Update the moments of a feature with its value in a dense row."""
     if learns:
         deviation = x - moments[0, j]
         moments[0, j] = moved_mean(moments[0, j], share, deviation)
@@ -67,7 +67,7 @@ def looked_at(moments, j, x, share, past, learns, scale):
 
 
 def made(loop, arguments, result):
-    """What a loop fills, which is among its arguments."""
+    """Call a loop; return its result, which is among its arguments."""
     loop(*arguments)
     return result
 
@@ -82,7 +82,7 @@ def clip_rows(largest, rows, weights, ratio):
 
 @inlined
 def limited(largest, i, x, learns, ratio):
-    """A value as it is clipped, which the limit of its feature learns."""
+    """Update the limit of a feature with a value; return the clipped value."""
     z = clipped(x, largest[i], ratio)
     if learns:
         largest[i] = larger(largest[i], np.abs(z))
@@ -147,12 +147,12 @@ def _first_values():
 
 
 def count_below(edges, X):
-    """In which bins values are."""
+    """Count the edges below values."""
     return made(*counting(edges, X))
 
 
 def counting(edges, X):
-    """What that takes, see :func:`made`."""
+    """Return the loop, its arguments and its result, see :func:`made`."""
     bins = np.empty(X.shape, np.intp)
     return _count_loop(), (edges, np.require(X, np.float64, "C"), bins), bins
 
@@ -179,7 +179,7 @@ def add_codes(values, bins, places):
 
 
 def coding(values, bins, places):
-    """What that takes, see :func:`made`."""
+    """Return the loop, its arguments and its result, see :func:`made`."""
     n, d = values.shape
     n_ones = len(places.features) + len(places.pairs)
     size = n * d + len(bins) * n_ones
@@ -221,7 +221,7 @@ def _code_loop():
 
 
 class Records(NamedTuple):
-    """What moments were before sparse rows changed them."""
+    """Moments before sparse rows changed them."""
 
     n: np.ndarray  # (1,), their number
     features: np.ndarray  # (n_entries,)
@@ -232,7 +232,7 @@ class Records(NamedTuple):
         return cls(np.zeros(1, np.intp), np.empty(n, np.uint32), np.empty((n, 3)))
 
     def restore(self, moments):
-        """Take the moments, of shape (3, n_features), back to what they were."""
+        """Restore the moments, of shape (3, n_features)."""
         places = slice(self.n[0])
         # What is assigned last stays.
         moments.T[self.features[places][::-1]] = self.values[places][::-1]
@@ -246,7 +246,7 @@ def transform_rows(moments, rows, weights):
 
 
 def standardising(moments, rows, weights):
-    """What that takes of dense rows, see :func:`made`."""
+    """Return the loop for dense rows, its arguments and its result."""
     Z = np.empty_like(rows.X)
     loop = _dense_loop(moments.center, len(moments.values) > 1)
     return loop, (moments, rows.X, weights, Z), DenseRows(Z)
@@ -258,7 +258,7 @@ def scale_sparse_rows(moments, rows, weights, records):
 
 
 def scaling(moments, rows, weights, records):
-    """What that takes, see :func:`made`."""
+    """Return the loop, its arguments and its result, see :func:`made`."""
     data = np.empty_like(rows.data)
     moments = moments._replace(values=moments.values.T)
     room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
@@ -346,7 +346,7 @@ def transform_targets(moments, y, weights, unit_free):
 
 
 def standardising_targets(moments, y, weights, unit_free):
-    """What that takes, see :func:`made`."""
+    """Return the loop, its arguments and its result, see :func:`made`."""
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
     return _target_loop(), (moments, y, weights, unit_free, scale), scale
 

@@ -12,7 +12,7 @@ __all__ = ["borrowed"]
 
 
 def borrowed(value):
-    """The same array without an owner, or the same tuple of such arrays and numbers."""
+    """Return a view of an array without an owner; of a tuple, one with these views."""
     return value
 
 

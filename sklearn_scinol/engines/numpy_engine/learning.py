@@ -48,7 +48,7 @@ def change_units(learner, s, change):
 
 
 class _Loop:
-    """The loop; how rows are loaded and stored is left to the subclasses."""
+    """Loop over rows, which subclasses load and store."""
 
     def __init__(self, task, state):
         self.task, self.state, self.t = task, state, float(state.numbers[0])
@@ -105,11 +105,11 @@ class _Loop:
         return self.traits.by_vector and self.traits.implicit
 
     def row_scale(self, c):
-        """What a row is multiplied by for the learner."""
+        """The factor of rows, for the learner."""
         return 1.0 if self.traits.implicit else self.task.row_scale * c
 
     def scaled(self, x, c):
-        """The row as the learner sees it; one of vectors is told it in derivatives."""
+        """Scale a row for the learner, unless it takes the scale with derivatives."""
         scale = self.row_scale(c)
         return x if scale == 1.0 or self.traits.by_vector else scale * x
 
@@ -179,7 +179,7 @@ class _Loop:
         learner.update(s, ..., scaled_x, g, w, t)
 
     def implicit_row_step(self, k, y, c, dot, q, of_target):
-        """What a learner makes of the loss of output `k`."""
+        """Return the derivative that a learner uses for output `k`."""
         task, t, scale = self.task, self.t + 1.0, self.scale_of_output(k, of_target)
         return task.learner.implicit_row_step(
             self.shared, k, task.loss, y, c, scale, dot, q, t
@@ -193,7 +193,7 @@ class _Loop:
         return offset, spread, slope / self.task.lipschitz
 
     def end_trial(self):
-        """Let the clocks tick; keep them and factors in range, by passes over all."""
+        """Advance the clocks; keep them and factors in range, by passes over all."""
         starts, clock = self.task.averaging_starts, self.state.clock
         ticks = self.averages and self.t > starts
         if self.shared is None:
@@ -228,7 +228,7 @@ class _Loop:
 
 
 class _Dense(_Loop):
-    """Rows are the state's own coordinates."""
+    """Loop over dense rows, which have all coordinates."""
 
     def __init__(self, task, state):
         super().__init__(task, state)
@@ -259,7 +259,7 @@ class _Dense(_Loop):
 
 
 class _Sparse(_Loop):
-    """The coordinates of a row are gathered, and put back where it is learned."""
+    """Loop over sparse rows: gather their coordinates, learn, write them back."""
 
     def __init__(self, task, state):
         super().__init__(task, state)
@@ -283,7 +283,7 @@ class _Sparse(_Loop):
 
 
 def derivatives(loss, y, p):
-    """Of the loss at a row, one an output."""
+    """Return derivatives of the loss at a row, one an output."""
     if not loss.joint:
         return loss.gradient(y, p)
     g = np.empty_like(p)
@@ -292,7 +292,7 @@ def derivatives(loss, y, p):
 
 
 def row_steps(learner, shared, g, dots, q, t):
-    """What a learner with shared numbers makes of derivatives, one an output."""
+    """Return what a learner with shared numbers uses instead of derivatives."""
     return np.array(
         [learner.row_step(shared, k, g[k], dots[k], q, t) for k in range(g.size)]
     )

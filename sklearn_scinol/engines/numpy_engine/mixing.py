@@ -1,4 +1,4 @@
-"""Mixtures of experts: their weights, and means of what they say."""
+"""Mixtures of experts: their weights, and means of their predictions."""
 
 from functools import singledispatch
 
@@ -97,7 +97,7 @@ def learn_shares(state: FixedShareState, losses, c):
 
 
 def _temper(of_shares, of_experts, ratio):
-    """Turn to a smaller rate."""
+    """Lower the learning rate of all weights."""
     of_shares[:] = fixed_share.tempered(of_shares, ratio)
     of_shares /= np.add.reduce(of_shares)
     of_experts[:] = fixed_share.tempered(of_experts, ratio)

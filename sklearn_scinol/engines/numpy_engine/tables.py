@@ -1,4 +1,4 @@
-"""What is done to the columns of tables."""
+"""Operations on columns of tables."""
 
 import numpy as np
 from scipy import sparse
