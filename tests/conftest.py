@@ -82,6 +82,7 @@ class NumPyEngine:
 
 def pytest_configure(config):
     config.pluginmanager.register(NumPyEngine())
+    gc.disable()  # while tests are collected, which makes no garbage
     # Tests run side by side: threads of linear algebra would wait for each other.
     threadpool_limits(1)
 
@@ -140,6 +141,7 @@ def pytest_collection_finish():
     """Let garbage be looked for in what tests make, not in all that was collected."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(params=ENGINES)
