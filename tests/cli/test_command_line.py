@@ -270,6 +270,7 @@ def test_identifiers_do_not_take_the_memory(fails):
     fails("learn", "data.csv", "--target", "y", words=words)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_named_task(run, task):
     rows = [f"{row},{row % 25}" for row in range(60)]
@@ -304,6 +305,7 @@ def test_families(run, family):
         assert type(load("m.skops")[-1]) is expected
 
 
+@pytest.mark.slow
 def test_hedge_is_the_default(run):
     write(rows=slice(0, 30))
     assert run("learn", "data.csv", "--target", "y", "--model", "m.skops")[0] == 0
@@ -379,6 +381,7 @@ def coefficients(path):
     return model[-1].coef_, model[-1].intercept_, model.cumulative_loss_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
 def test_resume_is_one_run(run, options):
     write("one.csv", slice(0, 117)), write("two.csv", slice(117, None)), write()
@@ -438,6 +441,7 @@ def model(run):
     return load("m.skops")
 
 
+@pytest.mark.slow
 def test_predict(run, model):
     (X,) = read_table("data.csv", columns=list(model[0].kinds_))
     status, out, err = run("predict", "data.csv", "--model", "m.skops")
@@ -466,6 +470,7 @@ def test_predict_probabilities(run, model):
     np.testing.assert_array_equal(np.array(said, dtype=float), expected)
 
 
+@pytest.mark.slow
 def test_labels_that_are_formulas(run):
     labels = "=cmd|' /C calc'!A0", "-1.5", "+", "plain"
     rows = [f"{row % 4},{labels[row % 4]}" for row in range(40)]
@@ -518,6 +523,7 @@ def test_output_is_all_or_nothing(fails, model):
     assert not [*Path().glob(".*")]
 
 
+@pytest.mark.slow
 def test_new_process_predicts_the_same(model):
     (X,) = read_table("data.csv", columns=list(model[0].kinds_))
     done = process("predict", "data.csv", "--model", "m.skops", "--proba")
@@ -1009,6 +1015,7 @@ def test_a_process_that_fails():
     assert done.stderr == "missing.skops: No such file or directory.\n"
 
 
+@pytest.mark.slow
 def test_letters_that_the_terminal_does_not_have(run):
     text = Path(write()).read_text(encoding="utf-8").replace("yes", "ja, så være")
     text = re.sub("ja, så være", '"ja, så være"', text)
@@ -1026,6 +1033,7 @@ def test_letters_that_the_terminal_does_not_have(run):
     assert Path("said.csv").read_bytes() == done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="pipes are others")
 def test_broken_pipe(model):
     """Nobody reads what it prints."""
@@ -1042,6 +1050,7 @@ def test_broken_pipe(model):
     os.close(written)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
 @pytest.mark.usefixtures("interruptions")
 def test_interrupted_process():

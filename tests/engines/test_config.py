@@ -124,6 +124,7 @@ def test_numpy_is_used_when_asked_for(used):
     assert set(used) == {"numpy_engine"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_numba, reason="numba is not installed")
 @pytest.mark.parametrize("engine", ["auto", "numba"])
 def test_numba_is_used_where_it_is_installed(engine, used):

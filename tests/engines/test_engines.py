@@ -91,6 +91,7 @@ def memory_mapped(array, path):
     return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_outputs", "container"),
     [
@@ -176,6 +177,7 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     assert signatures(kernels) == compiled_for
 
 
+@pytest.mark.slow
 def test_parameters_are_not_compiled_in(kernels):
     X, y = np.ones((5, 3)), np.ones(5)
     for epsilon in (0.1, 1, 2.0):
@@ -303,6 +305,7 @@ def kept(folder):
     return {path: path.stat().st_mtime_ns for path in files}
 
 
+@pytest.mark.slow
 def test_cache_on_disk(package, tmp_path):
     """A later process finds the kernel; with another formula, it must not.
 
@@ -334,6 +337,7 @@ def test_cache_on_disk(package, tmp_path):
     assert np.abs(np.subtract(edited["said"], first["said"])).min() > 1e-3
 
 
+@pytest.mark.slow
 def test_two_processes_compile_at_once(package, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     with ThreadPoolExecutor(2) as pool:
@@ -348,6 +352,7 @@ def test_two_processes_compile_at_once(package, tmp_path):
     assert later == first | {"hits": 1, "misses": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="the folder of caches is elsewhere")
 def test_no_place_for_a_cache(package, tmp_path):
     """All is compiled for the process alone, without a word."""
@@ -431,6 +436,7 @@ for module in compiling.compiled_modules(ScInOL2, Huber):
 """
 
 
+@pytest.mark.slow
 def test_digest_changes_with_every_module(package):
     """A learner that changes leaves the digests of others alone."""
     first, *lines = run(DIGESTS_OF_EDITIONS, package).splitlines()

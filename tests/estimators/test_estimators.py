@@ -692,6 +692,7 @@ def test_loss_parameters(regressor, parameters, loss, engine):
     assert_allclose(estimator.cumulative_loss_, loss(charged - y).sum())
 
 
+@pytest.mark.slow
 @regressors
 @pytest.mark.parametrize("quantile", [0.9])
 def test_quantiles(regressor, quantile):

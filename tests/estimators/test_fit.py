@@ -345,6 +345,7 @@ def test_mixtures_hold_out_no_class_of_a_single_row():
     assert not hasattr(HedgeClassifier(max_iter=1).fit(X, y % 2), HELD_OUT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "switching"),
     [

@@ -457,6 +457,7 @@ def test_dense_rows_are_not_copied(estimator, order, large, engine):
     assert peak_rise(lambda: fitted.partial_fit_predict(X, y)) < ALLOWED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [ScInOLRegressor, *thoroughly(ScInOLClassifier)])
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_many_short_rows_are_not_copied(estimator, engine):
@@ -469,6 +470,7 @@ def test_many_short_rows_are_not_copied(estimator, engine):
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
 
 
+@pytest.mark.slow
 @in_earnest
 def test_sparse_rows_are_not_copied(estimator, engine):
     n_samples, nnz = 100, 80_000

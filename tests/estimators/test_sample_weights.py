@@ -179,6 +179,7 @@ def test_boosting(center):
     assert accuracy(boosted, X, y) > 0.94
 
 
+@pytest.mark.slow
 def test_bagging():
     X, y = load_diabetes(return_X_y=True)
     bagged = BaggingRegressor(ScInOLRegressor(random_state=0), 5, random_state=0)

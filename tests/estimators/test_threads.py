@@ -505,6 +505,7 @@ def test_forked_while_another_thread_learns():
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.slow
 def test_service_of_the_page(tmp_path, monkeypatch):
     """What it learns and saves is what one thread alone would learn."""
     pytest.importorskip("skops", reason="skops is not installed")

@@ -62,7 +62,7 @@ def loss_of(case, estimator, x, y):
 
 
 @pytest.mark.parametrize("case", IMPLICIT, ids=str)
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1), beta=st.sampled_from([2.0**-20, 1.0, 2.0**20]))
 def test_an_update_never_overshoots(case, seed, beta):
     """Proposition 4.1, equation 5: no row's loss is larger after its update."""
@@ -254,6 +254,7 @@ def test_very_many_repeated_rows(algorithm, loss, beta, radius, engine):
         assert_allclose(model.decision_function(X[:1]), np.sqrt(15.0), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_sparse_rows_in_a_ball_fold_their_scale(engine):
     """Many projections make the common factor of the weights small."""
     rng = np.random.default_rng(0)

@@ -100,6 +100,7 @@ def test_forecaster(engine):
     assert_allclose(model.predict(new), once, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_bound_of_the_forecaster(seed, unit):
     """Against the best model for the bound, and others, on rows that mislead."""
@@ -275,6 +276,7 @@ def test_intervals_of_targets():
     assert 0.93 <= np.mean(inside) <= 0.97
 
 
+@pytest.mark.slow
 def test_intervals_of_coefficients():
     inside = []
     for seed in range(60):
@@ -287,6 +289,7 @@ def test_intervals_of_coefficients():
     assert 0.93 <= np.mean(inside) <= 0.97
 
 
+@pytest.mark.slow
 def test_intervals_of_scores():
     """Of the log loss, with weights drawn from the prior."""
     inside = []

@@ -82,6 +82,7 @@ def test_classification(name, as_in_the_paper, centred, engine):
     assert loss == pytest.approx(centred, abs=0.5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "as_in_the_paper", "centred", "standardized", "digit"),
     [

@@ -367,6 +367,7 @@ def test_bound_holds_on_hostile_streams(algorithm):
         check_hostile(variants[seed % len(variants)], seed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm",
     [name for name in ATTACKED if name in ("dfeg", "kernel_gd")],

@@ -471,6 +471,7 @@ def test_one_expert(algorithm, engine):
     assert regret(model) == 0
 
 
+@pytest.mark.slow
 @algorithms
 def test_ten_thousand_experts(algorithm, engine):
     losses = np.random.default_rng(0).random((20, 10_000))

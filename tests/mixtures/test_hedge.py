@@ -600,6 +600,7 @@ def test_copies_go_on(problem, engine, tmp_path):
         assert_array_equal(revived.expert_losses_, original.expert_losses_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "container", "parameters", "engine"),
     [
@@ -663,6 +664,7 @@ class Listening(RegressorMixin, BaseEstimator):
         return np.zeros(len(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_large_experts_in_other_processes(backend):
     """They get arrays that they can change, which joblib's memory maps are not."""
@@ -914,6 +916,7 @@ def test_coefficients_of_a_regressor_are_the_model(n_outputs, engine):
     assert_close(X @ model.coef_.T + model.intercept_, model.predict(X), 1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engine):
     rng = np.random.default_rng(0)

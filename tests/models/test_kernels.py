@@ -405,8 +405,8 @@ def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
 @pytest.mark.parametrize("block_rows", [1, 7])
 def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
     """Rows that come again are found wherever blocks begin."""
-    X, y = stream(case)
-    whole = make(case, max_iter=3, tol=None, random_state=0, max_support=20)
+    X, y = (part[:20] for part in stream(case))
+    whole = make(case, max_iter=2, tol=None, random_state=0, max_support=14)
     parts = clone(whole)
     whole.fit(X, y)
     monkeypatch.setattr(kernel_model, "BLOCK_ROWS", block_rows)
@@ -459,7 +459,7 @@ def test_rows_without_slope_are_not_stored(engine):
 
 def test_rows_beyond_the_margin_are_not_stored(engine):
     X, y = np.array([[-1.0], [-0.9], [0.9], [1.0]]), np.array([0, 0, 1, 1])
-    made = DFEGClassifier("hinge", kernel="rbf", max_iter=1000, tol=None)
+    made = DFEGClassifier("hinge", kernel="rbf", max_iter=300, tol=None)
     made.fit(X, y)
     (beyond, *_) = np.flatnonzero(made.decision_function(X) * (2 * y - 1) > 1.0)
     row, label = X[[beyond]], y[[beyond]]
@@ -747,6 +747,7 @@ def test_regret_bound_while_nothing_is_stored(case, engine):
     assert estimator.regret_bound(estimator.dual_coef_, estimator.intercept_) == 0.0
 
 
+@pytest.mark.slow
 def test_regret_bound_of_bad_comparators(engine):
     X, y = load_iris(return_X_y=True)
     made = DFEGClassifier(kernel="rbf", fit_intercept=False).fit(X[::5], y[::5])
@@ -1143,6 +1144,7 @@ def test_too_many_precomputed_rows(case, engine):
     assert_close_as_precomputed(made, case.partial_fit(expected, K, y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -1328,6 +1330,7 @@ def test_constant_rows(case, max_support, value, engine):
     assert np.isfinite(case.decision(estimator, X)).all()
 
 
+@pytest.mark.slow
 @with_kernels([Case(DFEGRegressor, "absolute_error", "dfeg")])
 def test_many_equal_rows(case, engine):
     """The same as one feature that is 1, and the intercept."""

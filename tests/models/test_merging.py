@@ -17,6 +17,7 @@ from support.registry import (
     LAYOUTS,
     REPRESENTATIVES,
     SCALED_LAYOUTS,
+    paired,
     thinned,
 )
 
@@ -231,6 +232,7 @@ def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
     assert_allclose(merged.coef_, one.coef_, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_newton_steps_of_rows_that_are_standardised():
     """Close to what one model learns, also where a feature is rare."""
     rng = np.random.default_rng(0)
@@ -252,17 +254,20 @@ def test_newton_steps_of_rows_that_are_standardised():
 # Mixtures, functions of features, kernels.
 
 
-@pytest.mark.parametrize("switching", [True, False])
 @pytest.mark.parametrize(
-    ("make", "loss"),
-    [
-        (HedgeClassifier, "log_loss"),
-        (HedgeClassifier, "hinge"),
-        (HedgeRegressor, "absolute_error"),
-        (HedgeRegressor, "squared_error"),
-    ],
+    ("make_and_loss", "switching"),
+    paired(
+        [
+            (HedgeClassifier, "log_loss"),
+            (HedgeClassifier, "hinge"),
+            (HedgeRegressor, "squared_error"),
+            (HedgeRegressor, "absolute_error"),
+        ],
+        [True, False],
+    ),
 )
-def test_mixture(make, loss, switching):
+def test_mixture(make_and_loss, switching):
+    make, loss = make_and_loss
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.normal(size=600)

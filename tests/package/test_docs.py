@@ -12,6 +12,7 @@ BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 TEXTS = [*PAGES, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING"))]
 
 
+@pytest.mark.slow
 def test_snippets():
     """Each runs alone and prints what is shown; `tests/snippets.py --write` helps."""
     said = snippets.run()

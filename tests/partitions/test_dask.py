@@ -622,6 +622,7 @@ def on_cluster(client):
         yield client
 
 
+@pytest.mark.slow
 def test_merged_on_a_cluster(on_cluster):
     X, y = binary(60)
     sizes = (10,) * 6
@@ -641,6 +642,7 @@ def test_merged_on_a_cluster(on_cluster):
     assert_identical(chunk, (X[:10], y[:10]))
 
 
+@pytest.mark.slow
 def test_experts_learn_on_workers(on_cluster):
     X, y = binary(30)
     one = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
@@ -654,6 +656,7 @@ def test_experts_learn_on_workers(on_cluster):
     assert_array_equal(model.weights_, one.weights_)
 
 
+@pytest.mark.slow
 def test_a_worker_is_lost(on_cluster, tmp_path):
     """While it learns, with all that it had."""
 
