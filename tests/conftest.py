@@ -32,13 +32,13 @@ settings.load_profile("deterministic")
 
 @pytest.fixture(autouse=True)
 def seed():
-    """Let estimators with `random_state=None`, too, do the same in every run."""
+    """Seed NumPy, so that estimators with `random_state=None` repeat their runs."""
     np.random.seed(0)  # noqa: NPY002  (its state is what they take)
 
 
 @pytest.fixture(autouse=True)
 def checked_states(monkeypatch):
-    """What was learned keeps its invariants, after calls 1, 2, 4, 8 ... of a test."""
+    """Check the invariants of states after learning calls 1, 2, 4, 8 ... of a test."""
     calls = count(1)
 
     def checked(learn):
@@ -58,7 +58,7 @@ def checked_states(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def two_rows_are_many(monkeypatch):
-    """Let chunks go the way of large ones, which are looked at as they are learned."""
+    """Learn small chunks like large ones, whose values are checked while learned."""
     monkeypatch.setattr(linear, "MANY_ROWS", 2)
     monkeypatch.setattr(linear, "MANY_ENTRIES", 1)
 
@@ -118,7 +118,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def one_engine_each(cases):
-    """Of cases that differ in the engine alone, one: now the one, now the other.
+    """Keep one of the cases that differ in the engine alone, each engine in turn.
 
     If there are only these two, both.
     """
@@ -138,7 +138,7 @@ def one_engine_each(cases):
 
 
 def pytest_collection_finish():
-    """Let garbage be looked for in what tests make, not in all that was collected."""
+    """Collect garbage of tests only, not among all collected items."""
     gc.collect()
     gc.freeze()
     gc.enable()

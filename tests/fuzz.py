@@ -1,4 +1,4 @@
-"""Let all estimators learn hostile streams, and see whether anything gives way.
+"""Make all estimators learn hostile streams, and report whatever fails.
 
     python tests/fuzz.py                            10,000 cases an estimator
     python tests/fuzz.py --cases 500 Hedge DFEG     of those with such words in the name
@@ -80,7 +80,7 @@ INTERNAL = re.compile(
 
 
 class Failed(Exception):
-    """What is wrong with a case."""
+    """A failure of a case: the verdict, and its cause."""
 
     def __init__(self, verdict, cause):
         super().__init__(verdict, cause)
@@ -110,7 +110,7 @@ def judge(case, tell=lambda *_: None):
 
 
 def make_call(estimator, call):
-    """What a call returns, or the error by which it was refused."""
+    """Return the result of a call, or the error that refused it."""
     before = copy.deepcopy(estimator)
     given = {name: contents(value) for name, value in call.arguments.items()}
     with warnings.catch_warnings(record=True) as caught:

@@ -59,7 +59,7 @@ class Kind(NamedTuple):
         return model.partial_fit(self.rows()[here], self.targets()[here], **classes)
 
     def answers(self, model):
-        """What it says of the first rows, as a list."""
+        """Return predictions of the first rows, as a list."""
         ask = model.decision_function if is_classifier(model) else model.predict
         return ask(self.rows()[:6]).tolist()
 

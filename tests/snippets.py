@@ -70,7 +70,7 @@ class Snippet(NamedTuple):
 
 
 def snippets(page):
-    """Those of a page."""
+    """Read the code blocks of a page, with the output shown below each."""
     text = page.read_text(encoding="utf-8")
     return [
         Snippet(
@@ -84,7 +84,7 @@ def snippets(page):
 
 
 def printed(snippet):
-    """What it prints, and what is wrong where it fails."""
+    """Run a block; return what it prints, with the traceback if it fails."""
     # Not a TemporaryDirectory: a copy of this process would delete it in the end.
     folder = Path(mkdtemp())
     try:
@@ -145,7 +145,7 @@ def in_copy_of_this_process(script, folder, stdout, stderr):
 
 
 def run(pages=PAGES):
-    """What all blocks print, from a process that has nothing else to do.
+    """Run all blocks in a new process; return what each prints.
 
     All run on the NumPy engine, their own processes too: compiling takes longer.
     """
@@ -167,7 +167,7 @@ def run(pages=PAGES):
 
 
 def answer(pages):
-    """The same, in that process, which imports once what is common."""
+    """Run all blocks in copies of this process, after the imports that many share."""
     for name in COMMON:
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)

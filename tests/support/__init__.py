@@ -1,4 +1,4 @@
-"""What several tests share: cases, references, comparisons."""
+"""Cases, references and comparisons that several test files share."""
 
 from pathlib import Path
 

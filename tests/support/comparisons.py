@@ -1,4 +1,4 @@
-"""What is equal: to the last bit, or nearly."""
+"""Assertions that arrays and models are equal: to the last bit, or nearly."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What several files test of estimators that a function `make` makes."""
+"""Tests of invariances, for estimators that a function `make` returns."""
 
 import numpy as np
 

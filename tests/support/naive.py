@@ -40,7 +40,7 @@ INFINITY = Decimal("Infinity")
 
 
 class Loss:
-    """Of one output. `value` and `gradient` take floats, or decimals."""
+    """A loss of one output. `value` and `gradient` take floats, or decimals."""
 
     lipschitz = 1.0
 
@@ -235,7 +235,7 @@ LOSSES = {
 
 
 class ScInOL:
-    """What ScInOL1 and ScInOL2 share.
+    """Base of ScInOL1 and ScInOL2.
 
     The paper takes a loss with Lipschitz constant 1. A row of weight c under a loss
     with Lipschitz constant L is the row L * c * x under a loss whose gradient is g / L;
@@ -462,7 +462,7 @@ class IOMD(Implicit):
 
 
 class ConstantImplicit(IOMD):
-    """The same with lambda = 1 / beta at all rows."""
+    """IOMD with lambda = 1 / beta at all rows."""
 
     def before_step(self, k, loss, x, y, p, c):
         return 1 / self.beta
@@ -534,7 +534,7 @@ def subgradient(loss, w, x, y, c, lambda_, radius):
 
 
 def nearest_minimiser(loss, w, x, y, radius):
-    """Of all w' in the ball with the smallest loss the nearest one."""
+    """Find the nearest w' in the ball that has the smallest loss."""
     p, q = inner(w, x), inner(x, x)
     low, high = loss.minimisers(y)
     reach = radius * q.sqrt()
@@ -642,7 +642,7 @@ class CODE(MirrorDescent):
 
 
 def root(f, low, high):
-    """Of a function that falls from not below 0 to below it, by regula falsi.
+    """Find where a falling function becomes negative, by regula falsi.
 
     Illinois: the value at an end that stays is halved.
     """
@@ -757,7 +757,7 @@ class DFEG(GradientSum):
 
 
 class KernelGD(GradientSum):
-    """Of Section 5 there: mirror descent, regularised by sqrt(t) / eta * ||w||^2."""
+    """Mirror descent, regularised by sqrt(t) / eta * ||w||^2 (Section 5)."""
 
     def __init__(self, n_coordinates, n_outputs, loss, *, beta=1.0, radius=None):
         super().__init__(n_coordinates, n_outputs, loss)
@@ -882,7 +882,7 @@ class OnlineNewton:
         return [float(inner(w_k, self.centred(x))) for w_k in self.w]
 
     def weights(self):
-        """Of rows as they are; without an intercept, of rows less the mean."""
+        """Return weights of rows as given; without an intercept, of centred rows."""
         w = [list(w_k) for w_k in self.w]
         if self.fit_intercept:
             for w_k in w:
@@ -1008,7 +1008,7 @@ class OnlineNewton:
         return g, h
 
     def matched(self, loss, y, c, s, q, mode, variance):
-        """The same, such that mean and variance of the score are those given the row.
+        """Return the step that matches mean and variance of the score, given the row.
 
         By the quadrature with seven nodes, whose numbers are those of doubles.
         """
@@ -1027,7 +1027,7 @@ class OnlineNewton:
         return (s - mean) / q, h
 
     def joint_steps(self, y, s, q, c):
-        """The same for all outputs, by Newton's method."""
+        """Return the steps of all outputs, by Newton's method."""
         K = len(s)
         if not any(q):
             return [(Decimal(0), Decimal(0))] * K
@@ -1059,7 +1059,7 @@ class OnlineNewton:
         )
 
     def regret_bound(self, u, trials):
-        """Of the forecaster: halves of the squared comparator and of the excess."""
+        """Bound of the forecaster: half the squared comparator plus half the excess."""
         total = sum(self.excess)
         for u_k in zip(*u, strict=True):
             total += sum(
@@ -1069,7 +1069,7 @@ class OnlineNewton:
 
 
 def second_derivative(loss, y, p):
-    """Of a loss, or of the parabola with the same minimum where it is straight."""
+    """Curvature of a loss; where it is straight, of the parabola with its minimum."""
     if isinstance(loss, Logistic):
         odds = (-abs(p)).exp()
         return odds / (1 + odds) ** 2
@@ -1241,13 +1241,13 @@ class Model:
 
     @property
     def lambda_(self):
-        """Of each output, the inverse of the step size; of implicit updates and OGD."""
+        """Inverse step size of each output, for implicit updates and OGD."""
         unit = self.weights.unit
         return [unit * float(lambda_k) for lambda_k in self.algorithm.lambda_]
 
     @property
     def delta_sum(self):
-        """Of each output, the part of the regret bound that does not depend on u."""
+        """Part of each output's regret bound that does not depend on u."""
         unit = self.weights.unit
         return [unit * float(delta_k) for delta_k in self.algorithm.delta_sum]
 

@@ -32,7 +32,7 @@ __all__ = ["COMPETITORS"]
 
 
 class Competitor:
-    """What the competitors share.
+    """Base of the competitors.
 
     A row of weight c is the row c * x under a loss whose gradient is g. An algorithm
     that takes a loss with Lipschitz constant 1 sees the row L * c * x and the gradient
@@ -74,7 +74,7 @@ class Competitor:
         return [self.lipschitz * sample_weight * x_i for x_i in x]
 
     def receive(self, x):
-        """What a row does to the state before it is predicted."""
+        """Update the state by a row before the row is predicted."""
         self.t += 1
 
     def weights(self):

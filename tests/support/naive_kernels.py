@@ -60,7 +60,7 @@ class DFEG:
         )
 
     def factor(self, norm, squares):
-        """What theta is multiplied by; the last of the rows is the one predicted."""
+        """Return the factor of theta; the last of the rows is the one predicted."""
         H = self.H(squares)
         return math.exp(norm / (self.a * math.sqrt(H))) / H**1.5 / norm
 
@@ -152,7 +152,7 @@ class KernelModel:
         return p
 
     def places(self, number, x):
-        """Where the coefficient of a row goes, and which share of it."""
+        """Return the coefficients that a row goes to, and their shares."""
         if number in self.support:
             return [(self.support.index(number), 1.0)]
         if len(self.support) < self.max_support:
@@ -198,7 +198,7 @@ class KernelModel:
         return weights
 
     def at_rest(self):
-        """Those without a row to predict."""
+        """Return weights without a row to predict."""
         return self.weights([*self.squares, 0.0])
 
     def charged(self, x, c, square=None):

@@ -6,7 +6,7 @@ import sys
 
 
 def run(code, package, **environment):
-    """What a new process with this package prints."""
+    """Run code in a new process with this package; return what it prints."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(package.parent),

@@ -48,10 +48,10 @@ PUBLIC_ESTIMATORS = [
     if isclass(public) and issubclass(public, BaseEstimator)
 ]
 
-#: Of mixtures.
+#: Public estimators that mix others.
 MIXTURES = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "estimators_")]
 
-#: Of the linear models that they mix.
+#: Public estimators that are no mixtures.
 ESTIMATORS = [public for public in PUBLIC_ESTIMATORS if public not in MIXTURES]
 
 #: Other values than the defaults, for the losses that have parameters.
@@ -390,7 +390,7 @@ SCALED_LAYOUTS = [
 
 
 def covering(runs, pairs_of, others_of):
-    """Some of all runs: what is among the pairs of any is among those of a chosen one.
+    """Choose runs so that each pair of any run is among the pairs of a chosen one.
 
     Greedily, the run that covers most pairs that no run has covered yet comes next; of
     equals, the one that covers most of what others there are.
@@ -510,13 +510,13 @@ class Run(NamedTuple):
 
     @property
     def pairs(self):
-        """What some kernel has to put together."""
+        """Levels and pairs of levels that some compiled loop must cover."""
         alone = [self.case.algorithm, self.losses, self.layout.name]
         return [*alone, *product([self.is_sparse], self.levels)]
 
     @property
     def first_pairs(self):
-        """What some kernel has to put together in each run: of baselines, each kind."""
+        """Pairs to cover in each run of the tests: of baselines, each kind alone."""
         kind, *levels = self.levels
         alone = [kind, self.losses, self.layout.name]
         if family(self.case.estimator) != "Baseline":
@@ -525,7 +525,7 @@ class Run(NamedTuple):
 
     @property
     def other_pairs(self):
-        """What it is good to have together. More are too many to compile."""
+        """Pairs to cover where possible. More are too many to compile."""
         return [
             *combinations(self.levels, 2),
             *product([self.layout.name], self.levels),

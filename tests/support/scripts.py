@@ -1,4 +1,4 @@
-"""What tests of several scripts in `examples/` have in common."""
+"""Helpers for tests of scripts in `examples/`."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def row_losses(estimator, data_set, clipped=False):
 
 
 def assert_says_that_nothing_is_there(run, folder, missing):
-    """Of a folder that is missing, and of a name that no data set has."""
+    """Check the messages for a missing folder, and for an unknown data set."""
     assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
     status, *said = run("--data-dir", folder, "--only", "four")
     assert (status, said) == (2, ["", "No data set has 'four' in its name.\n"])

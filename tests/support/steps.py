@@ -17,7 +17,7 @@ def assert_same_steps(model, other):
 
 
 def attributes(step):
-    """What can be compared bit by bit."""
+    """Return numbers to compare bit by bit."""
     found = {
         name: value
         for name, value in vars(step).items()
