@@ -133,6 +133,7 @@ def test_numba_is_used_where_it_is_installed(engine, used):
     assert set(used) == {"numba_engine"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(no_numba, reason="numba is not installed")
 def test_engine_may_change_between_chunks(used):
     expected = ScInOLRegressor().partial_fit(X, y)

@@ -520,6 +520,7 @@ def interrupt_when_learned(monkeypatch):
         yield lambda: monkeypatch.setattr(linear.LinearModel, "learn", interrupted)
 
 
+@pytest.mark.slow
 def test_interrupted_after_rows_of_a_pipeline(interrupt_when_learned):
     """The transformers would know nothing of them."""
     case = Interrupted("binner", "linear", 18)
@@ -530,6 +531,7 @@ def test_interrupted_after_rows_of_a_pipeline(interrupt_when_learned):
     assert_identical(vars(model), vars(case.before))
 
 
+@pytest.mark.slow
 def test_interrupted_warm_start(interrupt_when_learned, monkeypatch):
     estimator, (X, y, _) = prepared("sparse rows", monkeypatch)
     before = copy.deepcopy(estimator.set_params(warm_start=True))
