@@ -493,6 +493,7 @@ def test_rows_of_weight_zero_count_for_nothing():
     assert merge_models([nothing, nothing]).n_samples_seen_ == 0
 
 
+@pytest.mark.slow
 def test_engines_agree():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)

@@ -25,6 +25,7 @@ def test_snippets():
     assert not wrong, "\n".join(f"{name} prints\n{wrong[name]}" for name in wrong)
 
 
+@pytest.mark.slow
 def test_snippets_that_are_wrong_are_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

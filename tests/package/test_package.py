@@ -60,6 +60,7 @@ def test_import_leaves_optional_dependencies_alone():
     assert loaded(f"import {', '.join(LISTED)}") <= loaded("import sklearn.base")
 
 
+@pytest.mark.slow
 def test_first_compiled_fit_imports_numba():
     pytest.importorskip("numba")
     assert "numba" in loaded(FIRST_FIT.format(engine="numba"))
@@ -69,6 +70,7 @@ def test_engine_numpy_leaves_numba_alone():
     assert "numba" not in loaded(FIRST_FIT.format(engine="numpy"))
 
 
+@pytest.mark.slow
 def test_engine_auto_is_numba_where_it_is_installed():
     is_loaded = "numba" in loaded(FIRST_FIT.format(engine="auto"))
     assert is_loaded == (find_spec("numba") is not None)

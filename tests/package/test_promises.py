@@ -234,6 +234,7 @@ def test_bound_of_implicit_updates_in_a_ball():
 # scikit-learn's checks.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "theirs"),
     [

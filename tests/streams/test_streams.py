@@ -1059,6 +1059,7 @@ def test_several_iterations_at_once(tmp_path, small_blocks):
         assert one.equals(other)
 
 
+@pytest.mark.slow
 def test_interpreter_that_ends(tmp_path):
     """It does so at once while there is more to read."""
     file = write_csv(tmp_path / "rows.csv", table(0, 5000))

@@ -104,6 +104,7 @@ def damage(learner, X, y, at, columns):
     return losses[0] / losses[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
 def test_an_outlier_does_no_damage(learner):
     rng = np.random.default_rng(1)

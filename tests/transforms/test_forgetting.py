@@ -259,6 +259,7 @@ def stuck_values(draw):
     return values, c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [False, True])
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(rows=stuck_values(), forgetting=st.floats(1e-6, 1.0, exclude_max=True))
