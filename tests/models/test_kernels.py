@@ -434,7 +434,7 @@ def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
     new, _ = stream(case, 100, seed=1)
     decision = case.decision(estimator, new)
     monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(kernel_model, "BLOCK_DIAGONAL", 3)
+    monkeypatch.setattr(kernel_model, "DIAGONAL_ROWS", 3)
     assert_close(case.decision(estimator, new), decision, 1e-12)
 
 
