@@ -81,6 +81,11 @@ def config_context(*, engine: Engine | None = None) -> Iterator[None]:
     engine : {"auto", "numba", "numpy"}, default=None
         See :func:`set_config`.
 
+    Yields
+    ------
+    None
+        The configuration before is restored after the block.
+
     Examples
     --------
     >>> import sklearn_scinol

@@ -75,8 +75,9 @@ _TYPES = [
     *_classes(bins, clipping, features, standard, targets, units),
 ]
 
-#: Names of the types of this package that models consist of. Making one runs no code
-#: but this package's, whatever a file contains.
+#: Names of the types of this package that models consist of.
+#:
+#: Making one runs no code but this package's, whatever a file contains.
 TRUSTED_TYPES = tuple(sorted(map(_name, _TYPES)))
 
 
@@ -163,6 +164,7 @@ def load(
     Returns
     -------
     model : object
+        The model, as it was when it was saved.
 
     Raises
     ------

@@ -219,10 +219,14 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             The next rows of the stream, as the first step takes them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Targets, for the last step.
-        classes, sample_weight, **params
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`partial_fit`.
+        sample_weight : array-like of shape (n_samples,), default=None
             See :meth:`partial_fit`.
         method : str, default="predict"
             The method of the last step to predict with.
+        **params : dict
+            See :meth:`partial_fit`.
 
         Returns
         -------
@@ -367,6 +371,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         Returns
         -------
         routing : MetadataRouter
+            The steps and methods that metadata goes to.
         """
         router = super().get_metadata_routing()
         last = self.steps[-1][0]
@@ -442,12 +447,17 @@ def make_online_pipeline(
     ----------
     *steps : estimators
         The steps in order.
-    memory, transform_input, verbose
+    memory : str or object with the joblib.Memory interface, default=None
+        See :class:`OnlinePipeline`.
+    transform_input : list of str, default=None
+        See :class:`OnlinePipeline`.
+    verbose : bool, default=False
         See :class:`OnlinePipeline`.
 
     Returns
     -------
     pipeline : OnlinePipeline
+        The pipeline, which has learned nothing.
 
     See Also
     --------

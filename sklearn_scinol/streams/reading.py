@@ -200,7 +200,11 @@ class TableStream:
     ----------
     reader : object
         Reads parts of the files.
-    chunk_rows, on_bad_row, read_ahead
+    chunk_rows : int
+        See :func:`read_table`.
+    on_bad_row : {"error", "skip"}
+        See :func:`read_table`.
+    read_ahead : int
         See :func:`read_table`.
 
     Attributes
