@@ -365,7 +365,7 @@ def test_mixtures_without_switches(breaking, words):
     ("breaking", "words"),
     [
         (lambda m: m.support.rows.fill(0), "no row is stored twice"),
-        (lambda m: setattr(m, "n_rows", 1), "stored rows have been"),
+        (lambda m: setattr(m, "n_rows", 1), "stored rows are rows of the stream"),
         (lambda m: m.coef.rows.fill(np.nan), "coef is finite"),
         (lambda m: m.coef.append(m.coef.rows[:1]), "coef has shape"),
         (lambda m: m.vectors.append(m.vectors.rows[:1]), "a vector for each stored"),
