@@ -84,7 +84,10 @@ class PreparedMixture(PreparedModel):
         if not super()._go():
             return False
         read = [each() if callable(each) else each for each in self._read]
-        predictions, losses = map(np.stack, zip(*read, strict=True))
+        predictions, losses = (
+            np.concatenate(of_experts)[:, np.newaxis]
+            for of_experts in zip(*read, strict=True)
+        )
         self.reported = self.model.learn_predictions(
             self._mixing, self._block, predictions, losses, self.row.given > 0.0
         )
