@@ -806,6 +806,13 @@ MUTATIONS = [
         "row_by_row every_kind_of_mixture",
     ),
     Mutation(
+        "a prepared row changes the arrays of weights that are mapped from a file",
+        "mixtures/row.py",
+        "hedge._copied_state()",
+        "hedge._state",
+        "row_by_row mapped",
+    ),
+    Mutation(
         "attributes of files that earlier versions saved keep their names",
         "_former_names.py",
         "    if attributes and",

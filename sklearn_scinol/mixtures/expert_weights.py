@@ -140,17 +140,20 @@ class ExpertWeights(ABC):
             return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
         with np.errstate(all="ignore"):
             rounds = np.multiply(losses, c[:, np.newaxis], order="C")
-        state = self._state._make(
-            part.copy() if isinstance(part, np.ndarray) else part
-            for part in self._state
-        )
         engine = engine or get_engine(current_engine())
-        state, charged = engine.learn_rounds(state, rounds, c)
+        state, charged = engine.learn_rounds(self._copied_state(), rounds, c)
         if not self._are_finite(state):
             raise ValueError("The sums of losses are too large for dtype('float64').")
         self._state = state
         self.n_rounds_ += len(losses)
         return charged
+
+    def _copied_state(self):
+        """Return a copy of the state that engines can change."""
+        return self._state._make(
+            part.copy() if isinstance(part, np.ndarray) else part
+            for part in self._state
+        )
 
     @classmethod
     def _merged(cls, shards):

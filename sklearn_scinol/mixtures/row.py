@@ -78,9 +78,7 @@ class PreparedMixture(PreparedModel):
         return [*super()._rollbacks(), restore]
 
     def _go(self):
-        self._losses_before = [
-            expert.model.cumulative_loss for expert, *_ in self._experts
-        ]
+        self._losses_before = [model.cumulative_loss for model in self._models]
         if not super()._go():
             return False
         read = [each() if callable(each) else each for each in self._read]
@@ -125,7 +123,7 @@ class MixingCalls:
         hedge, n_experts = model.hedges[0], len(model.experts)
         self._rounds = np.empty((1, n_experts))
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(
-            hedge._state, self._rounds, block.weights.given
+            hedge._copied_state(), self._rounds, block.weights.given
         )
         self._predictions = np.empty((n_experts, 1, model.n_outputs))
         self._weights = np.empty((len(model.hedges), 1, n_experts))

@@ -4,6 +4,7 @@ import copy
 import pickle
 from itertools import count
 
+import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -209,6 +210,23 @@ def test_compiled_rows(estimator, engine, fast_rows):
     said = [rows.predict_one(x) for x in X[:20]]
     np.testing.assert_allclose(said, before.predict(X[:20]), rtol=1e-9)
     assert_identical(vars(model), vars(before))
+
+
+@compiled
+def test_mapped_mixture(engine, fast_rows, tmp_path):
+    """Arrays of a mixture that is mapped from a file can only be read."""
+    X, y = stream(60, 5, classifies=is_classifier(MIXED["teams"]))
+    model = copy.deepcopy(MIXED["teams"])
+    model.partial_fit(X[:50], y[:50], **classes_of(model))
+    joblib.dump(model, tmp_path / "model.joblib")
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    n_before, rows = fast_rows(), mapped.row_by_row()
+    for x, target in zip(X[50:], y[50:], strict=True):
+        rows.learn_one(x, target)
+        model.partial_fit(x[np.newaxis], [target])
+    assert fast_rows() > n_before
+    assert_identical(mapped.predict(X), model.predict(X))
+    assert mapped.cumulative_loss_ == model.cumulative_loss_
 
 
 @models
