@@ -2,7 +2,7 @@
 
 import json
 from io import BytesIO
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZipFile
 
 SCHEMA = "schema.json"  # of skops: the structure of a model
 
@@ -34,11 +34,11 @@ def with_present_names(data):
     """Return the bytes of a file of skops with present names."""
     with ZipFile(BytesIO(data)) as archive:
         schema = archive.read(SCHEMA)
-        if not any(_module(name).encode() in schema for name in CLASSES):
+        if not any(f'"{_module(name)}"'.encode() in schema for name in CLASSES):
             return data
         schema = json.dumps(json.loads(schema, object_hook=_renamed))
         file = BytesIO()
-        with ZipFile(file, "w", ZIP_DEFLATED) as written:
+        with ZipFile(file, "w") as written:
             for name in archive.namelist():
                 content = schema if name == SCHEMA else archive.read(name)
                 written.writestr(name, content)
