@@ -24,7 +24,7 @@ __all__ = ["check_learner", "check_loss"]
 N_FEATURES = 5
 
 
-class Task(NamedTuple):
+class Case(NamedTuple):
     """A case: an estimator with a learner and a loss, and a kind of rows."""
 
     learner: Any
@@ -122,25 +122,25 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     """
     _check_is_value(learner, "learner")
     check_is_learner(type(learner))
-    tasks = [
-        Task(learner, "log_loss", 2, np.array),
-        Task(learner, "log_loss", 2, sparse.csr_array),
-        Task(learner, "log_loss", 3, np.array),
-        Task(learner, "absolute_error", 0, np.array),
+    cases = [
+        Case(learner, "log_loss", 2, np.array),
+        Case(learner, "log_loss", 2, sparse.csr_array),
+        Case(learner, "log_loss", 3, np.array),
+        Case(learner, "absolute_error", 0, np.array),
     ]
-    charged = [_check_task(task, engines) for task in tasks]
+    charged = [_check_case(case, engines) for case in cases]
     _assert_close(charged[1], charged[0], learner, "dense and sparse rows agree", 1e-12)
-    has = tasks[0].traits
+    has = cases[0].traits
     with config_context(engine="numpy"), np.errstate(all="ignore"):
-        for task in tasks:
+        for case in cases:
             if hasattr(learner, "merged"):
-                _check_merged(task)
+                _check_merged(case)
             if has.stays_finite:
-                _check_extremes(task)
+                _check_extremes(case)
             if has.scale_invariant:
-                _check_powers_of_two(task)
+                _check_powers_of_two(case)
             if has.bounds_regret:
-                _check_bound(task)
+                _check_bound(case)
 
 
 def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
@@ -179,7 +179,7 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
         (_check_joint_formulas if loss.joint else _check_formulas)(loss)
     n_classes = (3 if loss.joint else 2) if loss.is_classification else 0
     for container in np.array, sparse.csr_array:
-        _check_task(Task(OGD(1e-3), loss, n_classes, container), engines)
+        _check_case(Case(OGD(1e-3), loss, n_classes, container), engines)
 
 
 def _check_is_value(value, what):
@@ -198,59 +198,59 @@ def _assert_close(actual, expected, of, statement, tolerance=1e-10):
 
 
 @contextmanager
-def _named(task):
+def _named(case):
     """Name the learner and the loss where learning fails."""
     try:
         yield
     except AssertionError:
         raise
     except Exception as error:
-        name = type(task.make()).__name__
+        name = type(case.make()).__name__
         raise AssertionError(
-            f"{task.learner}: {name} with loss={task.loss!r} raises "
+            f"{case.learner}: {name} with loss={case.loss!r} raises "
             f"{type(error).__name__}: {error}"
         ) from error
 
 
-# What holds for every learner.
+# Checks of every learner.
 
 
-def _check_task(task, engines):
+def _check_case(case, engines):
     """Check what does not depend on what is declared; return the predictions."""
     if engines is None:
         engines = ("numpy", *(["numba"] if find_spec("numba") else []))
     of_engines = []
     for engine in engines:
-        with config_context(engine=engine), np.errstate(all="ignore"), _named(task):
-            of_engines.append(_check_rows(task))
+        with config_context(engine=engine), np.errstate(all="ignore"), _named(case):
+            of_engines.append(_check_rows(case))
     for charged in of_engines[1:]:
-        _assert_close(charged, of_engines[0], task.learner, "all engines agree", 1e-12)
+        _assert_close(charged, of_engines[0], case.learner, "all engines agree", 1e-12)
     return of_engines[0]
 
 
-def _check_rows(task):
-    (X, y), of = task.data(), task.learner
+def _check_rows(case):
+    (X, y), of = case.data(), case.learner
     c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=len(y))
     c[0] = 1.0
-    whole, parts, some = task.make(), task.make(), task.make()
-    charged = task.learn(whole, X, y, c)
+    whole, parts, some = case.make(), case.make(), case.make()
+    charged = case.learn(whole, X, y, c)
     whole._check_state()
     in_parts = []
     for rows in np.split(np.arange(len(y)), [1, 2, 9, 30]):
-        in_parts.append(task.learn(parts, X[rows], y[rows], c[rows]))
+        in_parts.append(case.learn(parts, X[rows], y[rows], c[rows]))
         parts = pickle.loads(pickle.dumps(parts))
     in_parts = np.concatenate(in_parts)
     statement = "chunks, and pickling, make no difference"
     _assert(in_parts.tobytes() == charged.tobytes(), of, statement)
     _assert(_state(parts) == _state(whole), of, statement)
-    task.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
+    case.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
     _assert(_state(some) == _state(whole), of, "rows of weight 0 change nothing")
-    unweighted = task.make()
-    task.learn(unweighted, X[:1], y[:1])
+    unweighted = case.make()
+    case.learn(unweighted, X[:1], y[:1])
     for r in range(1, 15):
-        decision = task.decide(unweighted, X[r : r + 1])
+        decision = case.decide(unweighted, X[r : r + 1])
         statement = "a row is charged for what is predicted before it is learned"
-        own = task.learn(unweighted, X[r : r + 1], y[r : r + 1])
+        own = case.learn(unweighted, X[r : r + 1], y[r : r + 1])
         _assert_close(own, decision, of, statement)
     return charged
 
@@ -262,55 +262,55 @@ def _state(estimator):
     return [np.ascontiguousarray(array).tobytes() for array in arrays]
 
 
-# What holds for those that declare it.
+# Checks of declared properties.
 
 
-def _check_merged(task):
-    X, y = task.data()
-    models = [task.make(), task.make()]
+def _check_merged(case):
+    X, y = case.data()
+    models = [case.make(), case.make()]
     for model, rows in zip(models, (slice(0, 25), slice(25, 40)), strict=True):
-        task.learn(model, X[rows], y[rows])
+        case.learn(model, X[rows], y[rows])
     merged = merge_models(models)
     merged._check_state()
-    task.learn(merged, X, y)
+    case.learn(merged, X, y)
     merged._check_state()
 
 
-def _check_extremes(task):
-    X, y = task.data()
+def _check_extremes(case):
+    X, y = case.data()
     exponents = np.random.default_rng(2).integers(-100, 97, size=X.shape)
-    estimator = task.make()
+    estimator = case.make()
     statement = "states stay finite, and invariants hold, on values up to 1e100"
     try:
-        task.learn(estimator, np.sign(X) * 10.0**exponents, y)
+        case.learn(estimator, np.sign(X) * 10.0**exponents, y)
         estimator._check_state()
     except (AssertionError, ValueError) as error:
-        raise AssertionError(f"{task.learner}: not so that {statement}.") from error
+        raise AssertionError(f"{case.learner}: not so that {statement}.") from error
 
 
-def _check_powers_of_two(task):
-    X, y = task.data()
+def _check_powers_of_two(case):
+    X, y = case.data()
     units = 2.0 ** np.random.default_rng(3).integers(-300, 301, size=N_FEATURES)
-    charged = [task.learn(task.make(), rows, y) for rows in (X, X * units)]
+    charged = [case.learn(case.make(), rows, y) for rows in (X, X * units)]
     statement = "powers of two as units of features do not change predictions"
-    _assert(charged[0].tobytes() == charged[1].tobytes(), task.learner, statement)
+    _assert(charged[0].tobytes() == charged[1].tobytes(), case.learner, statement)
 
 
-def _check_bound(task):
+def _check_bound(case):
     rng = np.random.default_rng(4)
     for seed in range(5):
-        X, y = task.data(seed=seed)
-        estimator = task.make()
-        task.learn(estimator, X, y)
+        X, y = case.data(seed=seed)
+        estimator = case.make()
+        case.learn(estimator, X, y)
         model, n_outputs = estimator._model, estimator._model.n_outputs
         for size in 0.0, 1e-3, 0.1, 1.0, 10.0:
             coef = size * rng.normal(size=(n_outputs, N_FEATURES)) / np.abs(X).max(0)
-            loss = row_losses(X, task.targets(y), model.loss, coef, 0.0).sum()
+            loss = row_losses(X, case.targets(y), model.loss, coef, 0.0).sum()
             regret = estimator.cumulative_loss_ - loss
             bound = estimator.regret_bound(coef if n_outputs > 1 else coef[0])
             rounding = 1e-9 * max(estimator.cumulative_loss_, 1.0)
             statement = f"the regret, {regret:g}, is at most its bound, {bound:g}"
-            _assert(regret <= bound + rounding, task.learner, statement)
+            _assert(regret <= bound + rounding, case.learner, statement)
 
 
 # Formulas of losses.

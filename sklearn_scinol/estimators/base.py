@@ -284,7 +284,7 @@ class OnlineEstimator(
             self.loss_curve_ = []
         return chunk
 
-    # What a mixture asks of an expert, see `mixtures.expert.NativeEstimator`.
+    # Interface for mixtures, see `mixtures.expert.NativeEstimator`.
 
     @learns
     def _learn_chunk(self, chunk, method):

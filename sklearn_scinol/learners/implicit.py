@@ -10,7 +10,7 @@ from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, move
 #: Smaller squared norms are too inaccurate to divide by.
 MIN_SQUARE = 1e-290
 
-#: What the steps call of a loss.
+#: Methods of a loss that the steps call.
 LOSS_METHODS = ("minimiser", "proximal")
 
 

@@ -159,7 +159,7 @@ class MixtureEstimator(Additive, _BaseComposition):
             )
         return tags
 
-    # What the fitted estimator tells.
+    # Fitted attributes.
 
     @property
     def estimators_(self) -> list[Any]:

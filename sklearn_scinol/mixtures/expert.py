@@ -317,8 +317,8 @@ class Expert:
         )
 
 
-# What a mixture asks of several experts at once, perhaps in another thread or process.
-# Experts that learn are returned, since a process has copies of them.
+# Calls for several experts, perhaps in another thread or process. Experts that learn
+# are returned, since a process has copies of them.
 
 
 def learn_stacked(experts, block):

@@ -6,7 +6,8 @@ from ..losses import JOINT, identity
 
 __all__ = ["MixingScale"]
 
-# What an estimator from elsewhere takes to be impossible may still happen.
+# Bound on probabilities of estimators from elsewhere: a class may have probability 0
+# and still come.
 MIN_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)
 
 

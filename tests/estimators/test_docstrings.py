@@ -1,4 +1,4 @@
-"""What several estimators have is described alike, and defaults are as documented."""
+"""Docstrings: shared parameters read alike, and defaults are as documented."""
 
 import sys
 from ast import literal_eval

@@ -1,4 +1,4 @@
-"""What checks learners and losses: it passes those that are right, and no others."""
+"""Checks of learners and losses: they pass correct ones, and no others."""
 
 import numpy as np
 import pytest

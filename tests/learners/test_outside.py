@@ -196,7 +196,7 @@ def test_grid_search(grid):
         assert search.best_estimator_.get_params()[name] in values
 
 
-# What is missing, or cannot be.
+# Errors for missing or invalid declarations.
 
 
 def without(complete, *names):
@@ -444,7 +444,7 @@ print(hits, misses, *model.coef_)
 
 
 def test_cache_on_disk_follows_the_source(tmp_path):
-    """Of all that formulas call; what has no file is not kept, without a warning."""
+    """Digests follow all called code; code without a file is not cached, silently."""
     pytest.importorskip("numba", reason="numba is not installed")
     package = tmp_path / "sklearn_scinol"
     package.symlink_to(sklearn_scinol.__path__[0], target_is_directory=True)

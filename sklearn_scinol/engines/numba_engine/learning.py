@@ -162,7 +162,7 @@ def _joined(named):
 
 
 def change_units(learner, s, change):
-    """Let a state be that of the same rows in other units."""
+    """Convert a state to rows in other units."""
     _change(type(learner))(learner, s, change)
 
 
