@@ -151,8 +151,7 @@ class ExpertWeights(ABC):
     def _copied_state(self):
         """Return a copy of the state that engines can change."""
         return self._state._make(
-            part.copy() if isinstance(part, np.ndarray) else part
-            for part in self._state
+            [part if isinstance(part, float) else part.copy() for part in self._state]
         )
 
     @classmethod
@@ -181,7 +180,7 @@ class ExpertWeights(ABC):
             yield f"{name} is finite", np.isfinite(value)
 
     def _are_finite(self, state):
-        return all(_is_finite(getattr(state, name)) for name in self._sums)
+        return all([_is_finite(getattr(state, name)) for name in self._sums])
 
 
 def _is_finite(value):

@@ -111,6 +111,8 @@ class PreparedMixture(PreparedModel):
 class MixingCalls:
     """An engine that mixes the predictions for one row, by calls that were prepared.
 
+    The array of losses that it returns is reused for the next row.
+
     Parameters
     ----------
     recorder : Recorder
@@ -146,4 +148,4 @@ class MixingCalls:
         """Return the losses of predictions; see :class:`Engine`."""
         self._mean[:] = predictions
         loss = self._charge()
-        return self._losses.copy(), total + loss
+        return self._losses, total + loss
