@@ -10,7 +10,7 @@ __all__ = [
     "is_value_type",
     "restored",
     "stored",
-    "with_numbers",
+    "with_plain_numbers",
 ]
 
 
@@ -64,7 +64,7 @@ def check_declared(what, cls, names, protocols=()):
                 )
 
 
-def with_numbers(value):
+def with_plain_numbers(value):
     """Return a learner or a loss whose hyperparameters are plain numbers.
 
     An int is a float unless the field has a default that is an int: compiled code is

@@ -68,7 +68,7 @@ class RowWeights(NamedTuple):
     after: np.ndarray  # (2,), numbers of their scale once they are learned
 
     @property
-    def heaviest(self):
+    def max_relative(self):
         """The largest relative weight, or 1 if all are smaller."""
         return self.relative.max(initial=1.0)
 

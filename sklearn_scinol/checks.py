@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._hyperparameters import is_value, with_numbers
+from ._hyperparameters import is_value, with_plain_numbers
 from .baselines import BaselineClassifier, BaselineRegressor
 from .config import config_context
 from .evaluation.comparator import row_losses
@@ -174,7 +174,7 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """
     _check_is_value(loss, "loss")
     check_is_loss(type(loss))
-    loss = with_numbers(loss)
+    loss = with_plain_numbers(loss)
     with np.errstate(all="ignore"):
         (_check_joint_formulas if loss.joint else _check_formulas)(loss)
     n_classes = (3 if loss.joint else 2) if loss.is_classification else 0

@@ -245,7 +245,7 @@ def _in_memory(model):
     return joblib.load(file)
 
 
-def refuse_special(path):
+def check_regular_file(path):
     """Refuse to replace anything but a regular file, such as a pipe or a device."""
     if Path(path).exists() and not Path(path).is_file():
         raise FileExistsError(
@@ -259,7 +259,7 @@ def replacing(path, mode="xb", **options):
 
     The mode is "xb" for bytes or "x" for text; options are for :func:`open`.
     """
-    refuse_special(path)
+    check_regular_file(path)
     path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{token_hex(8)}.tmp")
     try:

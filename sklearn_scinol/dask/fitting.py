@@ -170,7 +170,7 @@ def fit_dask(
     """
     dask = import_optional("dask", "fit_dask", "dask")
     _check(estimator, classes, y is not None or isinstance(X, (list, tuple)))
-    chunks = Chunks.of(X, y, sample_weight)
+    chunks = Chunks.from_collections(X, y, sample_weight)
     n = len(chunks.parts)
     if n_done > n * n_passes:
         raise ValueError(f"n_done={n_done} is more than {n * n_passes} partitions.")

@@ -68,7 +68,7 @@ def partitions(
     """
     dask = import_optional("dask", "partitions", "dask")
     check_scalar(n_ahead, "n_ahead", Integral, min_val=0)
-    chunks = Chunks.of(X, y, sample_weight)
+    chunks = Chunks.from_collections(X, y, sample_weight)
 
     def computed(part):
         key = f"partition-{uuid4().hex}"
@@ -97,7 +97,7 @@ class Chunks(NamedTuple):
     lengths: list[int] | None
 
     @classmethod
-    def of(cls, X, y=None, sample_weight=None):
+    def from_collections(cls, X, y=None, sample_weight=None):
         """Make chunks of the arguments of :func:`fit_dask`."""
         if isinstance(X, (list, tuple)):
             chunks = _checked_chunks(X, y, sample_weight)

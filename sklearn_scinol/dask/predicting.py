@@ -72,7 +72,7 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     """
     da = import_optional("dask.array", "predict_dask", "dask")
 
-    chunks = Chunks.of(X)
+    chunks = Chunks.from_collections(X)
     predict = partial(
         _predict,
         estimator=deepcopy(estimator),

@@ -14,7 +14,7 @@ from .._hyperparameters import (
     is_value,
     restored,
     stored,
-    with_numbers,
+    with_plain_numbers,
 )
 from .._typing import (
     ClassificationLoss,
@@ -178,7 +178,7 @@ class _Baseline(Additive, KernelMethods):
                 "needs one with a bounded slope."
             )
         if is_value(name):
-            return with_numbers(name)
+            return with_plain_numbers(name)
         n_coordinates = self.n_features_in_
         if self._learns_functions:
             n_coordinates = n_columns(new_bins(n_coordinates), self._learns_pairs)

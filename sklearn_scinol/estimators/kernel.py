@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import MatrixLike
-from .._validation import refuse_not_finite
+from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
 from .linear import bounds_regret
 
@@ -102,7 +102,7 @@ class KernelMethods:
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)
         if self._has_kernel and not sparse.issparse(chunk.X):
-            refuse_not_finite(chunk.X, type(self).__name__)
+            check_finite(chunk.X, type(self).__name__)
         elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return chunk

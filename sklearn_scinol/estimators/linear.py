@@ -25,7 +25,7 @@ from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
-__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "refuse_merged"]
+__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "check_not_merged"]
 
 
 # Signature of a method, without `self`.
@@ -56,7 +56,7 @@ class bounds_regret(Generic[Parameters, Bound]):
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "since no bound is known for its algorithm."
             )
-        refuse_merged(estimator)
+        check_not_merged(estimator)
         if changes := _changing_parameters(estimator):
             instead = ", ".join(f"`{name}=False`" for name in changes)
             verb = "fit with" if _is_fitted(estimator) else "pass"
@@ -68,7 +68,7 @@ class bounds_regret(Generic[Parameters, Bound]):
         return MethodType(self.method, estimator)
 
 
-def refuse_merged(estimator):
+def check_not_merged(estimator):
     """Raise AttributeError if the estimator was merged from several."""
     if _is_fitted(estimator) and estimator._model.is_merged:
         raise AttributeError(

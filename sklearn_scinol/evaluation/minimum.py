@@ -39,7 +39,7 @@ MAX_PROJECTIONS, MAX_RELATIVE_SUM = 20, 1e-9
 ROUNDING = 1e-14
 
 
-def least_loss(
+def minimise_loss(
     X, targets, sample_weight, loss, n_outputs, *, fit_intercept, radius, tol
 ):
     """Find weights of least total loss; return coef, intercept and a lower bound.

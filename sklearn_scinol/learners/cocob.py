@@ -58,14 +58,14 @@ class CoCoB(NamedTuple):
         s.theta[i] -= c
 
     def merged(self, s, shared, w, x, t):
-        L, A = s.L.most(1), s.A.sum(1)
+        L, A = s.L.max(1), s.A.sum(1)
 
         def reward(stake):
             per_wealth = self.stake(State(L, A, None, 1.0 - L))
             R = np.where(A > 0.0, stake / per_wealth - L, 0.0)
             return np.clip(R, 0.0, MAX_WEALTH * L)
 
-        R = reward(s.of(self.stake).mean())
+        R = reward(s.map(self.stake).mean())
         bet, stake = bet_and_stake(w, self.stake(State(L, A, None, R)), np.ones_like(w))
         return State(L, A, bet * A, reward(stake)), None
 

@@ -91,7 +91,7 @@ class FreeGrad(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M, M_tau = s.M.most(1), s.M_tau.most(1)
+        M, M_tau = s.M.max(1), s.M_tau.max(1)
         V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), MAX_V)
         B, B_tau = s.B.sum(), s.B_tau.mean()
         known = State(M, B, M_tau, B_tau, 0.0, V)

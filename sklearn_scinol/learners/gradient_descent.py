@@ -46,4 +46,4 @@ class AdaOGD(MirrorDescent):
 
     def merged_lambda(self, shards):
         """Root of the sum of the squares."""
-        return np.sqrt(shards.of(np.square).sum(2))
+        return np.sqrt(shards.map(np.square).sum(2))

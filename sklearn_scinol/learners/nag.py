@@ -87,7 +87,7 @@ class NAG(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M = s.M.most(1)
+        M = s.M.max(1)
         G = larger(s.G.sum(2), TINY)
         return State(M, w * M, G), Shared(N=shared.N.sum())
 

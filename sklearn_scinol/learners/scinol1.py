@@ -89,7 +89,7 @@ class ScInOL1(NamedTuple):
         )
 
     def merged(self, s, shared, w, x, t):
-        M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
+        M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)
         S_hat = np.sqrt(S2 + M * M)
         size = 2.0 * S_hat * np.abs(w)
         known = State(M, None, S2, s.beta.mean())

@@ -127,9 +127,9 @@ class AdaHedge(ExpertWeights):
             totals=totals,
             gap=gap,
             loss=float(shards.loss.sum()),
-            largest_range=float(shards.largest_range.most()),
+            largest_range=float(shards.largest_range.max()),
             norm_of_ranges=math.sqrt(
-                shards.of(lambda state: state.norm_of_ranges**2).sum()
+                shards.map(lambda state: state.norm_of_ranges**2).sum()
             ),
         )
 

@@ -55,7 +55,7 @@ class NativeEstimator(Protocol):
     def _predict_validated(self, X, method):
         """Return what `method` answers to rows that were checked."""
 
-    def _respond(self, decision, method):
+    def _convert_decision(self, decision, method):
         """Turn predictions of the model into the answer of `method`."""
 
     def _record_call(self, loss_before, weight):
@@ -173,7 +173,7 @@ class Expert:
 
     def shares_mixture_loss(self, predictions):
         """Whether the losses that its model was charged are those of the mixture."""
-        return predictions.averaged is None and self.mixing_scale.has(self.model.loss)
+        return predictions.averaged is None and self.mixing_scale.fits(self.model.loss)
 
     def mixture_predictions(self, predictions, block):
         """Return predictions for a block on the scale of the mixture, and the losses.
@@ -192,7 +192,7 @@ class Expert:
         loss, scale = self.model.loss, self.mixing_scale
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
-        mixed = self._checked(scale.of_decision(predictions.reported, loss))
+        mixed = self._checked(scale.from_decision(predictions.reported, loss))
         y = block.targets
         if loss.joint != scale.loss.joint:
             y = as_targets(_codes(y), scale.loss, scale.n_outputs)
@@ -200,7 +200,9 @@ class Expert:
 
     def read_decision(self, decision, block):
         """Return predictions for rows that its model predicted, and the losses."""
-        predictions = self._read(self.estimator._respond(decision, self.method))
+        predictions = self._read(
+            self.estimator._convert_decision(decision, self.method)
+        )
         return predictions, self._losses(predictions, block)
 
     def record_call(self, loss_before, weight):
@@ -224,7 +226,7 @@ class Expert:
     def predict_transformed(self, Z):
         """Predict rows that were transformed for its linear model."""
         decision = self.model.decision_of_transformed(Z)
-        return self._checked(self.mixing_scale.of_decision(decision, self.model.loss))
+        return self._checked(self.mixing_scale.from_decision(decision, self.model.loss))
 
     @property
     def method(self):

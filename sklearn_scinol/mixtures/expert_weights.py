@@ -163,8 +163,8 @@ class ExpertWeights(ABC):
         they count as the evidence of one of them.
         """
         merged = deepcopy(shards.start)
-        merged.n_rounds_ = int(shards.of(lambda hedge: hedge.n_rounds_).sum())
-        merged._state = merged._merged_state(shards.of(lambda hedge: hedge._state))
+        merged.n_rounds_ = int(shards.map(lambda hedge: hedge.n_rounds_).sum())
+        merged._state = merged._merged_state(shards.map(lambda hedge: hedge._state))
         return merged
 
     @abstractmethod

@@ -173,7 +173,7 @@ class FixedShare(ExpertWeights):
 
     def _merged_state(self, shards):
         gap = float(shards.gap.sum())
-        scale = float(shards.of(lambda state: state.scale).most())
+        scale = float(shards.map(lambda state: state.scale).max())
         scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
 
         def mean(name):
@@ -181,7 +181,7 @@ class FixedShare(ExpertWeights):
 
             Losses add up, and so does what they are divided by.
             """
-            logs = shards.of(
+            logs = shards.map(
                 lambda state: np.log(
                     np.maximum(getattr(state, name), fixed_share.MIN_WEIGHT)
                 )

@@ -116,7 +116,7 @@ class MixtureModel(Model):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -208,7 +208,7 @@ class MixtureModel(Model):
             if model is None:
                 calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
-                calls.append((learn_stacked, places, shared.of(model)))
+                calls.append((learn_stacked, places, shared.for_model(model)))
         return calls
 
     def _run(self, run, calls):
@@ -384,7 +384,7 @@ class MixtureModel(Model):
         model : MixtureModel
         """
         model = shards.start.fresh()
-        shards = model.take_numbers(shards)
+        shards = model.merge_counts(shards)
         start = shards.start if shards.start.has_begun else None
         for k, expert in enumerate(model.experts):
             estimators = [each.experts[k].estimator for each in shards.members]
@@ -394,9 +394,11 @@ class MixtureModel(Model):
         model.has_begun = True
         model._share_transforms()
         for k, hedge in enumerate(model.hedges):
-            model.hedges[k] = type(hedge)._merged(shards.of(lambda m, k=k: m.hedges[k]))
+            model.hedges[k] = type(hedge)._merged(
+                shards.map(lambda m, k=k: m.hedges[k])
+            )
         if model.target_range is not None:
-            ranges = shards.of(lambda each: each.target_range)
+            ranges = shards.map(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)
         first = shards.members[0]
         model.points, model.curve = first.points.copy(), first.curve.copy()
@@ -422,9 +424,9 @@ class MixtureModel(Model):
                     if model is None:
                         calls.append((predict, [place], X[rows]))
                         continue
-                    if model.sees not in transformed:
-                        transformed[model.sees] = model.transform(X[rows])
-                    Z = transformed[model.sees]
+                    if model.transforms_key not in transformed:
+                        transformed[model.transforms_key] = model.transform(X[rows])
+                    Z = transformed[model.transforms_key]
                     calls.append((predict_transformed, [place], Z))
                 predictions = np.stack(self._run(run, calls))
                 if self.target_range is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
-from ..models.row import ONE, PreparedModel
+from ..models.row import ONE_ROW, PreparedModel
 from .shared_block import SharedBlock
 
 __all__ = ["PreparedMixture"]
@@ -27,25 +27,25 @@ class PreparedMixture(PreparedModel):
         yield from (self.model, self.model.weight_scale)
         yield from super()._parts()
 
-    def _note_calls(self, recorder):
+    def _record_calls(self, recorder):
         model, row = self.model, self.row
-        shared = SharedBlock(recorder, row, ONE, model.weight_scale)
+        shared = SharedBlock(recorder, row, ONE_ROW, model.weight_scale)
         self._block = Block((), None, shared.targets(model), shared.weights, None)
-        self._experts, noted = [None] * len(model.experts), []
+        self._experts, written = [None] * len(model.experts), []
         for places in model.stacks():
             models = [self._models[place] for place in places]
             is_shared = models[0].shares_rows
             if is_shared:
-                block = shared.of(models[0])
+                block = shared.for_model(models[0])
             else:
-                block = models[0].block(recorder, row, ONE)
+                block = models[0].block(recorder, row, ONE_ROW)
             learned = LinearModel.learn_stacked(recorder, models, block)
             for place, predictions in zip(places, learned, strict=True):
                 self._experts[place] = model.experts[place], predictions, is_shared
-                noted += [predictions.predictions, predictions.reported]
+                written += [predictions.predictions, predictions.reported]
         self._read = [self._reader(recorder, *each) for each in self._experts]
         self._mixing = MixingCalls(recorder, model, self._block)
-        return noted
+        return written
 
     def _reader(self, recorder, expert, predictions, is_shared):
         """Return an expert's predictions and losses, or a function that gives them."""
@@ -77,9 +77,9 @@ class PreparedMixture(PreparedModel):
 
         return [*super()._rollbacks(), restore]
 
-    def _go(self):
+    def _learn_row(self):
         self._losses_before = [model.cumulative_loss for model in self._models]
-        if not super()._go():
+        if not super()._learn_row():
             return False
         read = [each() if callable(each) else each for each in self._read]
         predictions, losses = (

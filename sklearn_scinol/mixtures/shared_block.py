@@ -14,22 +14,22 @@ class SharedBlock:
         self.engine, self.X, self.rows = engine, chunk.X, rows
         self.chunk = chunk
         self.weights = chunk.weights(scale, rows)
-        self._made = {}
+        self._cache = {}
 
     @cached_property
     def part(self):
         """The rows as a chunk of their own, for experts that learn rows as they are."""
         return self.chunk.part(self.rows)
 
-    def of(self, model):
+    def for_model(self, model):
         """The block for a model; the transforms learn it the first time."""
         y = self.targets(model)
         transformed = model.learn_transforms(
-            self.engine, self.X, self.rows, self.weights, self._once
+            self.engine, self.X, self.rows, self.weights, self._cached
         )
         scale = None
         if model.target is not None:
-            scale = self._once(
+            scale = self._cached(
                 id(model.target),
                 lambda: model.target.learn(self.engine, y, self.weights),
             )
@@ -37,12 +37,12 @@ class SharedBlock:
 
     def targets(self, model):
         """Targets as the loss of a model takes them; of mixtures, too."""
-        return self._once(
+        return self._cached(
             model.loss.joint,
             lambda: self.chunk.targets(model.loss, model.n_outputs, self.rows),
         )
 
-    def _once(self, key, make):
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
+    def _cached(self, key, make):
+        if key not in self._cache:
+            self._cache[key] = make()
+        return self._cache[key]

@@ -39,7 +39,7 @@ class TargetRange:
     def merged(cls, shards):
         """Return the range of the targets of several."""
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
-        return cls(np.stack([least, shards.of(lambda part: part.limits[1]).most()]))
+        return cls(np.stack([least, shards.map(lambda part: part.limits[1]).max()]))
 
     def learn(self, y, learned):
         """Learn from targets in order.

@@ -124,7 +124,7 @@ class Model(metaclass=ABCMeta):
         self.numbers[1] = value
 
     @abstractmethod
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn rows of a chunk block by block; yield :class:`Learned` for each.
 
         Parameters
@@ -132,7 +132,7 @@ class Model(metaclass=ABCMeta):
         chunk : Chunk
         order : ndarray of int, default=None
             Rows to learn, in order; None stands for all.
-        again : bool, default=False
+        is_repeated : bool, default=False
             Whether the last call had the same chunk.
         are_new : bool, default=True
             Whether no call has learned these rows yet.
@@ -190,11 +190,11 @@ class Model(metaclass=ABCMeta):
         """Return a mask of learned columns, or None if others may have changed."""
         return None
 
-    def take_numbers(self, shards):
+    def merge_counts(self, shards):
         """Add up rows and losses of models; return them in one unit of weights."""
         self.is_merged = True
         self.numbers = np.maximum(shards.numbers.sum(), 0.0)
-        scales = shards.of(lambda model: model.weight_scale)
+        scales = shards.map(lambda model: model.weight_scale)
         self.weight_scale, factors = WeightScale.merged(scales)
         return shards.in_units(factors)
 
@@ -288,7 +288,7 @@ def ordered_blocks(n, size, order=None):
         yield rows if order is None else order[rows]
 
 
-def in_common_columns(models, placements):
+def align_columns(models, placements):
     """Return models with the same columns: only learned columns, if these are few.
 
     Placements map the columns of the models, or are None. Also returns the placement of
@@ -297,12 +297,12 @@ def in_common_columns(models, placements):
     seen = [model.seen_columns() for model in models]
     back = None
     if all(of_model is not None for of_model in seen):
-        unmoved = Placement.unmoved(seen[0].size)
-        given = [placement or unmoved for placement in placements]
+        identity = Placement.identity(seen[0].size)
+        given = [placement or identity for placement in placements]
         pairs = zip(given, seen, strict=True)
-        columns = np.flatnonzero(sum(place.reaches(each) for place, each in pairs))
-        if 0 < 2 * columns.size < unmoved.n_columns:
-            back = unmoved.take(columns).reversed()
+        columns = np.flatnonzero(sum(place.place_mask(each) for place, each in pairs))
+        if 0 < 2 * columns.size < identity.n_columns:
+            back = identity.take(columns).reversed()
             placements = [placement.take(columns) for placement in given]
     pairs = zip(models, placements, strict=True)
     return [

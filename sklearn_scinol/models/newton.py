@@ -87,7 +87,7 @@ class NewtonModel(LinearModel):
         self.mean = as_writable(self.mean)
         self.deviation = as_writable(self.deviation)
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order):
@@ -185,10 +185,10 @@ class NewtonModel(LinearModel):
         model = super().with_columns(placement)
         initial = 0.0 if self.features.has_moments else 1.0
         is_seen = (self.deviation > 0.0) | (self.mean != 0.0)
-        model.deviation = placement.of(self.deviation, is_seen, initial)
+        model.deviation = placement.apply(self.deviation, is_seen, initial)
         for name in "mean", "origin":
             values = np.broadcast_to(getattr(self, name), is_seen.shape)
-            setattr(model, name, placement.of(values, is_seen))
+            setattr(model, name, placement.apply(values, is_seen))
         forward = placement.forward.toarray()
         if self.fit_intercept:
             forward = linalg.block_diag(forward, 1.0)

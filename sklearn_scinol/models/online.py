@@ -77,13 +77,13 @@ class OnlineModel(Model):
         keywords = {"fit_intercept": self.fit_intercept, "average": self.average}
         return type(self)(*arguments, **keywords, **self._options)
 
-    def take_numbers(self, shards):
+    def merge_counts(self, shards):
         if not hasattr(self.learner, "merged"):
             name = type(self.learner).__name__
             raise TypeError(
                 f"{name} cannot be merged: a learner must declare `merged` for that."
             )
-        return super().take_numbers(shards)
+        return super().merge_counts(shards)
 
     @property
     @abstractmethod

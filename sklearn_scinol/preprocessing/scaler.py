@@ -78,7 +78,7 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
 
     def _merge_state(self, engine, shards, sources):
         self._standard = StandardTransform.merged(
-            shards.of(lambda each: each._standard)
+            shards.map(lambda each: each._standard)
         )
         return [None for _ in sources]
 

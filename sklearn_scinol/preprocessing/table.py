@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import refuse_masks
+from .._validation import check_not_masked
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.rows import SparseRow
@@ -225,7 +225,7 @@ class TableEncoder(StreamTransformer):
     # How it is done.
 
     def _read(self, X, reset):
-        refuse_masks(X=X)
+        check_not_masked(X=X)
         frame = open_frame(X)
         if frame.n_rows == 0:
             raise ValueError(
@@ -377,7 +377,7 @@ class TableEncoder(StreamTransformer):
             return each._encoding.with_kinds(found, each.n_samples_seen_)
 
         encoding = self._encoding = self._encoding.with_kinds(found, 0)
-        encoding.merge(engine, shards.of(encoding_of))
+        encoding.merge(engine, shards.map(encoding_of))
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):

@@ -33,7 +33,7 @@ class JSONLines(TextTable):
         import pyarrow as pa
 
         kinds, errors = {}, []
-        with self.opened(self.files[0]) as (_, blocks):
+        with self.open_blocks(self.files[0]) as (_, blocks):
             lines = self.rows_in(next(blocks))
             for _, rows, error in parse_lines(self._read, lines):
                 if error is not None:

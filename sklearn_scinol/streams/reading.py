@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from .._optional import import_optional
 from .ahead import read_ahead as made_ahead
 from .columnar import Arrow, Parquet
-from .columns import Roles, wanted_schema
+from .columns import Roles, schema_to_read
 from .errors import ReadError
 from .files import find_files, format_of
 from .json_lines import JSONLines
@@ -183,7 +183,7 @@ def read_table(
     if isinstance(reader, Tables):
         schema = reader.infer_schema()
         roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
-        types = wanted_schema(schema, roles, column_types, reader.is_text, files[0])
+        types = schema_to_read(schema, roles, column_types, reader.is_text, files[0])
         reader.prepare(roles, types)
     else:
         named = {"target": target, "sample_weight": sample_weight, "columns": columns}

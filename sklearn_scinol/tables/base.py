@@ -169,7 +169,7 @@ class ColumnGroup:
     def merge(self, shards):
         """Learn what several groups have learned, before the first row."""
         for name in self.learned:
-            parts = shards.of(lambda group, name=name: getattr(group, name))
+            parts = shards.map(lambda group, name=name: getattr(group, name))
             setattr(self, name, type(parts.start).merged(parts))
 
     def keys_match(self, other, name):

@@ -291,7 +291,7 @@ class Encoding:
     def merge(self, engine, shards):
         """Learn what encodings of the same kinds have learned, before the first row."""
         for number, group in enumerate(self.groups):
-            group.merge(shards.of(lambda each, number=number: each.groups[number]))
+            group.merge(shards.map(lambda each, number=number: each.groups[number]))
         for encoding in shards:
             self._check_interactions(encoding)
         for encoding in shards:

@@ -88,7 +88,7 @@ class Vocabulary:
         start = shards.start
         merged = cls(len(start.names), start.n_slots, start.slots.fewest_seen)
         keys, n_used, n_seen, is_open, fewest_seen = merged.slots
-        n_seen[:] = shards.of(lambda each: each.slots.n_seen).sum()
+        n_seen[:] = shards.map(lambda each: each.slots.n_seen).sum()
         for j in range(len(start.names)):
             ranks, names = {}, {}
             for each in shards:

@@ -68,14 +68,14 @@ class FeatureLimits:
     def with_columns(self, placement):
         """Return the limits of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
-        placed.largest = placement.of(self.largest, self.largest > 0.0)
+        placed.largest = placement.apply(self.largest, self.largest > 0.0)
         return placed
 
     @classmethod
     def merged(cls, shards):
         """Merge the limits of several."""
         merged = cls(len(shards.start.largest), shards.start.ratio)
-        merged.largest = shards.largest.most()
+        merged.largest = shards.largest.max()
         merged.some_clipped = any(shards.some_clipped.members)
         return merged
 

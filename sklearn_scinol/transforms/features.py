@@ -10,7 +10,7 @@ from .._shards import Shards
 from ..blocks import Moments, as_writable
 from . import moments
 from .clipping import FeatureLimits, map_entries
-from .ranges import MAX_VALUE, refuse_large
+from .ranges import MAX_VALUE, check_values
 from .units import MAX_IN_UNITS, FeatureUnits
 
 __all__ = ["FeatureTransform"]
@@ -164,7 +164,7 @@ class FeatureTransform:
             rows = self.limits.learn_and_convert(engine, rows, weights)
         if self.units is None:
             if checks:
-                refuse_large(engine, rows, weights)
+                check_values(engine, rows, weights)
             return rows, np.empty(0, np.intp)
         rows, outgrown = self.units.learn_and_convert(engine, rows, weights, checks)
         self.moments[:2, outgrown] = 0.0
@@ -257,7 +257,7 @@ class FeatureTransform:
         placed = copy(self)
         placed.n_features = placement.n_columns
         placed.moments = self._moments_of_all()
-        placed.moments = placement.of(placed.moments, placed.moments.any(axis=0))
+        placed.moments = placement.apply(placed.moments, placed.moments.any(axis=0))
         if self.limits is not None:
             placed.limits = self.limits.with_columns(placement)
         if self.units is not None:
@@ -280,7 +280,7 @@ class FeatureTransform:
             merged.limits = FeatureLimits.merged(shards.limits)
         if merged.units is not None:
             merged.units, scales = FeatureUnits.merged(
-                shards.of(lambda transform: transform.units)
+                shards.map(lambda transform: transform.units)
             )
         if not merged.has_moments:
             return merged, scales

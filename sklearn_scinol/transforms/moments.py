@@ -79,10 +79,10 @@ def merged(shards):
 
     Chan, Golub and LeVeque (1979) merge two.
     """
-    weight = np.maximum(shards.of(lambda m: m[2]).sum(1), 0.0)
+    weight = np.maximum(shards.map(lambda m: m[2]).sum(1), 0.0)
     share = np.where(weight > 0.0, 1.0 / np.where(weight > 0.0, weight, 1.0), 0.0)
     first = shards.members[0][0]
-    mean = first + share * shards.of(lambda m: m[2] * (m[0] - first)).sum(1)
+    mean = first + share * shards.map(lambda m: m[2] * (m[0] - first)).sum(1)
 
     def square(moments):
         mean_of_part, variance, weight_of_part = moments
@@ -90,7 +90,7 @@ def merged(shards):
         between = smaller(deviation * deviation, MAX_SQUARE)
         return weight_of_part * (variance + between)
 
-    return mean, np.maximum(share * shards.of(square).sum(1), 0.0), weight
+    return mean, np.maximum(share * shards.map(square).sum(1), 0.0), weight
 
 
 @portable

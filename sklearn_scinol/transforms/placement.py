@@ -22,7 +22,7 @@ class Placement:
         self.shares, self.forward = shares, forward
 
     @classmethod
-    def unmoved(cls, n_columns):
+    def identity(cls, n_columns):
         """Return the placement of columns that stay where they are."""
         stay = sparse.eye_array(n_columns, format="csr")
         return cls(stay, stay)
@@ -40,11 +40,11 @@ class Placement:
         """Return the inverse, where no column is made of several."""
         return Placement(self.shares.T.tocsr(), self.forward.T.tocsr())
 
-    def reaches(self, is_seen):
+    def place_mask(self, is_seen):
         """Mask of the merged columns made of a column that rows had."""
         return self.shares @ is_seen > 0.0
 
-    def of(self, values, is_seen, initial=0.0):
+    def apply(self, values, is_seen, initial=0.0):
         """Return an array of the state, of shape (..., n_columns), in merged columns.
 
         Parameters

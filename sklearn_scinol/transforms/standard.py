@@ -68,7 +68,7 @@ class StandardTransform:
     def merged(cls, shards):
         """Merge transforms of several parts of the rows."""
         merged = cls(shards.start.moments.shape[1])
-        merged.units, scales = FeatureUnits.merged(shards.of(lambda each: each.units))
+        merged.units, scales = FeatureUnits.merged(shards.map(lambda each: each.units))
         scales = [merged.units.scales_of(shards.start.units), *scales]
 
         def in_units(standard, scale):

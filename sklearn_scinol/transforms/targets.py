@@ -52,7 +52,7 @@ class TargetTransform:
     def merged(cls, shards):
         """Merge transforms of several parts of the rows."""
         merged = shards.start.fresh()
-        parts = shards.of(lambda target: (*target.moments, target.weight_sum))
+        parts = shards.map(lambda target: (*target.moments, target.weight_sum))
         mean, variance, merged.weight_sum[:] = moments.merged(parts)
         merged.moments[:] = mean, variance
         return merged

@@ -88,8 +88,8 @@ class FeatureUnits:
     def with_columns(self, placement):
         """Return the units of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
-        placed.seen = placement.of(self.seen, self.seen, False)
-        placed.exponents = placement.of(self.exponents, self.seen, 0)
+        placed.seen = placement.apply(self.seen, self.seen, False)
+        placed.exponents = placement.apply(self.exponents, self.seen, 0)
         placed.are_one = not placed.exponents.any()
         return placed
 
@@ -102,9 +102,9 @@ class FeatureUnits:
     def merged(cls, shards):
         """Return the largest units of several, and the :meth:`scales_of` each."""
         merged = cls(len(shards.start.seen))
-        merged.seen = shards.seen.most()
+        merged.seen = shards.seen.max()
         lowest = np.iinfo(np.int16).min
-        exponents = shards.of(lambda u: np.where(u.seen, u.exponents, lowest)).most()
+        exponents = shards.map(lambda u: np.where(u.seen, u.exponents, lowest)).max()
         merged.exponents = np.where(merged.seen, exponents, 0).astype(np.int16)
         merged.are_one = not merged.exponents.any()
         merged.some_outgrown = any(shards.some_outgrown.members)

@@ -20,7 +20,7 @@ def learn_rows(task, state, block, answers):
     # Exponentials that leave the range give 0 or infinity, which is what is meant.
     dense = isinstance(block.rows, DenseRows)
     if dense and block.largest < np.inf:
-        largest = block.largest / block.weights.heaviest
+        largest = block.largest / block.weights.max_relative
         if not norm(block.rows.X) <= largest:  # not so of NaN either
             return False
     if block.moments is not None and not dense:

@@ -111,7 +111,7 @@ class MirrorDescent(Parameters):
         learned = Shared(
             scale=np.ones_like(norm2),
             norm2=norm2,
-            largest_norm2=larger(shared.largest_norm2.most(), norm2),
+            largest_norm2=larger(shared.largest_norm2.max(), norm2),
             lambda_=smaller(self.merged_lambda(shared.lambda_), MAX_LAMBDA),
             delta_sum=shared.delta_sum.sum(),
         )
@@ -119,7 +119,7 @@ class MirrorDescent(Parameters):
 
     def merged_lambda(self, shards):
         """Merge the regularisations, which most learners find anew at each row."""
-        return shards.most()
+        return shards.max()
 
     def invariants(self, s, shared, t):
         yield "0 < scale <= 1", (shared.scale > 0.0) & (shared.scale <= ROUNDING)
