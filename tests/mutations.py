@@ -336,13 +336,13 @@ MUTATIONS = [
         "naive_agreement uncompiled and scinol and sparse",
     ),
     Mutation(
-        "one sparse row is learned by a team as if each learner were alone",
+        "one sparse row is learned by stacked learners as if each learner were alone",
         "engines/numba_engine/learning.py",
-        "    return _learn(tasks, states, block, answers)\n",
-        "    if isinstance(block.rows, DenseRows) or len(answers[0].losses) > 1:\n"
-        "        return _learn(tasks, states, block, answers)\n"
-        "    for task, state, said in zip(tasks, states, answers, strict=True):\n"
-        "        _learn([task], [state], block, [said])\n"
+        "    return _learn(tasks, states, block, out)\n",
+        "    if isinstance(block.rows, DenseRows) or len(out[0].losses) > 1:\n"
+        "        return _learn(tasks, states, block, out)\n"
+        "    for task, state, each in zip(tasks, states, out, strict=True):\n"
+        "        _learn([task], [state], block, [each])\n"
         "    return True\n",
         "hedge chunks_of_sparse",
     ),

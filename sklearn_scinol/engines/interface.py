@@ -137,7 +137,7 @@ class Engine(Protocol):
         scale : TargetScale
         """
 
-    def learn_rows(self, task, state, block, answers):
+    def learn_rows(self, task, state, block, out):
         """Learn from the rows of a block.
 
         Returns
@@ -147,7 +147,7 @@ class Engine(Protocol):
             not finite. The state and the moments are then not valid.
         """
 
-    def learn_stacked(self, tasks, states, block, answers):
+    def learn_stacked(self, tasks, states, block, out):
         """Learn from the rows of a block with several learners of one kind.
 
         Parameters
@@ -157,7 +157,7 @@ class Engine(Protocol):
         states : list of State
         block : Block
             Without moments.
-        answers : list of Predictions
+        out : list of Predictions
             Without averages.
         """
 
@@ -172,7 +172,7 @@ class Engine(Protocol):
         change : UnitChange
         """
 
-    def learn_combination(self, task, state, block, combination, answers):
+    def learn_combination(self, task, state, block, combination, out):
         """Learn rows with weights that are combinations of rows; add up no losses.
 
         Returns
@@ -183,7 +183,7 @@ class Engine(Protocol):
             averaging.
         """
 
-    def charge(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 
         Returns
@@ -212,7 +212,7 @@ class Engine(Protocol):
             The weights before each round.
         """
 
-    def mix(self, kind, answers, weights):
+    def mix(self, kind, predictions, weights):
         """Mix the predictions of experts.
 
         Parameters
@@ -220,7 +220,7 @@ class Engine(Protocol):
         kind : {"mean", "log_odds", "softmax"}
             Whether to take the mean of predictions, of the probabilities that belong
             to log odds, or of those that are the softmax of scores.
-        answers : ndarray of shape (n_experts, n, K)
+        predictions : ndarray of shape (n_experts, n, K)
         weights : ndarray of shape (1 or K, n or 1, n_experts)
 
         Returns

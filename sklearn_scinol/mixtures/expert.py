@@ -302,7 +302,7 @@ class Expert:
 
     def _losses(self, predictions, block):
         engine = get_engine(current_engine())
-        return engine.charge(self.mixing_scale.loss, block, predictions, 0.0)[0]
+        return engine.compute_losses(self.mixing_scale.loss, block, predictions, 0.0)[0]
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)

@@ -246,7 +246,7 @@ class MixtureModel(Model):
         losses = [
             of_expert
             if np.array_equal(before, after)
-            else engine.charge(self.loss, block, after, 0.0)[0]
+            else engine.compute_losses(self.loss, block, after, 0.0)[0]
             for before, after, of_expert in zip(
                 predictions, clipped, losses, strict=True
             )

@@ -56,10 +56,10 @@ class PreparedMixture(PreparedModel):
         scale = expert.mixing_scale
         if scale.kind == "softmax":
             return partial(expert.read_decision, predictions.reported, self._block)
-        losses, charge = recorder.charge(
+        losses, compute_losses = recorder.compute_losses(
             scale.loss, self._block, predictions.reported, 0.0
         )
-        recorder.calls.append(charge)
+        recorder.calls.append(compute_losses)
         return predictions.reported, losses
 
     def _rollbacks(self):
@@ -130,20 +130,22 @@ class MixingCalls:
         kind = model.mixing_scale.kind
         self._mix = recorder.mix(kind, self._predictions, self._weights)
         self._mean = np.empty((1, model.n_outputs))
-        self._losses, self._charge = recorder.charge(model.loss, block, self._mean, 0.0)
+        self._losses, self._compute_losses = recorder.compute_losses(
+            model.loss, block, self._mean, 0.0
+        )
 
     def learn_rounds(self, state, losses, c):
         """Learn from the experts' losses; see :class:`Engine`."""
         self._rounds[:] = losses
         return self._learn_rounds(state), self._weights_of_round.copy()
 
-    def mix(self, kind, answers, weights):
+    def mix(self, kind, predictions, weights):
         """Return the mean of predictions; see :class:`Engine`."""
-        self._predictions[:], self._weights[:] = answers, weights
+        self._predictions[:], self._weights[:] = predictions, weights
         return self._mix()
 
-    def charge(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, total):
         """Return the losses of predictions; see :class:`Engine`."""
         self._mean[:] = predictions
-        loss = self._charge()
+        loss = self._compute_losses()
         return self._losses.copy(), total + loss

@@ -66,12 +66,12 @@ class TargetRange:
         return limits[:, :-1]
 
     @staticmethod
-    def clip(answers, limits):
-        """Predictions of shape (..., n, n_outputs), between limits."""
+    def clip(predictions, limits):
+        """Clip predictions of shape (..., n, n_outputs) to limits."""
         least, most = limits
         known = least <= most
         return np.clip(
-            answers, np.where(known, least, -np.inf), np.where(known, most, np.inf)
+            predictions, np.where(known, least, -np.inf), np.where(known, most, np.inf)
         )
 
     def invariants(self):

@@ -170,7 +170,7 @@ class Model(metaclass=ABCMeta):
         engine = get_engine(current_engine())
         with np.errstate(all="ignore"):  # the loss may be infinite
             decision = self.decision(chunk.X)
-            _, total = engine.charge(self.loss, block, decision, 0.0)
+            _, total = engine.compute_losses(self.loss, block, decision, 0.0)
             return float(total / c.sum())
 
     # Merging.
@@ -251,7 +251,7 @@ class Model(metaclass=ABCMeta):
 
     def _add_losses(self, engine, block, predictions):
         """Add the losses of predictions to the cumulative loss; return them."""
-        losses, self.cumulative_loss = engine.charge(
+        losses, self.cumulative_loss = engine.compute_losses(
             self.loss, block, predictions, self.cumulative_loss
         )
         return losses

@@ -2,7 +2,7 @@
 
 from .combination import learn_combination
 from .learning import change_units, learn_rows, learn_stacked
-from .losses import charge, norm
+from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .tables import (
     find_slots,
@@ -26,8 +26,8 @@ __all__ = [
     "Recorder",
     "add_codes",
     "change_units",
-    "charge",
     "clip_rows",
+    "compute_losses",
     "count_below",
     "find_slots",
     "first_values",
