@@ -20,25 +20,25 @@ from ._hyperparameters import is_native
 ROUNDING = 1 + 1e-9
 
 
-def check(invariants, of):
+def check(invariants, name):
     """Raise :exc:`AssertionError` for the first invariant that does not hold.
 
-    Invariants are pairs of str and bool or ndarray of bool; `of` is the object's name.
+    Invariants are pairs of str and bool or ndarray of bool; `name` names the object.
     """
     with np.errstate(all="ignore"):
         for statement, holds in invariants:
             if holds is not True and not np.asarray(holds).all():
                 where = np.argwhere(~np.atleast_1d(holds))[0].tolist()
-                at = f", first at {where}" if np.ndim(holds) else ""
-                raise AssertionError(f"{of}: not so that {statement}{at}")
+                at = f" (violated at {where})" if np.ndim(holds) else ""
+                raise AssertionError(f"{name}: expected that {statement}{at}")
 
 
-def check_parts(thing, of):
-    """Check the invariants of an object named `of`, and of all that it refers to.
+def check_parts(thing, name):
+    """Check the invariants of an object, and of all that it refers to.
 
     States from elsewhere may raise other errors than :func:`check`.
     """
-    to_visit, visited = [(of, thing)], {}
+    to_visit, visited = [(name, thing)], {}
     while to_visit:
         name, thing = to_visit.pop()
         if isinstance(thing, type) or id(thing) in visited:

@@ -187,14 +187,14 @@ def _check_is_value(value, what):
         raise TypeError(f"Expected an instance of a {what}, got {value!r}.")
 
 
-def _assert(holds, of, statement):
+def _assert(holds, subject, statement):
     if not np.all(holds):
-        raise AssertionError(f"{of}: not so that {statement}.")
+        raise AssertionError(f"{subject}: expected that {statement}.")
 
 
-def _assert_close(actual, expected, of, statement, tolerance=1e-10):
+def _assert_close(actual, expected, subject, statement, tolerance=1e-10):
     tolerance = tolerance * np.abs(expected).max(initial=0.0)
-    _assert(np.abs(actual - expected) <= tolerance, of, statement)
+    _assert(np.abs(actual - expected) <= tolerance, subject, statement)
 
 
 @contextmanager
@@ -229,7 +229,7 @@ def _check_case(case, engines):
 
 
 def _check_rows(case):
-    (X, y), of = case.data(), case.learner
+    (X, y), learner = case.data(), case.learner
     c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=len(y))
     c[0] = 1.0
     whole, parts, some = case.make(), case.make(), case.make()
@@ -241,17 +241,17 @@ def _check_rows(case):
         parts = pickle.loads(pickle.dumps(parts))
     in_parts = np.concatenate(in_parts)
     statement = "chunks, and pickling, make no difference"
-    _assert(in_parts.tobytes() == charged.tobytes(), of, statement)
-    _assert(_state(parts) == _state(whole), of, statement)
+    _assert(in_parts.tobytes() == charged.tobytes(), learner, statement)
+    _assert(_state(parts) == _state(whole), learner, statement)
     case.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
-    _assert(_state(some) == _state(whole), of, "rows of weight 0 change nothing")
+    _assert(_state(some) == _state(whole), learner, "rows of weight 0 change nothing")
     unweighted = case.make()
     case.learn(unweighted, X[:1], y[:1])
     for r in range(1, 15):
         decision = case.decide(unweighted, X[r : r + 1])
         statement = "a row is charged for what is predicted before it is learned"
         own = case.learn(unweighted, X[r : r + 1], y[r : r + 1])
-        _assert_close(own, decision, of, statement)
+        _assert_close(own, decision, learner, statement)
     return charged
 
 
@@ -285,7 +285,7 @@ def _check_extremes(case):
         case.learn(estimator, np.sign(X) * 10.0**exponents, y)
         estimator._check_state()
     except (AssertionError, ValueError) as error:
-        raise AssertionError(f"{case.learner}: not so that {statement}.") from error
+        raise AssertionError(f"{case.learner}: expected that {statement}.") from error
 
 
 def _check_powers_of_two(case):

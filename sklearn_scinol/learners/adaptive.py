@@ -48,7 +48,7 @@ class AdaGrad(NamedTuple):
         return AdaGradState(w, larger(s.G.sum(2), self.initial_accumulator)), None
 
     def invariants(self, s, shared, t):
-        yield "G does not shrink", self.initial_accumulator <= s.G
+        yield "G >= initial_accumulator", self.initial_accumulator <= s.G
 
 
 class AdamState(NamedTuple):  # one entry for each coordinate and output

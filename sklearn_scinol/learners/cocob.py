@@ -74,10 +74,10 @@ class CoCoB(NamedTuple):
         return s.A * (s.L + s.R) / (s.L * larger(s.A + s.L, self.alpha * s.L))
 
     def invariants(self, s, shared, t):
-        yield "L does not shrink", self.initial_scale <= s.L
+        yield "L >= initial_scale", self.initial_scale <= s.L
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t L", ROUNDING * t * s.L >= s.A
-        yield "reward is not negative", s.R >= 0.0
+        yield "R >= 0", s.R >= 0.0
         yield "reward is in its range", s.R / s.L <= ROUNDING * MAX_WEALTH
 
 

@@ -108,7 +108,7 @@ class FreeGrad(NamedTuple):
         yield "0 <= M_tau <= M", (s.M_tau >= 0.0) & (s.M_tau <= s.M)
         yield "0 < B_tau <= B", (s.B_tau > 0.0) & (s.B_tau <= larger(s.B, TINY))
         largest = ROUNDING * (s.B + 1.0) * s.M_tau
-        yield "M has not outgrown the restart", largest >= s.M
+        yield "M is at most its limit since the restart", largest >= s.M
         yield "V is positive", s.V > 0.0
         yield "V is in its range", s.V <= MAX_V
         square_root = ROUNDING * np.sqrt(s.V)

@@ -103,7 +103,7 @@ class ScInOL1(NamedTuple):
     def invariants(self, s, shared, t):
         yield from maximum_invariants(s)
         yield from gradient_invariants(s, t)
-        yield "beta does not grow", s.beta <= self.initial_wealth
+        yield "beta <= initial_wealth", s.beta <= self.initial_wealth
         smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
         yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
 

@@ -95,6 +95,6 @@ class ScInOL2(NamedTuple):
     def invariants(self, s, shared, t):
         yield from maximum_invariants(s)
         yield from gradient_invariants(s, t)
-        yield "wealth is not negative", s.eta >= 0.0
+        yield "eta >= 0", s.eta >= 0.0
         largest = max(MAX_WEALTH, self.initial_wealth)
         yield "wealth is in its range", s.eta <= largest

@@ -157,7 +157,7 @@ class AdaHedge(ExpertWeights):
         yield from super()._invariants()
         state = self._state
         log_K = math.log(self.n_experts)
-        yield "log_K is what it was", math.isclose(state.log_K, log_K)
+        yield "log_K is ln(n_experts)", math.isclose(state.log_K, log_K)
         yield "lead >= 0", state.lead >= 0.0
         yield "an expert leads", state.lead.min() == 0.0
         yield "weights >= 0", state.weights >= 0.0

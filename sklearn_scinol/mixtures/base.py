@@ -109,11 +109,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         if not self.__sklearn_is_fitted__():
             return
         has_classes = self._model.mixing_scale.n_classes is not None
-        yield "the model knows of classes", has_classes == is_classifier(self)
+        yield "only classifiers have classes", has_classes == is_classifier(self)
         for expert in self._model.experts:
             if expert.model is not None:
                 n_features = expert.estimator.n_features_in_
-                yield "experts have the features", n_features == self.n_features_in_
+                yield "the number of features fits", n_features == self.n_features_in_
 
     # Parameters of the experts are parameters, too.
 

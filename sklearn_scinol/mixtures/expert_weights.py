@@ -175,7 +175,7 @@ class ExpertWeights(ABC):
         state, K = self._state, self.n_experts
         yield "n_experts is a number of experts", is_count(K, 1)
         yield "n_rounds_ is a number of rounds", is_count(self.n_rounds_)
-        yield "there is a weight for each expert", state.weights.shape == (K,)
+        yield "each expert has a weight", state.weights.shape == (K,)
         yield from same_structure(state, self._initial_state(K), "state")
         for name, value in zip(state._fields, state, strict=True):
             yield f"{name} is finite", np.isfinite(value)

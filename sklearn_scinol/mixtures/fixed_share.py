@@ -235,11 +235,11 @@ class FixedShare(ExpertWeights):
         yield from super()._invariants()
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
         yield "t is the number of rounds", state.t == self.n_rounds_
-        yield "shares are what they were", state.shares == fixed_share.SHARES
-        yield "log_paths is what it was", math.isclose(state.log_paths, math.log(A * K))
+        yield "shares are SHARES", state.shares == fixed_share.SHARES
+        yield "log_paths is ln(A K)", math.isclose(state.log_paths, math.log(A * K))
         rate = self.learning_rate
         yield (
-            "mixable_scale is what it was",
+            "mixable_scale is 1 / learning_rate, or 0",
             (state.mixable_scale == (0.0 if rate is None else 1.0 / float(rate))),
         )
         for name in "of_shares", "of_experts", "weights":

@@ -282,34 +282,34 @@ class MixtureModel(Model):
             n_hedges = n_outputs
         else:
             n_scores = 1 if n_classes == 2 else n_classes
-            yield "classes have outputs", n_outputs == n_scores
-        yield "outputs have weights", shape[0] == n_hedges
+            yield "n_outputs fits n_classes", n_outputs == n_scores
+        yield "the number of hedges fits", shape[0] == n_hedges
         if self.target_range is not None:
             limits = self.target_range.limits
-            yield "target_range is of the outputs", limits.shape == (2, n_outputs)
+            yield "limits have all outputs", limits.shape == (2, n_outputs)
         estimators = [expert.estimator for expert in self.experts]
         yield from same_structure(self, self._with_experts(estimators), "model")
         mixing_scale = vars(MixingScale(self.loss, self.n_outputs, n_classes))
         for part in self, *self.experts:
-            yield "what is mixed is known", vars(part.mixing_scale) == mixing_scale
+            yield "mixing scales are equal", vars(part.mixing_scale) == mixing_scale
         for hedge in self.hedges:
-            yield "a weight for each expert", hedge.n_experts == shape[1]
-            yield "weights have learned the same rows", hedge.n_rounds_ == self.n_rounds
-        yield "weights learn a row once at most", self.n_rounds <= self.t
-        yield "a curve for each point", len(self.curve) == len(self.points)
+            yield "each expert has a weight", hedge.n_experts == shape[1]
+            yield "hedges learned the same rows", hedge.n_rounds_ == self.n_rounds
+        yield "weights have learned at most t rows", self.n_rounds <= self.t
+        yield "each point has weights", len(self.curve) == len(self.points)
         yield "points are numbers of rows", all(map(is_count, self.points))
-        yield "points grow", np.diff(self.points) > 0
-        yield "points have been", np.less(self.points, max(self.n_rounds, 1))
+        yield "points ascend", np.diff(self.points) > 0
+        yield "points are below n_rounds", np.less(self.points, max(self.n_rounds, 1))
         for weights in self.curve:
             yield from floats("curve", weights, shape)
         for expert in self.experts:
             is_native = isinstance(expert.estimator, OnlineEstimator)
-            yield "it is known how experts learn", expert.is_native == is_native
+            yield "is_native fits the type of the expert", expert.is_native == is_native
             if is_native:
                 has_begun = expert.model is not None
                 yield "experts began with the mixture", has_begun == self.has_begun
             if expert.model is not None:
-                yield "experts have the outputs", expert.model.n_outputs == n_outputs
+                yield "the number of outputs fits", expert.model.n_outputs == n_outputs
 
     @property
     def weights(self):

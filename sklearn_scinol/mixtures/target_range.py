@@ -78,5 +78,5 @@ class TargetRange:
         """Yield what holds between two calls."""
         least, most = self.limits
         unknown = (least == np.inf) & (most == -np.inf)
-        yield "limits are in order", (least <= most) | unknown
+        yield "lower limits are at most upper limits", (least <= most) | unknown
         yield "limits are finite", np.isfinite(self.limits) | unknown

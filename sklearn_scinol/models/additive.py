@@ -47,7 +47,7 @@ class AdditiveModel(LinearModel):
         return [*super().parts, self.bins]
 
     def _sizes(self):
-        yield "bins are of the features", len(self.bins.edges) == self.n_features
+        yield "each feature has bins", len(self.bins.edges) == self.n_features
         yield from super()._sizes()
 
     # Learning.

@@ -232,7 +232,7 @@ class Model(metaclass=ABCMeta):
         yield "n_outputs is a number of outputs", is_count(self.n_outputs, 1)
         yield from parameters("loss", self.loss, 0.0, MAX_PARAMETER)
         is_of_two = self.n_outputs <= 2
-        yield "a joint loss is of three classes", not (self.loss.joint and is_of_two)
+        yield "a joint loss has over 2 classes", not (self.loss.joint and is_of_two)
         yield from floats("numbers", self.numbers, (2,))
         yield "t is a whole number", self.numbers[0] == self.t
         yield "t is a number of rows", 0 <= self.t <= MAX_ROWS
@@ -241,8 +241,8 @@ class Model(metaclass=ABCMeta):
         unit, smallest = self.weight_scale.numbers
         has_unit = unit > 0.0 or (unit == 0.0 and self.t == 0)
         yield "unit of weights is positive once rows are learned", has_unit
-        yield "unit of weights is a weight", is_in_range(unit)
-        yield "no weight is smaller", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
+        yield "unit of weights is in the range of weights", is_in_range(unit)
+        yield "smallest weight is in its range", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
 
     def _ensure_layout(self):
         """Convert arrays to the layout of engines; joblib maps them read-only."""

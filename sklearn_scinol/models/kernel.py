@@ -162,11 +162,11 @@ class KernelModel(OnlineModel):
 
     def invariants(self):
         if self.kernel is not None:
-            yield "kernel is a Kernel", isinstance(self.kernel, Kernel)
+            yield "kernel is of type Kernel", isinstance(self.kernel, Kernel)
         yield from super().invariants()
         yield "n_rows is a number of rows", is_count(self.n_rows)
         is_row = is_count(self._first_row) and self._first_row <= self.n_rows
-        yield "_first_row is one of them", is_row
+        yield "_first_row is one of the rows", is_row
         support, n = self.support.rows, self.n_support
         yield from floats("coef", self.coef.rows, (n, self.n_outputs))
         shape = n, self.n_outputs if self.average else 0
@@ -182,7 +182,7 @@ class KernelModel(OnlineModel):
             yield from floats("projection", self.projection, shape)
         if self.kernel is not None:
             vectors = self.vectors.rows
-            yield "a vector for each stored row", vectors.shape == (n, self.n_features)
+            yield "each stored row has a vector", vectors.shape == (n, self.n_features)
             yield from finite("vectors", vectors)
         yield from self._learner_invariants(None)
 

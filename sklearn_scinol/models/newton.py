@@ -58,15 +58,15 @@ class NewtonModel(LinearModel):
     def invariants(self):
         yield from super().invariants()
         has_intercept = self.learner.fit_intercept == self.fit_intercept
-        yield "the learner knows of the intercept", has_intercept
-        yield "the learner forgets a part", self.learner.forgetting < 1.0
+        yield "learner and model have equal fit_intercept", has_intercept
+        yield "forgetting < 1", self.learner.forgetting < 1.0
         for name in "mean", "deviation", "origin":
             yield from floats(name, getattr(self, name), (self.n_features,))
         for name in "target_mean", "target_deviation":
             yield from floats(name, getattr(self, name), (self.n_outputs,))
         yield "deviation >= 0", self.deviation >= 0.0
         yield "target_deviation >= 0", self.target_deviation >= 0.0
-        yield "the next change is to come", self.next_change > self.t
+        yield "next_change > t", self.next_change > self.t
 
     def _add_outputs(self, origins):
         super()._add_outputs(origins)

@@ -385,17 +385,17 @@ class TableEncoder(StreamTransformer):
 
     def _invariants_of_state(self):
         yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
-        yield "kinds are known", {*self.kinds_.values()} <= {*KINDS, None}
+        yield "kinds are names of kinds", {*self.kinds_.values()} <= {*KINDS, None}
         yield "the state is an encoding", type(self._encoding) is Encoding
         late = self._encoding.late
-        yield "late columns are there", late.items() <= self.kinds_.items()
+        yield "late columns have kinds", late.items() <= self.kinds_.items()
         early = {name: kind for name, kind in self.kinds_.items() if name not in late}
         expected = Encoding(early, [], 1, 1, 1, 1)
         of_state, fresh = (
             [(type(each), each.names) for each in encoding.groups if not each.is_late]
             for encoding in (self._encoding, expected)
         )
-        yield "the state has the kinds", of_state == fresh
+        yield "the encoding has the kinds of the columns", of_state == fresh
 
     def _checkpoint_state(self):
         return self._encoding.checkpoint()

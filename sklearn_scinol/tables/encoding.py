@@ -341,7 +341,7 @@ class Encoding:
             name = f"the {type(group).__name__}"
             yield from same_structure(group, group.fresh(), name)
         for group in early:
-            yield "columns follow one another", group.start == start
+            yield "groups of columns follow one another", group.start == start
             start += group.n_codes
         if self.late:
             yield from self._invariants_of_late(n_values, start)
@@ -351,20 +351,20 @@ class Encoding:
         yield from same_structure(self.hashed, fresh, "the hashed columns")
         names = {name for group in self.groups for name in group.names}
         for together in self.interactions:
-            yield "columns that are combined are there", names.issuperset(together)
+            yield "combined columns exist", names.issuperset(together)
 
     def _invariants_of_late(self, n_values, start):
         """Yield what holds of late columns, which come after the others."""
         n_late = len(self.late)
         yield "room is a number of columns", is_count(self.room, 1)
-        yield "there is no room without bound", self.room <= MAX_ROOM
+        yield "room is at most its limit", self.room <= MAX_ROOM
         yield "there are three sizes", len(self.sizes) == 3
         yield "sizes are numbers", all(map(is_count, self.sizes))
         yield "sizes fit into the room", max(self.sizes[0], self.sizes[2]) <= self.room
         before, room = self._room_of_any_kind()
-        yield "any kind has room", self.room == room
+        yield "room is that of the widest kind", self.room == room
         missing = start + before + room * np.arange(n_late)
-        yield "missing is where it was", _are_equal(self.missing, missing)
+        yield "missing has its places", _are_equal(self.missing, missing)
         yield "values come first", self.n_values == n_values + MAX_VALUES * n_late
         groups = [group for group in self.groups if group.is_late]
         for group, fresh in zip(groups, self._groups_of(self.late), strict=True):

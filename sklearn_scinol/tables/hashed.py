@@ -69,12 +69,12 @@ class HashedColumns:
         """Yield what holds between two calls."""
         yield "n_columns is a number of columns", is_count(self.n_columns, 1)
         for keys in self.first, self.second:
-            yield "there are keys", keys.dtype == np.uint64
+            yield "keys are of type uint64", keys.dtype == np.uint64
             yield "each column has keys", keys.shape == (self.n_columns,)
         for columns, names in self.remembered:
             yield "columns are numbers", columns.dtype == np.int32
             yield "columns have names", columns.shape == (len(names),)
-            yield "columns are there", (columns >= 0) & (columns < self.n_columns)
+            yield "columns are in range", (columns >= 0) & (columns < self.n_columns)
             yield "names are strings", isinstance(names, Strings)
 
     def checkpoint(self):

@@ -134,9 +134,9 @@ class Vocabulary:
     def invariants(self):
         """Yield what holds between two calls, beyond :func:`same_structure`."""
         n_used = self.slots.n_used
-        yield "fewest_seen is a number", is_count(self.slots.fewest_seen)
-        yield "a slot is used once", (n_used >= 0) & (n_used <= self.n_slots)
-        yield "keys were seen", self.slots.n_seen >= 0
+        yield "fewest_seen is a count", is_count(self.slots.fewest_seen)
+        yield "n_used is in its range", (n_used >= 0) & (n_used <= self.n_slots)
+        yield "n_seen >= 0", self.slots.n_seen >= 0
         yield "keys have names", np.array([*map(len, self.names)]) == n_used
         yield (
             "names are text",

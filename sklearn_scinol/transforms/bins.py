@@ -249,12 +249,12 @@ class FeatureBins:
     def invariants(self):
         """Yield what holds between two calls."""
         for name in "n_samples", "n_quantiles":
-            yield f"{name} is a number", is_count(getattr(self, name), 1)
+            yield f"{name} is a count", is_count(getattr(self, name), 1)
         n_features = len(self.edges)
         n_first = len(self.first)
-        yield "first has a column a feature", self.first.shape == (n_first, n_features)
-        yield "first is kept while it is needed", (n_first == 0) or not self.is_fixed
-        yield "first is not all that is needed", n_first < self.n_samples
+        yield "first has all features", self.first.shape == (n_first, n_features)
+        yield "first is empty once edges are fixed", (n_first == 0) or not self.is_fixed
+        yield "first has fewer than n_samples rows", n_first < self.n_samples
         yield from floats("first", np.nan_to_num(self.first), self.first.shape)
         yield from floats(
             "edges", np.nan_to_num(self.edges), (n_features, 2 * self.n_quantiles)
@@ -262,7 +262,7 @@ class FeatureBins:
         with np.errstate(invalid="ignore"):
             steps = np.diff(self.edges, axis=1)
         yield "edges ascend", (steps > 0.0) | np.isnan(steps)
-        yield "NaN comes last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
+        yield "NaN is last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
 
 
 @lru_cache(maxsize=16)

@@ -333,7 +333,7 @@ class FeatureTransform:
             yield f"{name} is true or false", is_number(getattr(self, name), bool)
         is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0
         yield "forgetting is a share", is_share
-        yield "kept is what is not forgotten", self.kept in (1.0, 1.0 - self.forgetting)
+        yield "kept is 1, or 1 - forgetting", self.kept in (1.0, 1.0 - self.forgetting)
         shape = (3 if self.scale else int(self.center), self.n_features)
         yield from floats("moments", self.moments, shape)
         yield from floats("weight_sum", self._weight_sum, (1,))

@@ -93,4 +93,4 @@ class StandardTransform:
     def invariants(self):
         """Yield what holds between two calls."""
         yield from floats("moments", self.moments, self.moments.shape)
-        yield "variances and numbers are not negative", self.moments[1:] >= 0.0
+        yield "variances and counts are not negative", self.moments[1:] >= 0.0

@@ -90,4 +90,4 @@ def norm_invariants(s, shared):
     if s is not None:
         distance = np.abs(np.hypot.reduce(s.theta, axis=1) - shared.norm)
         allowed = shared.error + MIN_NORM
-        yield "norm is that of theta, but for its error", distance <= allowed
+        yield "norm is the norm of theta, up to rounding", distance <= allowed

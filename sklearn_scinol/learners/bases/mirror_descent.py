@@ -131,7 +131,7 @@ class MirrorDescent(Parameters):
         yield "delta_sum >= 0", shared.delta_sum >= 0.0
         distance = np.abs(shared.scale * np.hypot.reduce(s.v, axis=1) - norm)
         allowed = NORM_ERROR * np.sqrt(t) * largest + MIN_NORM
-        yield "norm2 is that of the weights", distance <= allowed
+        yield "norm2 is the squared norm of the weights", distance <= allowed
 
 
 @portable
