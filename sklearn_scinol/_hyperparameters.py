@@ -15,7 +15,7 @@ __all__ = [
 
 
 def is_native(cls):
-    """Whether a class is of this package."""
+    """Whether a class is defined in this package."""
     return cls.__module__.partition(".")[0] == __package__
 
 
@@ -25,7 +25,7 @@ def is_value(candidate):
 
 
 def is_value_type(cls):
-    """Whether a class is a NamedTuple, as those of learners and losses are."""
+    """Whether a class is a NamedTuple, like the classes of learners and losses."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 

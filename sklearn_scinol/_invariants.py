@@ -129,7 +129,7 @@ def parameters(name, values, minimum, maximum):
 
 
 def floats(name, values, shape):
-    """Yield that an array of the state has finite numbers and this shape."""
+    """Yield that an array has the given shape, and finite numbers."""
     is_array = isinstance(values, np.ndarray) and values.dtype == np.float64
     yield f"{name} is an array of float64", is_array
     yield f"{name} has shape {shape}", values.shape == shape
@@ -137,7 +137,7 @@ def floats(name, values, shape):
 
 
 def finite(name, value):
-    """Yield that numbers of any kind are finite, in lists as well."""
+    """Yield that a number, an array or a list has only finite numbers."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from finite(name, item)

@@ -65,12 +65,12 @@ def chosen(condition, a, b):
 
 
 def exp(x):
-    """Return the exponential; beyond ``|x| = 708`` at least as extreme as there."""
+    """Return the exponential of `x`, possibly clipped to ±708."""
     return np.exp(x)
 
 
 def expm1(x):
-    """Return the exponential minus 1; beyond ``x = 708`` not less than there."""
+    """Return the exponential minus 1, of `x` possibly clipped at 708."""
     return np.expm1(x)
 
 
@@ -143,7 +143,7 @@ def square(P, n):
 
 
 def store_square(A, P):
-    """Store the matrix `A` in `P`, whose entries beyond `A` stay."""
+    """Store the matrix `A` in the first entries of `P`."""
     n = len(A)
     rows, columns, _ = triangle(n)
     stored = (rows < n) & (columns < n)

@@ -62,7 +62,7 @@ class PipelineRows(RowByRow):
         return self._last._predict(x, method)
 
     def _transformers(self):
-        """Return the steps before the last, and check them if they are new."""
+        """Return the steps before the last; check replaced ones."""
         pipeline = self.estimator
         steps = [step for _, _, step in pipeline._iter(with_final=False)]
         if steps != self._checked:

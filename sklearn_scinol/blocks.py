@@ -91,7 +91,7 @@ class Moments(NamedTuple):
 
 
 class CodePlaces(NamedTuple):
-    """Where a row has ones, in a one-hot code of its bins; see transforms/bins.py."""
+    """Columns of the ones in the one-hot code of a row; see transforms/bins.py."""
 
     features: np.ndarray  # (k,), those that are cut, ascending
     first: np.ndarray  # (k,), the column of the first bin of each
@@ -173,7 +173,7 @@ class Block(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """Predictions for rows before they were learned, and their losses; to be filled."""
+    """Arrays for predictions of rows before learning, and for their losses."""
 
     predictions: np.ndarray  # (n, K), which the learner is charged for
     averaged: np.ndarray | None  # (n, K), of the averaged weights, if any
@@ -193,7 +193,7 @@ class Predictions(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """Rows whose weights are combinations of those rows and of others.
+    """Rows to learn by weights that are combinations of rows, new or stored.
 
     `values` and `sums` are changed: the products of the rows with the combinations of
     coefficients, and with the sums of these over the trials, before the first row.

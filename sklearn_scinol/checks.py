@@ -1,4 +1,4 @@
-"""Checks of learners and losses: that they keep what they declare."""
+"""Checks that learners and losses keep what they declare."""
 
 import pickle
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Case(NamedTuple):
         return {"classes": np.arange(self.n_classes)} if self.n_classes else {}
 
     def make(self, **parameters):
-        """The estimator, for rows and targets as they are."""
+        """Create the estimator, without a transform of rows or targets."""
         given = {"algorithm": self.learner, "loss": self.loss, "center": False}
         if self.n_classes:
             return BaselineClassifier(**given | parameters)
@@ -62,7 +62,7 @@ class Case(NamedTuple):
         )
 
     def targets(self, y):
-        """Targets as models take them."""
+        """Convert targets to the form that models take."""
         return y if self.n_classes else y[:, np.newaxis]
 
     def data(self, n=40, seed=0):
@@ -256,7 +256,7 @@ def _check_rows(case):
 
 
 def _state(estimator):
-    """All that was learned, as bytes."""
+    """Return all that was learned, as bytes."""
     model = estimator._model
     arrays = [model.fields, model.shared, *model.arrays, model.first, model.numbers]
     return [np.ascontiguousarray(array).tobytes() for array in arrays]

@@ -155,7 +155,7 @@ def made(values, part, tasks, others):
 
 
 def rows_of(make, which, n_first, n_last, values):
-    """Return the first rows of a chunk, the last of the others, or those between."""
+    """Return the first rows of a chunk, the last ones, or the rows between."""
     chunk = make(values)
     if not n_first and not n_last:
         return chunk

@@ -118,7 +118,7 @@ class Chunks(NamedTuple):
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
     def recipes(self):
-        """Return for each partition its part, its own tasks, and other keys they need.
+        """Return part, tasks and other required keys of each partition.
 
         Other keys are those of shared tasks, and of data in the memory of a cluster.
         """

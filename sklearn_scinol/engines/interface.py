@@ -34,7 +34,7 @@ class Engine(Protocol):
     Recorder: type | None
 
     def norm(self, values):
-        """Bound the absolute values from above; NaN or infinity if any of them is.
+        """Bound absolute values from above; NaN or infinity if a value is not finite.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """
 
     def count_below(self, edges, X):
-        """In which bins values are: how many edges of their features are below them.
+        """Count the edges below values, by feature: the bins of the values.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Engine(Protocol):
 
 
 class TableEngine(Protocol):
-    """Functions for columns of tables, which the module of an engine has as well."""
+    """Functions of an engine's module for columns of tables."""
 
     def standardise(self, moments, X):
         """Centre and scale values by the running moments, which learn each row first.
@@ -277,7 +277,7 @@ class TableEngine(Protocol):
         """
 
     def find_slots(self, slots, keys, is_given, learns):
-        """Slots of keys, of which new ones take the next while there are any.
+        """Find the slots of keys; new keys take free slots.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class TableEngine(Protocol):
         """
 
     def mark_places(self, marks, places, keys):
-        """Mark places by the first two different keys that come to them.
+        """Store the first two different keys that come to each place.
 
         Parameters
         ----------

@@ -303,7 +303,7 @@ class OnlineEstimator(
         return self._learn_in_order(chunk, method), weights
 
     def _with_class_weights(self, chunk):
-        """Return the chunk with the weights that this estimator gives its rows."""
+        """Return the chunk, with rows weighted by class if so configured."""
         return chunk
 
     def _predict_validated(self, X, method):
@@ -366,7 +366,7 @@ class OnlineEstimator(
             raise ValueError(OVERFLOW)
 
     def _record_call(self, loss_before, weight):
-        """Append the mean loss of rows of this total weight to `loss_curve_`.
+        """Append the mean loss of the rows of a call to `loss_curve_`.
 
         Experts append an entry to their own curves as well.
         """

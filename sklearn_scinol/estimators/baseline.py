@@ -192,7 +192,7 @@ class _Baseline(Additive, KernelMethods):
         return configured(learner, values)
 
     def _check_given_learner(self):
-        """Refuse a learner that lacks something, or that does not fit the others."""
+        """Refuse a learner that is incomplete, or does not fit the other parameters."""
         learner = type(self.algorithm)
         check_is_learner(learner)
         if issubclass(learner, OnlineNewton):

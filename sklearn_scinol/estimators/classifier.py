@@ -398,7 +398,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     @property
     def _loss_type(self):
-        """Class of the loss, that of two classes where there are others."""
+        """Type of the loss; of a loss with a joint form, that of two classes."""
         return type(self.loss) if is_value(self.loss) else CLASSIFICATION[self.loss]
 
     def _make_loss(self):

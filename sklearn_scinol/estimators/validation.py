@@ -50,7 +50,7 @@ class ValidationMixin:
             raise
 
     def _suggest_estimators(self):
-        """Say which estimators take the loss, where this one does not."""
+        """Return a message that names the estimators that take the loss."""
         kind = "Regressor" if is_classifier(self) else "Classifier"
         other = f"{kind.lower()}s, for instance of Hedge{kind}"
         return f"{self.loss!r} is a loss of {other}."

@@ -154,7 +154,7 @@ class Problem:
         return best, bound * self.unit
 
     def _candidates(self, tol):
-        """Yield weights ever closer to the minimum, with slopes of the losses there."""
+        """Yield weights ever closer to the minimum, with slopes of their losses."""
         if self.has_small_program and (solution := self._solve_program()) is not None:
             yield solution
         for v in self._approach(tol):
@@ -174,7 +174,7 @@ class Problem:
         )
 
     def _solve_program(self):
-        """Return weights and slopes of the losses there, or None if the solver fails.
+        """Return weights and slopes of their losses, or None if the solver fails.
 
         Variables are the weights, in units of the predictions' size, and the distances
         of each row's prediction beyond the kinks of its loss.
@@ -321,7 +321,7 @@ class Problem:
     # The lower bound.
 
     def _lower_bound(self, v, a):
-        """Return a lower bound from slopes near those of the losses at `v`."""
+        """Return a lower bound of the total loss, from slopes near weights `v`."""
         bounds = [0.0, self._project_and_bound(v, a)]
         if self.columns.in_ball:
             sums = (self.c * a).T @ self.Z
@@ -333,7 +333,7 @@ class Problem:
         return float((self.c * self.loss.conjugate(self.y, a).reshape(-1, 1)).sum())
 
     def _project_and_bound(self, v, a):
-        """Project slopes onto those whose sums vanish; return their lower bound."""
+        """Project slopes to slopes whose sums vanish; return their lower bound."""
         for _ in range(MAX_PROJECTIONS):
             sums = (self.c * a).T @ self.Z
             left = np.abs(sums)

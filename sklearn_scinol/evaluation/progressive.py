@@ -375,7 +375,7 @@ class ProgressiveEstimator:
         return classes.size < 2 or not np.isin(y, classes).all()
 
     def _with_labels(self, prediction):
-        """Return predictions of the only method, and labels that follow from them."""
+        """Return predictions of the only method, and the labels they imply."""
         (method,) = self.methods
         if method == "predict":
             labels = prediction

@@ -112,7 +112,7 @@ class Adam(NamedTuple):
 
 @exact
 def decayed(mean, value, beta):
-    """Running mean after another value; infinity stays infinity."""
+    """Update a running mean by a value; infinity stays infinity."""
     return beta * mean + (1.0 - beta) * value
 
 

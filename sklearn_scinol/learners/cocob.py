@@ -70,7 +70,7 @@ class CoCoB(NamedTuple):
         return State(L, A, bet * A, reward(stake)), None
 
     def stake(self, s):
-        """Weight where all gradients pointed the same way."""
+        """Weight if all gradients had one sign."""
         return s.A * (s.L + s.R) / (s.L * larger(s.A + s.L, self.alpha * s.L))
 
     def invariants(self, s, shared, t):

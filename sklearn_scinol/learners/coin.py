@@ -72,7 +72,7 @@ class Coin(NamedTuple):
         return State(M, bet * A, A, wealth), None
 
     def stake(self, s):
-        """Weight where all gradients pointed the same way."""
+        """Weight if all gradients had one sign."""
         M = larger(s.M, MIN_SCALE)
         return (self.alpha + s.wealth) * s.A / (M * (M + s.A))
 

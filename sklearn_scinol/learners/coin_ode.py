@@ -100,7 +100,7 @@ class CODE(NamedTuple):
         s.theta[i] -= step * x
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`.
+        """Merge states, so that the weights for a row `x` are `w`.
 
         Their wealth is more than its least by as much as in the mean of all.
         """

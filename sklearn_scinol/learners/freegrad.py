@@ -126,5 +126,5 @@ def bet(G, V, M, M_tau):
 
 @portable
 def restarts(s, i, M):
-    """Whether `M` has outgrown the latest restart, or there was none."""
+    """Whether `M` requires the first restart, or another one."""
     return (s.B[i] + 1.0) * s.M_tau[i] < M

@@ -185,7 +185,7 @@ class VectorLearner(Declarations, Protocol):
     """
 
     def initial_arrays(self, n_outputs, n_coordinates):
-        """Return the initial state: arrays whose first axis is that of outputs."""
+        """Return the initial state: arrays whose first axis is outputs."""
 
     def score(self, s, k, x, t):
         """Return the prediction of output `k` for row `t`, without learning.

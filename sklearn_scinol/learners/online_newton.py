@@ -34,7 +34,7 @@ MAX_NARROW_VARIANCE = 0.01
 
 
 class State(NamedTuple):
-    """The first axis is that of outputs; vectors are padded with zeros.
+    """Arrays whose first axis is outputs; vectors are padded with zeros.
 
     An update is pending until the next row is predicted, so that one pass over `P` does
     both: then `w` becomes ``w + g v`` and `P` becomes ``growth (P - root^2 v v')``.

@@ -138,7 +138,7 @@ class AdaHedge(ExpertWeights):
 
     @property
     def learning_rate_(self) -> float:
-        """Rate of the next round, an inverse loss; infinite while there is no gap."""
+        """Learning rate of the next round, an inverse loss; infinite at first."""
         gap = self._state.gap
         return math.inf if gap == 0.0 else self._state.log_K / gap
 

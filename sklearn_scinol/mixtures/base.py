@@ -294,7 +294,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         return sum(hedge.regret_bound(n_switches) for hedge in model.hedges)
 
     def _squeeze_outputs(self, values, axis=0):
-        """Drop the axis of outputs where there is one set of weights."""
+        """Drop the axis of outputs if there is a single set of weights."""
         return values[0] if len(values) == 1 else values.swapaxes(0, axis)
 
     def plot_weights(

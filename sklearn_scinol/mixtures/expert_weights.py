@@ -58,7 +58,7 @@ class ExpertWeights(ABC):
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses that the mixture was charged, in the same units."""
+        """Sum of the losses of the mixture, in units of the losses."""
         return self._state.loss
 
     @property

@@ -219,7 +219,7 @@ class FixedShare(ExpertWeights):
 
     @property
     def learning_rate_(self) -> float:
-        """Rate of the next round, an inverse loss; infinite while there is none."""
+        """Learning rate of the next round, an inverse loss; infinite at first."""
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
 

@@ -47,7 +47,7 @@ class MixingScale:
         return None if self.kind == "mean" else 1.0
 
     def fits(self, loss):
-        """Whether experts of this loss are mixed without converting."""
+        """Whether predictions of experts with this loss need no conversion."""
         return identity(loss) == identity(self.loss)
 
     def methods(self, is_native):

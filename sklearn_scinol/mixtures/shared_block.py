@@ -1,4 +1,4 @@
-"""A block of rows for several models, which is made ready once."""
+"""Block of rows for several models, which computes shared parts once."""
 
 from functools import cached_property
 
@@ -8,7 +8,7 @@ __all__ = ["SharedBlock"]
 
 
 class SharedBlock:
-    """A block of rows for several models: what they share is made once."""
+    """Block of rows for several models, which computes shared parts once."""
 
     def __init__(self, engine, chunk, rows, scale):
         self.engine, self.X, self.rows = engine, chunk.X, rows
@@ -18,11 +18,11 @@ class SharedBlock:
 
     @cached_property
     def part(self):
-        """The rows as a chunk of their own, for experts that learn rows as they are."""
+        """Chunk of the rows, for experts that learn untransformed rows."""
         return self.chunk.part(self.rows)
 
     def for_model(self, model):
-        """The block for a model; the transforms learn it the first time."""
+        """Return the block for a model, with rows that its transforms have learned."""
         y = self.targets(model)
         transformed = model.learn_transforms(
             self.engine, self.X, self.rows, self.weights, self._cached
@@ -36,7 +36,7 @@ class SharedBlock:
         return Block(transformed, None, y, self.weights, scale)
 
     def targets(self, model):
-        """Targets as the loss of a model takes them; of mixtures, too."""
+        """Return targets in the form that the loss of a model or mixture takes."""
         return self._cached(
             model.loss.joint,
             lambda: self.chunk.targets(model.loss, model.n_outputs, self.rows),

@@ -32,12 +32,12 @@ class TargetRange:
 
     @classmethod
     def of_signs(cls, n_outputs):
-        """Return the range of targets -1 and 1: between them no hinge costs more."""
+        """Return the range of targets -1 and 1; clipping to it costs no loss."""
         return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
 
     @classmethod
     def merged(cls, shards):
-        """Return the range of the targets of several."""
+        """Merge the ranges of the targets of several mixtures."""
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
         return cls(np.stack([least, shards.map(lambda part: part.limits[1]).max()]))
 

@@ -1,4 +1,4 @@
-"""Linear models of values and of the bins that they fall into."""
+"""Linear models of feature values and of one-hot codes of their bins."""
 
 from copy import copy
 

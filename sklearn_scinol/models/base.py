@@ -191,7 +191,7 @@ class Model(metaclass=ABCMeta):
         return None
 
     def merge_counts(self, shards):
-        """Add up rows and losses of models; return them in one unit of weights."""
+        """Add up rows and losses of models; return models in one unit."""
         self.is_merged = True
         self.numbers = np.maximum(shards.numbers.sum(), 0.0)
         scales = shards.map(lambda model: model.weight_scale)
@@ -207,7 +207,7 @@ class Model(metaclass=ABCMeta):
         """Return a function that undoes learning the rows `X`."""
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        """Return a :class:`PreparedModel` for single rows, or None if there is none.
+        """Return a :class:`PreparedModel` for single rows, or None.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Model(metaclass=ABCMeta):
         self.weight_scale.ensure_layout()
 
     def _add_losses(self, engine, block, predictions):
-        """Add the losses of predictions to the cumulative loss; return them."""
+        """Compute losses of predictions, and add them to the cumulative loss."""
         losses, self.cumulative_loss = engine.compute_losses(
             self.loss, block, predictions, self.cumulative_loss
         )
@@ -289,7 +289,7 @@ def ordered_blocks(n, size, order=None):
 
 
 def align_columns(models, placements):
-    """Return models with the same columns: only learned columns, if these are few.
+    """Return models with equal columns: only learned columns, if these are few.
 
     Placements map the columns of the models, or are None. Also returns the placement of
     the columns of the merged model, or None if it has all columns.

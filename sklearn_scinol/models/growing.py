@@ -49,7 +49,7 @@ class GrowingArray:
         self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
 
     def checkpoint(self):
-        """Return a copy of the rows in the same memory: only one of both may grow."""
+        """Return a copy that shares memory; only one of the two may grow."""
         return copy(self)
 
 

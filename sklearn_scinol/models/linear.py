@@ -52,7 +52,7 @@ class LinearModel(LinearState):
             yield Learned(rows, predicted.reported, predicted.all_finite)
 
     def ensure_layout(self, X):
-        """Convert the state to the layout for rows of this type."""
+        """Convert the state to the layout for rows of the type of `X`."""
         super()._ensure_layout()
         order = "F" if self.learner_sees_csr(X) else "C"
         self.fields = as_writable(self.fields, order)
@@ -103,7 +103,7 @@ class LinearModel(LinearState):
         return Block(rows, moments, y, weights, scale, largest)
 
     def _block_rows(self, engine, X, rows, weights, checks):
-        """Return rows for the engine, and moments by which it transforms them."""
+        """Return rows for the engine, and moments to transform them by."""
         rows = self.rows(X, rows)
         rows, outgrown = self.features.learn_and_convert(engine, rows, weights, checks)
         self.forget(outgrown)
@@ -127,11 +127,11 @@ class LinearModel(LinearState):
 
     @property
     def transforms_key(self):
-        """Key of the transformed rows, equal for models that see the same."""
+        """Key of the transforms, equal for models with equal transformed rows."""
         return (id(self.features),)
 
     def share_transforms(self, shared):
-        """Use the transforms of models that see the same rows.
+        """Replace transforms by those of models with equal transformed rows.
 
         `shared` maps keys to transforms; new ones are added.
         """
@@ -212,7 +212,7 @@ class LinearModel(LinearState):
         )
 
     def can_replay(self, is_sparse):
-        """Whether all rows of ordinary values are learned by the same calls."""
+        """Whether recorded calls can learn any row of ordinary values."""
         features, flags = self.features, self.fields.flags
         by_records = is_sparse or self.learner_sees_csr(None)
         kept = 1.0 if is_sparse else 1.0 - features.forgetting
@@ -439,7 +439,7 @@ class LinearModel(LinearState):
         return p
 
     def transform(self, X):
-        """Return rows as the learner sees them."""
+        """Return transformed rows, as the learner sees them."""
         with np.errstate(all="ignore"):
             return self.features.transform(X, self.weight_scale.smallest)
 

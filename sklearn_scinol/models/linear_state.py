@@ -179,7 +179,7 @@ class LinearState(OnlineModel):
         return (Z @ w.T + b) * self._factor(self.scale_of_predicted**2 * q)
 
     def _predict_reached(self, Z):
-        """Predict with shared weights for entries within reach, own ones beyond."""
+        """Predict with shared weights within reach, and with own weights beyond."""
         scale, s, t = self.scale_of_predicted, self.state(), self.t + 1
         is_sparse = sparse.issparse(Z)
         if is_sparse:
@@ -210,7 +210,7 @@ class LinearState(OnlineModel):
         return p
 
     def _weights(self):
-        """Weights of features, for values within reach, and intercepts."""
+        """Weights of features, for values within reach of the learner; intercepts."""
         if self.averages:
             return self._split(self._averaged_weights())
         return self._latest_weights()

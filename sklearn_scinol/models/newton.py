@@ -102,7 +102,7 @@ class NewtonModel(LinearModel):
                 yield Learned(part, predicted.reported, predicted.all_finite)
 
     def _split_at_change(self, chunk, rows):
-        """Return rows up to the next change of moments, and the others."""
+        """Split rows at the next change of moments."""
         left = self.next_change - self.t
         if chunk.sample_weight is None:
             return rows[:left], rows[left:]

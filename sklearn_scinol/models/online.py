@@ -1,4 +1,4 @@
-"""Models under an online learner: what does not depend on how weights are stored."""
+"""Models under an online learner, however their weights are stored."""
 
 from abc import abstractmethod
 from typing import NamedTuple
@@ -150,7 +150,7 @@ class OnlineModel(Model):
 
     @property
     def scale_of_predicted(self):
-        """Factor of rows for the learner when they are only predicted."""
+        """Factor of rows for the learner in predictions without learning."""
         return self.row_scale * self.weight_scale.smallest
 
     @property

@@ -194,7 +194,7 @@ class PreparedModel:
         return [self.model]
 
     def _record_calls(self, recorder):
-        """Record the calls; return the arrays that they write predictions to."""
+        """Record the calls; return the arrays of their predictions."""
         model, row = self.model, self.row
         predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
         self.reported = predicted.reported
@@ -212,7 +212,7 @@ class PreparedModel:
                 yield from (model.shared, model.fields, *model.arrays)
 
     def _split_arrays(self, arrays):
-        """Split arrays into those that change as a whole and those by feature.
+        """Split arrays into arrays to save as a whole and arrays to save by feature.
 
         Sparse rows change few features. The rest of their arrays is of the intercept.
         """
@@ -240,7 +240,7 @@ class PreparedModel:
         return all(units.seen.tobytes() == seen for units, seen in self._seen)
 
     def accepts(self, n_entries):
-        """Whether a row with so many entries fits; None stands for a dense row."""
+        """Whether a row with `n_entries` fits; None stands for a dense row."""
         if self.row.capacity is None:
             return n_entries is None or self.makes_dense
         return n_entries is not None and n_entries <= self.row.capacity

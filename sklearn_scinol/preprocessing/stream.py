@@ -33,7 +33,7 @@ class StreamTransformer(
 
     @abstractmethod
     def _read(self, X, reset):
-        """Validate rows; return them as `_start` and `_encode` take them."""
+        """Validate rows, and convert them for `_start` and `_encode`."""
 
     @abstractmethod
     def _start(self, rows):
@@ -49,7 +49,7 @@ class StreamTransformer(
 
     @abstractmethod
     def _invariants_of_state(self):
-        """Yield what holds of the state, beyond what its parts state."""
+        """Yield invariants of the state, besides those of its parts."""
 
     @abstractmethod
     def _merge_state(self, engine, shards, sources):
@@ -196,7 +196,7 @@ class StreamTransformer(
         return self._merged_with_placements(others, start)[0]
 
     def _merged_with_placements(self, others, start):
-        """Merge; also return placements for this, the others, and `start` if any."""
+        """Merge transformers; also return their placements, and that of `start`."""
         members = [self, *others]
         sources = members if start is None else [*members, start]
         if not others:

@@ -49,7 +49,7 @@ class Roles(NamedTuple):
         return cls(columns, target, sample_weight)
 
     def unpack(self, table):
-        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
+        """Return `X`, or a tuple of `X` and the target and weight that exist."""
         X = table.select(self.features)
         others = [as_array(table[name]) for name in self[1:] if name is not None]
         return (X, *others) if others else X

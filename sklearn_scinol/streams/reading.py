@@ -245,7 +245,7 @@ class TableStream:
             yield None if rows is None else reader.unpack(rows), bad
 
     def _parts(self):
-        """Yield rows in order, and the bad ones among them."""
+        """Yield good rows in order, and bad rows."""
         import pyarrow as pa
 
         n_threads = pa.cpu_count() if self._read_ahead else 0

@@ -95,7 +95,7 @@ class Tables(ABC):
         return pa.concat_tables(tables)
 
     def unpack(self, table):
-        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
+        """Return `X`, or a tuple of `X` and the target and weight that exist."""
         return self.roles.unpack(table)
 
 

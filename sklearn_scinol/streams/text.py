@@ -1,4 +1,4 @@
-"""CSV and LIBSVM: files whose rows are lines of text, and what such formats share.
+"""CSV, LIBSVM, and the base of formats whose rows are lines of text.
 
 Files are read in blocks of whole rows, which threads parse one by one. That is faster
 than pyarrow's readers of whole files, takes little memory, and lets a block with a bad

@@ -111,7 +111,7 @@ class Vocabulary:
         return self.slots.keys[j, : self.slots.n_used[j]].tolist()
 
     def slots_in(self, other, j):
-        """Map the slots of a column to those of another vocabulary; -1 for none.
+        """Map the slots of a column to slots of another vocabulary, or to -1.
 
         Slots that are free in both stay where they are.
         """
@@ -127,7 +127,7 @@ class Vocabulary:
         return slots, self.slots.keys[j, slots]
 
     def add_moves(self, other, starts, moves):
-        """Note where slots of another one lie; see :meth:`FeatureBins.add_moves`."""
+        """Add moves of the slots of another vocabulary to `moves`."""
         for j, start in enumerate(starts):
             moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
 

@@ -90,7 +90,7 @@ class FeatureBins:
 
     @property
     def kind(self):
-        """Parameters, equal for bins with the same edges after the same rows."""
+        """Parameters, equal for bins that get equal edges from equal rows."""
         return self.n_samples, self.n_quantiles
 
     @property
@@ -167,7 +167,7 @@ class FeatureBins:
 
     @classmethod
     def merged(cls, shards):
-        """Return bins with fixed edges of one, whichever the order, or of all rows."""
+        """Merge bins: fixed edges of one member, or edges from all rows."""
         start = shards.start
         merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
         members = [start] if start.is_fixed else shards.members
@@ -183,7 +183,7 @@ class FeatureBins:
         return merged
 
     def shares_in(self, other, pairs):
-        """Return the share of each column of codes that lies in those of other bins.
+        """Return shares of overlap of columns of codes with columns of other bins.
 
         Values are taken to be spread evenly between two edges. Rows of this CSR array
         sum to 1, or to 0 if one of the two has no edges.
@@ -206,7 +206,7 @@ class FeatureBins:
         return shares.tocsr()
 
     def _shares_of_feature(self, other, j):
-        """Return shares of the bins of a feature: (n_bins, n_bins of the other)."""
+        """Return shares of overlap of bins of a feature: (n_bins, n_other_bins)."""
         edges, others = (bins.edges[j] for bins in (self, other))
         edges, others = edges[~np.isnan(edges)], others[~np.isnan(others)]
         shares = np.zeros((len(edges) + 1, len(others) + 1))
@@ -223,7 +223,7 @@ class FeatureBins:
         return shares
 
     def add_moves(self, other, starts, moves):
-        """Note in `moves` where the codes of other bins lie among these.
+        """Add moves from the codes of other bins to the codes of these bins.
 
         `starts` has the first column of each feature.
         """
@@ -267,7 +267,7 @@ class FeatureBins:
 
 @lru_cache(maxsize=16)
 def _places(n_edges, n_quantiles, pairs):
-    """Return places for features with so many edges, see :meth:`FeatureBins.places`."""
+    """Return places for features with `n_edges` edges."""
     bins = FeatureBins(len(n_edges), 0, n_quantiles)
     features, n_bins = np.flatnonzero(n_edges), 1 + np.array(n_edges)
     n_sides = n_quantiles + 1

@@ -25,7 +25,7 @@ def map_entries(function, X):
 
 @portable
 def clipped(x, largest, ratio):
-    """Clip a finite value to `ratio` times the largest before, if there was one."""
+    """Clip a finite value to ±`ratio` times the largest earlier value, if any."""
     limit = chosen(largest > 0.0, ratio * largest, np.inf)
     return chosen((np.abs(x) > limit) & (np.abs(x) < np.inf), np.copysign(limit, x), x)
 

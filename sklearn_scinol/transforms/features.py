@@ -1,4 +1,4 @@
-"""Centring and scaling of features by their running moments."""
+"""Centring and scaling of features by running moments."""
 
 from copy import copy
 
@@ -74,7 +74,7 @@ class FeatureTransform:
 
     @property
     def kind(self):
-        """Parameters, equal for transforms that do the same."""
+        """Parameters, equal for transforms with equal results."""
         ratio = None if self.limits is None else self.limits.ratio
         units = self.units is not None
         return self.center, self.scale, self.forgetting, units, ratio
@@ -104,7 +104,7 @@ class FeatureTransform:
         self._weight_sum[0] = value
 
     def ensure_layout(self, is_sparse):
-        """Make the state what engines take for dense or sparse rows."""
+        """Convert the state to the layout of engines for dense or sparse rows."""
         if not is_sparse:
             self.moments = self._moments_of_all()
         # Zeros of sparse rows wait for an unknown number of rows.
@@ -144,7 +144,7 @@ class FeatureTransform:
         return restore
 
     def state(self):
-        """Return the moments as engines take them, or None."""
+        """Return the moments in the form that engines take, or None."""
         if not self.has_moments:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center), self.kept)
@@ -177,7 +177,7 @@ class FeatureTransform:
         return engine.transform_rows(self.state(), rows, weights)
 
     def transform(self, X, weight):
-        """Transform rows without learning, each of the same `weight` in its moments."""
+        """Transform rows without learning, each with `weight` in its moments."""
         X = self.convert(X)
         if sparse.issparse(X):
             if not self.center:
@@ -193,7 +193,7 @@ class FeatureTransform:
         return (Z - self.moments[0]) * self._shares(weight)[1] * factors
 
     def to_raw(self, w, b, weight):
-        """Convert coefficients for transformed rows to those for raw rows.
+        """Convert coefficients of transformed rows to coefficients of raw rows.
 
         Parameters
         ----------
@@ -206,12 +206,12 @@ class FeatureTransform:
         return w if self.units is None else self.units.to_raw(w), b
 
     def to_units(self, w, b, weight):
-        """Convert coefficients to those for rows in units; see :meth:`to_raw`."""
+        """Convert coefficients of transformed rows to coefficients of rows in units."""
         w = w * self._factors(weight)
         return w, b - w @ self.moments[0] if self.center else b
 
     def from_units(self, w, b, weight):
-        """Convert coefficients for rows in units to those for transformed rows."""
+        """Convert coefficients of rows in units to coefficients of transformed rows."""
         if self.center:
             b = b + w @ self.moments[0]
         factors = np.broadcast_to(self._factors(weight), w.shape)
@@ -318,7 +318,7 @@ class FeatureTransform:
             return moments.moved_mean(mean, shares[0], -mean), variance
 
     def _inverse_deviations(self, values, weight, features=...):
-        """Return factors of values, each of which counts in its own moments."""
+        """Return factors of values, whose own rows count in the moments."""
         mean, variance = self.mean_and_variance(features)
         share, past = self._shares(weight)
         variance = moments.moved_variance(variance, share, past, values - mean)

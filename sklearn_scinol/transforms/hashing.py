@@ -15,7 +15,7 @@ HALF = np.uint64(32)
 
 @portable
 def mixed(h, key):
-    """Combine a hash and any key, in this order.
+    """Combine a hash and a key; the order matters.
 
     Bits are mixed as in SplitMix64 (Steele, Lea and Flood, 2014).
     """

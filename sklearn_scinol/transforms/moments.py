@@ -95,7 +95,7 @@ def merged(shards):
 
 @portable
 def shares_of_waiting(weight_sum, recorded):
-    """Return shares of rows that wait, and of those with the weight `recorded`."""
+    """Return shares of waiting rows, and of rows with the total weight `recorded`."""
     any_waits = weight_sum > recorded
     return (
         chosen(any_waits, (weight_sum - recorded) / weight_sum, 0.0),

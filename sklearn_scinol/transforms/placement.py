@@ -1,4 +1,4 @@
-"""Places of the columns of several models in those of a merged one."""
+"""Places of the columns of several models among the columns of a merged model."""
 
 import numpy as np
 from scipy import sparse
@@ -7,7 +7,7 @@ __all__ = ["Moves", "Placement"]
 
 
 class Placement:
-    """Places of a model's columns among those of a merged one.
+    """Places of a model's columns among the columns of a merged model.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class Placement:
         return Placement(self.shares[columns], self.forward[columns])
 
     def reversed(self):
-        """Return the inverse, where no column is made of several."""
+        """Return the inverse placement, of columns with one source each."""
         return Placement(self.shares.T.tocsr(), self.forward.T.tocsr())
 
     def place_mask(self, is_seen):
-        """Mask of the merged columns made of a column that rows had."""
+        """Mask of the merged columns that have a source which rows had."""
         return self.shares @ is_seen > 0.0
 
     def apply(self, values, is_seen, initial=0.0):
@@ -73,7 +73,7 @@ class Placement:
 
 
 class Moves:
-    """Collects moves of columns for a placement; at first all stay where they are.
+    """Moves of columns, collected for a placement.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ __all__ = ["StandardTransform"]
 
 
 class StandardTransform:
-    """Centres and scales features by the running moments of the values that are there.
+    """Standardisation of features by the running moments of their given values.
 
     A value takes part in the moments that it is transformed with.
 

@@ -36,11 +36,11 @@ class TargetTransform:
 
     @property
     def kind(self):
-        """Parameters, equal for transforms that do the same."""
+        """Parameters, equal for transforms with equal results."""
         return self.unit_free
 
     def ensure_layout(self):
-        """Make the state what engines take; joblib maps arrays read-only."""
+        """Convert the state to the layout of engines; joblib maps arrays read-only."""
         self.moments = as_writable(self.moments, "C")
         self.weight_sum = as_writable(self.weight_sum)
 

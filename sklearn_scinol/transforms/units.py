@@ -77,12 +77,12 @@ class FeatureUnits:
             return np.ldexp(values, -self.exponents[features])
 
     def from_raw(self, u):
-        """Convert weights of raw values to those of values in units."""
+        """Convert weights of raw values to weights of values in units."""
         with np.errstate(over="ignore"):
             return u if self.are_one else np.ldexp(u, self.exponents)
 
     def to_raw(self, w):
-        """Convert weights of values in units to those of raw values."""
+        """Convert weights of values in units to weights of raw values."""
         return w if self.are_one else np.ldexp(w, -self.exponents)
 
     def with_columns(self, placement):
@@ -100,7 +100,7 @@ class FeatureUnits:
 
     @classmethod
     def merged(cls, shards):
-        """Return the largest units of several, and the :meth:`scales_of` each."""
+        """Merge units to the largest; also return the :meth:`scales_of` each."""
         merged = cls(len(shards.start.seen))
         merged.seen = shards.seen.max()
         lowest = np.iinfo(np.int16).min
@@ -111,7 +111,7 @@ class FeatureUnits:
         return merged, [*map(merged.scales_of, shards.members)]
 
     def scales_of(self, other):
-        """Return factors from the units of another one to these."""
+        """Return factors from other units to these."""
         change = other.exponents.astype(np.intc) - self.exponents
         return np.where(other.seen, np.ldexp(1.0, change), 1.0)
 

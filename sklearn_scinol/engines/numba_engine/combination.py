@@ -1,4 +1,4 @@
-"""The loop over rows whose weights are combinations of those rows and of others."""
+"""Loop over rows, by weights that are combinations of rows, new or stored."""
 
 from functools import cache
 
@@ -13,7 +13,7 @@ __all__ = ["learn_combination"]
 
 
 def learn_combination(task, state, block, combination, out):
-    """Learn from rows and combinations of them."""
+    """Learn rows by weights that are combinations of rows."""
     average = out.averaged is not None
     loop = _loop(type(task.learner), type(task.loss), average=average)
     n, n_outputs = out.predictions.shape

@@ -273,7 +273,7 @@ class Loop:
             return self._function(*arguments)
 
     def prepared(self, *arguments):
-        """The call as a function that takes none of them: what arrays have may change.
+        """Bind arguments; return a function that reads the arrays when called.
 
         To look at the types of many arrays takes several times as long as to learn a
         row; here that is done once.
@@ -288,7 +288,7 @@ class Loop:
 
 
 def kind_of(value):
-    """Equal for arguments of the same type to Numba, which takes its time to tell."""
+    """Key that is equal for arguments of one Numba type, and fast to compute."""
     if isinstance(value, tuple):
         return type(value), *map(kind_of, value)
     if isinstance(value, np.ndarray):

@@ -80,19 +80,19 @@ def parts_of_exp(x):
 
 
 def exp(x):
-    """Exponential, for the function of this name in :mod:`sklearn_scinol._portable`."""
+    """Exponential, which replaces :func:`sklearn_scinol._portable.exp`."""
     s, e = parts_of_exp(x)
     return muladd(s, e, s)
 
 
 def expm1(x):
-    """Exponential minus 1, for the function of this name there."""
+    """Exponential minus 1, which replaces :func:`sklearn_scinol._portable.expm1`."""
     s, e = parts_of_exp(x)
     return muladd(s, e, s - 1.0)
 
 
 def log1p(x):
-    """Logarithm of 1 + x, for the function of this name there."""
+    """Logarithm of 1 + x, which replaces :func:`sklearn_scinol._portable.log1p`."""
     # Twice the inverse hyperbolic tangent of s, which is at most 1/3.
     s = x / (2.0 + x)
     s2 = s * s

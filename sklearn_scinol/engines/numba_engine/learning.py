@@ -43,7 +43,7 @@ def learn_rows(task, state, block, out):
 
 
 def learn_stacked(tasks, states, block, out):
-    """Learn with several learners side by side.
+    """Learn the rows of a block with several learners side by side.
 
     As if they were outputs of one learner: while the processor waits for one of them,
     it goes on with others.
@@ -74,7 +74,7 @@ def _learn(tasks, states, block, out):
 
 
 def _learn_scaled(tasks, states, block, out):
-    """Scale sparse rows and learn them: both, or neither if that is interrupted."""
+    """Scale sparse rows and learn them; an interruption undoes both."""
     moments, rows, numbers = block.moments, block.rows, states[0].numbers
     n_learned, weight_sum = numbers[0], moments.weight_sum[0]
     records = Records.with_room(rows.data.size)

@@ -70,7 +70,7 @@ def _loop(loss):
 
 
 def norm(values):
-    """Root of the sum of the squares."""
+    """Return the root of the sum of the squares."""
     values = values.ravel()
     values.flags.writeable = False  # of one type, whether it was so or not
     return _norm()(values)

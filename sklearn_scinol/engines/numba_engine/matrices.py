@@ -143,7 +143,7 @@ def overload_vectors(options, outer):
 
 
 def _start_of_row(i):
-    """Where a row of a triangle begins."""
+    """Return the place of the first entry of a triangle's row."""
     block = i // BLOCK
     return BLOCK * (block + 1) * (BLOCK // 2 * block + i % BLOCK)
 

@@ -39,14 +39,14 @@ def rounds_call(state, losses, c):
 
 @rounds_call.register
 def hedge_call(state: AdaHedgeState, losses, c):
-    """Return what AdaHedge needs, see :func:`rounds_call`."""
+    """Return the call for AdaHedge, see :func:`rounds_call`."""
     weights = np.empty_like(losses)
     return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
 
 
 @rounds_call.register
 def fixed_share_call(state: FixedShareState, losses, c):
-    """Return what fixed share needs, see :func:`rounds_call`."""
+    """Return the call for fixed share, see :func:`rounds_call`."""
     weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
     return _shares_loop(), (state, losses, c, weights, room), weights
 

@@ -1,4 +1,4 @@
-"""What the loop over rows does with a row: the parts that it is put together from."""
+"""Parts of the loop over rows: alternatives for each step with a row."""
 
 from typing import NamedTuple
 

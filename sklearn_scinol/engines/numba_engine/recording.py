@@ -1,4 +1,4 @@
-"""Recorded calls of the engine, which are made again for each row."""
+"""Record calls of the engine, to repeat them for each row."""
 
 import ctypes
 from functools import cache, partial
@@ -40,7 +40,7 @@ class Recorder:
         self.calls = []
 
     def norm(self, values):
-        """Return 0: no row is there yet."""
+        """Return 0, since no row is known yet."""
         return 0.0
 
     def first_values(self, seen, rows, weights):

@@ -223,7 +223,7 @@ def _code_loop():
 
 
 class Records(NamedTuple):
-    """Moments before sparse rows changed them."""
+    """Moments of features before sparse rows changed them."""
 
     n: np.ndarray  # (1,), their number
     features: np.ndarray  # (n_entries,)
@@ -255,7 +255,7 @@ def transform_dense_call(moments, rows, weights):
 
 
 def scale_sparse_rows(moments, rows, weights, records):
-    """Scale rows; record what the moments were before them, if there is room."""
+    """Scale sparse rows; record moments before they change, if there is room."""
     return run_loop(*scale_sparse_call(moments, rows, weights, records))
 
 

@@ -1,4 +1,4 @@
-"""The loop over rows whose weights are combinations of those rows and of others."""
+"""Loop over rows, by weights that are combinations of rows, new or stored."""
 
 import numpy as np
 

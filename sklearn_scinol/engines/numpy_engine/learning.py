@@ -131,7 +131,7 @@ class _Loop:
         return learner.factor(self.shared, ..., q, t) * dots, dots, q, w
 
     def average(self, s, fields, x, learns):
-        """Predictions of averaged weights, if there are any; bring sums up to date."""
+        """Predict by averaged weights, if any; bring sums up to date."""
         n_averaged = self.t - self.task.averaging_starts
         total, last = fields[-2:]
         clock = self.state.clock[0, :, np.newaxis]
@@ -193,7 +193,7 @@ class _Loop:
         return offset, spread, slope / self.task.lipschitz
 
     def end_trial(self):
-        """Advance the clocks; keep them and factors in range, by passes over all."""
+        """Advance the clocks; keep clocks and factors in range."""
         starts, clock = self.task.averaging_starts, self.state.clock
         ticks = self.averages and self.t > starts
         if self.shared is None:

@@ -1,4 +1,4 @@
-"""Running sums of weights that only change where a row touches them.
+"""Running sums of weights, updated only where a row has entries.
 
 The weights of an output are a factor times a vector (the factor is 1 for most learners)
 and the factor may change with each trial. A clock, one an output, sums the factors

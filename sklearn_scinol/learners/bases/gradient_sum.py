@@ -84,7 +84,7 @@ def zero_until_learned(factor, shared, k):
 
 
 def norm_invariants(s, shared):
-    """Invariants of the norm of theta; with kernels there is no `s`."""
+    """Invariants of the norm of theta; `s` is None with kernels."""
     yield "norm >= 0", shared.norm >= 0.0
     yield "error >= 0", shared.error >= 0.0
     if s is not None:

@@ -50,7 +50,7 @@ class Parameters(NamedTuple):
 
 
 class MirrorDescent(Parameters):
-    r"""Weights ``w = scale * v``, so that a projection costs no pass over them.
+    r"""Weights ``w = scale * v``, which a projection changes in O(1).
 
     A subclass adds `row_step` or `implicit_row_step`, and with it the choice of
     :math:`\lambda`. The regret against `u` is always at most
