@@ -31,8 +31,8 @@ BLOCK = 4
 MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
 #: Functions that formulas may call, which a compiling engine registers. It must keep
-#: the order of operations of exact ones; in others it may reorder sums and products,
-#: which can overflow then, or lose digits.
+#: the order of operations of exact functions. In all others it may reorder sums and
+#: products, which can then overflow or lose digits.
 PORTABLE: list = []
 EXACT: list = []
 

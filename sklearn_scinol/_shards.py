@@ -10,7 +10,7 @@ START_IS_NEWER = "start has seen more rows than a model derived from it."
 # Parameters that do not change what is learned.
 IGNORED_PARAMETERS = {"memory", "n_jobs", "random_state", "verbose"}
 
-# Attributes that must be equal; some classes have others.
+# Attributes that must be equal, unless a class has `_equal_attributes`.
 EQUAL_ATTRIBUTES = "n_features_in_", "feature_names_in_", "_output_shape"
 
 

@@ -162,7 +162,7 @@ def _graph(collections):
     if arrays := [*filter(is_array, collections)]:
         together = HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays))
         keys = [array.__dask_keys__() for array in arrays]
-        # Leaves out what is in memory of a cluster already.
+        # Leaves out partitions that are already in the memory of a cluster.
         graph.update(arrays[0].__dask_optimize__(together, keys))
     return graph
 

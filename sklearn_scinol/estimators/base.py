@@ -30,7 +30,7 @@ from .validation import ValidationMixin
 
 __all__ = ["OVERFLOW", "OnlineEstimator"]
 
-# With early_stopping="auto", fewer rows than these are not held out.
+# Minimum number of rows to hold out with early_stopping="auto".
 MIN_HELD_OUT = 10
 
 # Length of `loss_curve_` after `partial_fit`: it has the latest calls.

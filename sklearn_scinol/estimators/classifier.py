@@ -365,7 +365,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         if self._class_counts is not None:
             self._class_counts = spread_counts(self._class_counts, ~is_new)
         if classes.size > 2:
-            if np.count_nonzero(~is_new) == 1:  # there is an output for two
+            if np.count_nonzero(~is_new) == 1:  # two classes have one output
                 is_new = is_new & (np.cumsum(is_new) > 1)
             self._model.add_classes(self._make_loss(), is_new)
 

@@ -14,8 +14,7 @@ from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 
 __all__ = ["DFEGClassifier", "DFEGRegressor"]
 
-# Weights grow exponentially from next to nothing, so that many epochs may hardly change
-# the loss before others do.
+# Weights grow exponentially from nearly 0: many epochs may hardly change the loss.
 DEFAULT_N_ITER_NO_CHANGE = 100
 
 
@@ -216,8 +215,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # On long rows, or with weights of rows far from 1, it may not be there yet when
-        # an accuracy is asked for.
+        # Long rows, or weights of rows far from 1, may slow learning down too much for
+        # the accuracy that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
         return tags
 

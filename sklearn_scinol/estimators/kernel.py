@@ -97,7 +97,7 @@ class KernelMethods:
             else:
                 variance = X.var()
             scale = 1.0 / np.float64(X.shape[1] * variance)
-        return scale if np.isfinite(scale) else 1.0  # as where all values are the same
+        return scale if np.isfinite(scale) else 1.0  # as for constant features
 
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)

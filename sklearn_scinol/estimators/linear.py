@@ -132,7 +132,7 @@ class _Linear:
     # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
-    # Whether functions of features are learned, and those of pairs of features.
+    # Whether functions of features, and of pairs of features, are learned.
     _learns_functions: Any = False
     _learns_pairs: Any = False
 

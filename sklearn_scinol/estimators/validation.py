@@ -20,7 +20,7 @@ from ..models.base import Chunk
 
 __all__ = ["ValidationMixin", "are_finite"]
 
-# scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
+# scikit-learn 1.9 refuses weights that are all zero unless this is passed.
 _ALLOW_ZERO_WEIGHTS = (
     {"allow_all_zero_weights": True}
     if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters

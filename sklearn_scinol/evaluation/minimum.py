@@ -29,10 +29,10 @@ STAGES = 10.0 ** np.arange(-1, -12, -1)
 # Largest number of steps of methods of first and of second order.
 MAX_FIRST_ORDER, MAX_SECOND_ORDER = 1000, 200
 
-# A stage that lowers the gap by less than this stalls; so many may.
+# Share of the gap above which a stage has stalled, and number of stages that may stall.
 MAX_GAP_RATIO, MAX_STALLED = 0.9, 3
 
-# Projections of slopes until their sums vanish, and what may remain of these.
+# Number of projections of slopes until their sums vanish, and relative sums left.
 MAX_PROJECTIONS, MAX_RELATIVE_SUM = 20, 1e-9
 
 # Smaller relative variation of a feature counts as rounding of its mean.

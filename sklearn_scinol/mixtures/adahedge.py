@@ -86,7 +86,7 @@ class AdaHedge(ExpertWeights):
     --------
     >>> from sklearn_scinol.experts import AdaHedge
     >>> hedge = AdaHedge(n_experts=3)
-    >>> hedge.update([0.0, 1.0, 2.0])  # the weights that these losses were charged to
+    >>> hedge.update([0.0, 1.0, 2.0])  # the weights before these losses
     array([0.33333333, 0.33333333, 0.33333333])
     >>> hedge.weights_.round(2)
     array([0.69, 0.23, 0.08])

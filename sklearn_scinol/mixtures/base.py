@@ -151,7 +151,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        with suppress(TypeError, ValueError):  # `fit` will say what is wrong with them
+        with suppress(TypeError, ValueError):  # `fit` will raise a better error
             tags.input_tags.sparse = all(
                 get_tags(estimator).input_tags.sparse
                 for _, estimator in self.estimators or []

@@ -319,8 +319,8 @@ class Expert:
         )
 
 
-# Calls for several experts, perhaps in another thread or process. Experts that learn
-# are returned, since a process has copies of them.
+# Functions of several experts, to be called perhaps in another thread or process. They
+# return experts that have learned, since a process has copies.
 
 
 def learn_stacked(experts, block):

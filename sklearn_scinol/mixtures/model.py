@@ -35,9 +35,9 @@ from .target_range import TargetRange
 
 __all__ = ["MixtureModel"]
 
-# Experts learn rows of so many entries before they meet: these stay in a processor's
-# second cache. Experts in threads meet less often, since that takes its time, and so do
-# those that learn sparse rows, since it is their states that then stay in caches.
+# Number of entries of a block of rows, which all experts learn before the next block,
+# since it stays in a processor's second cache. Blocks are larger for threads, which
+# wait for each other after a block, and for sparse rows, where caches hold states.
 BLOCK_ENTRIES = 2**18
 LARGE_BLOCK_ENTRIES = 2**21
 

@@ -27,7 +27,7 @@ BLOCK_ENTRIES = 2**20
 # overhead of a call, few enough for their kernels with each other not to matter.
 BLOCK_ROWS = 256
 
-# Rows whose kernels with themselves are computed at once; the others are wasted.
+# Number of rows for a square of kernels, of which only the diagonal is used.
 DIAGONAL_ROWS = 16
 
 
@@ -145,7 +145,7 @@ class KernelModel(OnlineModel):
 
     def checkpoint(self, X):
         numbers = snapshot(self, self.weight_scale)
-        # What is appended is so in the same memory. Coefficients may change as well.
+        # Arrays that only grow are not copied. Coefficients may also change.
         only_appends = self.max_support is None and self.kernel is not None
         before = {
             "vectors": self.vectors.checkpoint(),

@@ -19,7 +19,7 @@ from .weights import WeightScale
 
 ONE_ROW = slice(0, 1)
 
-# Smallest number of entries of sparse rows that there is space for.
+# Minimum number of entries that a sparse row has space for.
 MIN_CAPACITY = 64
 
 # Attributes that the calls depend on, beside arrays.

@@ -29,7 +29,7 @@ class StreamTransformer(
 ):
     """Base of the transformers that learn from a stream, row after row."""
 
-    # What the subclasses give.
+    # To be defined by subclasses.
 
     @abstractmethod
     def _read(self, X, reset):
@@ -63,7 +63,7 @@ class StreamTransformer(
         """Learn rows without transforming them."""
         self._encode(engine, rows, learns=True)
 
-    # What they get.
+    # Methods of all transformers.
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None) -> Self:

@@ -12,8 +12,8 @@ __all__ = ["Arrow", "Parquet"]
 #: Number of rows decoded at once.
 BATCH_ROWS = 2**15
 
-#: Bytes of each column read at once. By default, whole groups of rows are; `pre_buffer`
-#: would keep all of them.
+#: Bytes of each column read at once. The default is whole groups of rows, all of which
+#: `pre_buffer` would keep.
 BUFFER_BYTES = 2**16
 
 #: Files of the IPC format begin with this, streams do not.

@@ -14,14 +14,14 @@ MAX_JSON_DEPTH = 100
 
 TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
 
-#: Makes one kind of all brackets; deletes all but these, quotes and ends of lines.
+#: Turns square brackets into braces; deletes all but braces, quotes and ends of lines.
 BRACKETS = bytes.maketrans(b"[]", b"{}")
 NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 
 #: A string, whose letters are deleted; one that is never closed ends with its line.
 STRING = re.compile(rb'"[^"\r\n]*+"?+')
 
-#: A null that is a row: others follow a colon, a comma or "[".
+#: A null that is a row: any other null follows a colon, a comma or "[".
 NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
 
 

@@ -35,8 +35,8 @@ __all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
 #: stay in the processor's cache.
 BLOCK_BYTES = 2**20
 
-#: A block of wide rows is larger, up to these numbers of rows or bytes: a column of a
-#: block takes as long as a hundred values.
+#: Rows of a block of wide rows, up to a number of bytes: each column of a block takes
+#: as long as a hundred values.
 MIN_BLOCK_ROWS = 100
 MAX_BLOCK_BYTES = 2**25
 
@@ -290,7 +290,7 @@ class CSV(TextTable):
         end = super().end_of_rows(data)
         if _is_even(data, end):
             return end
-        # A quote is open there, or stands for itself, such as in 5".
+        # A quote is open at the end, or stands for itself, as in 5".
         end = 0
         while row := self.row.match(data, end):
             end = row.end()

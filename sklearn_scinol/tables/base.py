@@ -59,7 +59,7 @@ class ColumnGroup:
     #: Number of columns for the values of each.
     n_values_each = 0
 
-    #: Numbers of columns for the codes of each. Those of all come block after block.
+    #: Widths of blocks of columns for codes, for one column of the table.
     widths: tuple[int, ...] = (1,)
 
     #: Which of the columns for codes stands for a missing value.

@@ -222,7 +222,7 @@ class FeatureTransform:
         """Return the factors of centred features."""
         factors = 1.0
         if self.scale:
-            # Of a row at the mean: others take part in their standard deviation.
+            # For a row at the mean; any other row changes the standard deviation.
             factors = self._inverse_deviations(self.mean_and_variance()[0], weight)
         return factors * self._shares(weight)[1] if self.center else factors
 
@@ -292,7 +292,7 @@ class FeatureTransform:
             mean, variance = transform.moments[0], np.zeros(merged.n_features)
             if transform.scale:
                 mean, variance = transform.mean_and_variance()
-            # What forgets has the same number of rows left in each.
+            # With forgetting, all members have an equal effective number of rows.
             weight = transform.weight_sum * (share if merged.forgetting else 1.0)
             return scale * mean, scale * scale * variance, weight
 

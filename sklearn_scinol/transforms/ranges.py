@@ -6,8 +6,7 @@ from ..blocks import repeat_to_entries
 
 __all__ = ["MAX_VALUE", "OutOfRange", "check_values", "too_large"]
 
-#: Maximum of a value times the weight of its row over that of the first row, if that
-#: quotient is above 1.
+#: Maximum of a value, times the relative weight of its row if that is above 1.
 MAX_VALUE = 1e100
 
 

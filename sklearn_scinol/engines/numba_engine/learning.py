@@ -236,7 +236,7 @@ def _loop(
     weight_in_row = not has.implicit
     keeps_weight_sum = center or scale
     # A dense row is learned by the pass that looks at the next one, so that the state
-    # is read and written once a row. Not where something needs the state in between.
+    # is read and written once a row, unless other code needs the state in between.
     overlaps = dense and not (average or by_vector or has.folds or has.touches_all)
     digest = source_digest(learner, loss)
 
@@ -274,8 +274,8 @@ def _loop(
         n, last = given.size, first.size - 1  # the intercept's coordinate
         scale_before, t_before = 0.0, t + 1.0
         if overlaps:
-            # Before the first row comes one of zeros, which teaches nothing. After the
-            # last one it is looked at again, so that it is learned as all others are.
+            # A row of zeros, which teaches nothing, precedes the first row. A second
+            # pass over the last row learns it.
             x[:] = 0.0
             w[:] = 0.0
         for number in range(n + (overlaps and n > 0)):

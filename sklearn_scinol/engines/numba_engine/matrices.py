@@ -230,7 +230,7 @@ def _pass_over_rows(builder, block, w, P, v, g, root, growth, x, u):
             _store(builder, P, builder.add(starts[r], column), p)
             add_up(r, p, x_columns)
             products.append(builder.fmul(p, x_row[r], flags=FUSED))
-        # In pairs: a sum that waits for the one before is what takes most of the time.
+        # In pairs: waiting for the previous sum would take most of the time.
         while len(products) > 1:
             products = [
                 builder.fadd(*pair, flags=FUSED)

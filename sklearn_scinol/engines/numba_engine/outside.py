@@ -56,7 +56,7 @@ def code_of(classes, methods):
     code, modules, visited, to_visit = [], set(), {}, [*classes]
     while to_visit:
         value = to_visit.pop()
-        value = getattr(value, "py_func", value)  # of what Numba compiles by itself
+        value = getattr(value, "py_func", value)  # of functions that Numba compiled
         if id(value) in visited or _is_compiled_by_numba(value):
             continue
         visited[id(value)] = value
@@ -74,7 +74,7 @@ def code_of(classes, methods):
         elif not isinstance(value, ModuleType):
             try:
                 code.append(pickle.dumps(value))
-            except Exception:  # of what no formula can compute with
+            except Exception:  # of values that no formula can use
                 code.append(repr(value).encode())
     return code, modules
 

@@ -59,8 +59,8 @@ class Row(NamedTuple):
     m: int  # number of its coordinates
     c: float  # its weight, relative to the stream's first
     learns: bool  # whether it is to be learned
-    scale: float  # what it is multiplied by for the learner
-    q: float  # sum of the squares of its coordinates, or what the learner takes for it
+    scale: float  # factor of the row for the learner
+    q: float  # sum of the squares of its coordinates, or of `learner.square`
     t: float  # its number in the stream
 
 

@@ -236,7 +236,7 @@ class Records(NamedTuple):
     def restore(self, moments):
         """Restore the moments, of shape (3, n_features)."""
         places = slice(self.n[0])
-        # What is assigned last stays.
+        # The last assignment to a feature stays, so the order is reversed.
         moments.T[self.features[places][::-1]] = self.values[places][::-1]
 
 
@@ -317,7 +317,7 @@ def _sparse_loop():
                 mean[j], variance[j] = values[i, 0], values[i, 1]
                 recorded[j] = values[i, 2]
             for j in range(nnz if keeps_records else 0):
-                # Often once a feature: what was recorded in this block is larger.
+                # Mostly once a feature: `recorded` grows when the block learns it.
                 if recorded[j] <= begins:
                     records.features[n_records] = indices[start + j]
                     before = records.values[n_records]

@@ -49,5 +49,5 @@ __all__ = [
 #: See :class:`Engine`. Python may be interrupted anywhere.
 LEARNS_AT_ONCE = False
 
-#: See :class:`Engine`. Here calls cost little beside what they do.
+#: See :class:`Engine`. NumPy does not record calls, whose overhead matters little.
 Recorder = None

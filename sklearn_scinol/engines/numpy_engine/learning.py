@@ -12,16 +12,16 @@ from .transforms import transform_rows
 __all__ = ["change_units", "derivatives", "learn_rows", "learn_stacked", "row_steps"]
 
 
-# Rows are transformed so many at a time, which bounds what is kept of them.
+# Number of rows to transform at once, which bounds the memory.
 TRANSFORMED_ROWS = 16
 
 
 def learn_rows(task, state, block, out):
-    # Exponentials that leave the range give 0 or infinity, which is what is meant.
+    # Exponentials out of range give 0 or infinity, as intended.
     dense = isinstance(block.rows, DenseRows)
     if dense and block.largest < np.inf:
         largest = block.largest / block.weights.max_relative
-        if not norm(block.rows.X) <= largest:  # not so of NaN either
+        if not norm(block.rows.X) <= largest:  # also for NaN
             return False
     if block.moments is not None and not dense:
         rows = transform_rows(block.moments, block.rows, block.weights)

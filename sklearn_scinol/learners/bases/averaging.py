@@ -10,7 +10,7 @@ from 0, which takes a pass over all coordinates.
 from ..._portable import portable
 
 #: Largest ratio of the mean tick to the next one: times are differences of clock
-#: readings, and lose as many digits.
+#: readings, and lose two digits at most.
 MAX_TICK = 1e2
 
 

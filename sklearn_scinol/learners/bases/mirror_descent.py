@@ -29,7 +29,7 @@ class State(NamedTuple):  # one entry for each coordinate and output
 class Shared(NamedTuple):  # one entry for each output
     scale: np.ndarray  # factor of the vector; 1 where nothing was projected
     norm2: np.ndarray  # squared norm of the weights
-    largest_norm2: np.ndarray  # the largest of these so far
+    largest_norm2: np.ndarray  # the largest `norm2` so far
     lambda_: np.ndarray  # regularisation, the inverse of the step size
     delta_sum: np.ndarray  # part of the regret bound beside distance times lambda
 
