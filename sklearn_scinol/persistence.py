@@ -130,7 +130,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     io = import_skops("save")
     if isinstance(model, SharedByThreads):
         model = deepcopy(model)
-    data = _packed(io, model)
+    data = _pack(io, model)
     with replacing(path) as file:
         file.write(data)
 
@@ -188,7 +188,7 @@ def load(
     trusted = [one if isinstance(one, str) else _name(one) for one in trusted or ()]
     data = Path(path).read_bytes()
     with _any_version_of_estimators(_is_known_format(path, data)):
-        return _unpacked(io, path, data, [*TRUSTED_TYPES, *trusted])
+        return _unpack(io, path, data, [*TRUSTED_TYPES, *trusted])
 
 
 def import_skops(caller):
@@ -198,7 +198,7 @@ def import_skops(caller):
 # Saving.
 
 
-def _packed(io, model):
+def _pack(io, model):
     """Return the contents of the file for a model, which were read back."""
     name = type(model).__name__
     _check_keys(name, model)
@@ -323,7 +323,7 @@ def _any_version_of_estimators(allowed):
         yield
 
 
-def _unpacked(io, path, data, trusted):
+def _unpack(io, path, data, trusted):
     try:
         data = with_present_names(data)
         model = io.loads(data, trusted=trusted)

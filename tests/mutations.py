@@ -921,7 +921,7 @@ MUTATIONS = [
     Mutation(
         "digests leave out what modules import",
         "engines/numba_engine/compiling.py",
-        "to_follow = [name for name in to_read if not _is_list(name)]",
+        "to_follow = [name for name in to_read if not _is_other_package(name)]",
         "to_follow = []",
         "engines digest",
     ),

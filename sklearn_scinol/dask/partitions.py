@@ -113,7 +113,7 @@ class Chunks(NamedTuple):
         if sample_weight is not None and y is None:
             raise ValueError("Rows with a sample_weight need a y.")
         X = with_all_columns(given.pop("X"))
-        collections = [X, *(_like(X, *each) for each in given.items())]
+        collections = [X, *(_rechunk_like(X, *each) for each in given.items())]
         parts = zip(*map(_keys, collections), strict=True)
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
@@ -197,7 +197,7 @@ def _lengths(collection):
     return [int(length) for length in collection.chunks[0]]
 
 
-def _like(X, name, other):
+def _rechunk_like(X, name, other):
     """Return targets or weights in the partitions of their rows."""
     if is_array(other):
         if other.ndim > 1:

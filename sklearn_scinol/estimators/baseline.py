@@ -24,7 +24,7 @@ from .._typing import (
     RegressionLoss,
 )
 from ..learners import BASELINES, OnlineNewton
-from ..learners.interface import check_is_learner, configured, traits
+from ..learners.interface import check_is_learner, make_learner, traits
 from ..models.additive import n_columns, new_bins
 from .additive import Additive
 from .kernel import KernelMethods
@@ -189,7 +189,7 @@ class _Baseline(Additive, KernelMethods):
             "n_coordinates": n_coordinates,
             "normalizer": n_coordinates if self.normalizer == "mean" else 1.0,
         }
-        return configured(learner, values)
+        return make_learner(learner, values)
 
     def _check_given_learner(self):
         """Refuse a learner that is incomplete, or does not fit the other parameters."""

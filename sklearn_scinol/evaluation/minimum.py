@@ -157,7 +157,7 @@ class Problem:
         """Yield weights ever closer to the minimum, with slopes of their losses."""
         if self.has_small_program and (solution := self._solve_program()) is not None:
             yield solution
-        for v in self._approach(tol):
+        for v in self._approximations(tol):
             yield v, self._slopes(self._predict(v))
 
     @property
@@ -202,7 +202,7 @@ class Problem:
         slopes = np.clip(slopes[:, np.newaxis] / self.c, low, high)
         return found.x[np.newaxis, :m], slopes
 
-    def _approach(self, tol):
+    def _approximations(self, tol):
         v = np.zeros(self.shape)
         if not (self.piecewise_linear or self.columns.in_ball):
             v = self._descend(v, tol)

@@ -168,7 +168,7 @@ class Expert:
     def record_block(self, predictions, block):
         """Return the expert's predictions for a learned block, and their losses."""
         if not predictions.all_finite:
-            self._refuse()
+            self._raise_not_finite()
         return self.mixture_predictions(predictions, block)
 
     def shares_mixture_loss(self, predictions):
@@ -310,10 +310,10 @@ class Expert:
 
     def _checked(self, predictions):
         if not np.isfinite(predictions).all():
-            self._refuse()
+            self._raise_not_finite()
         return predictions
 
-    def _refuse(self):
+    def _raise_not_finite(self):
         raise ValueError(
             f"The predictions of the estimator {self.name!r} contain NaN or infinity."
         )

@@ -178,7 +178,7 @@ def read_table(
     reader_class = READERS[file_format]
     known = options.keys() & signature(reader_class).parameters
     reader_options = {name: options.pop(name) for name in known}
-    _refuse(file_format, options)
+    _check_options(file_format, options)
     reader = reader_class(files, **reader_options)
     if isinstance(reader, Tables):
         schema = reader.infer_schema()
@@ -187,7 +187,7 @@ def read_table(
         reader.prepare(roles, types)
     else:
         named = {"target": target, "sample_weight": sample_weight, "columns": columns}
-        _refuse(file_format, {**named, "column_types": column_types})
+        _check_options(file_format, {**named, "column_types": column_types})
     return TableStream(reader, int(chunk_rows), on_bad_row, int(read_ahead))
 
 
@@ -280,7 +280,7 @@ def _with_remedy(message, remedy):
     return f"{message.rstrip('.')}: pass {remedies}."
 
 
-def _refuse(file_format, options):
+def _check_options(file_format, options):
     """Refuse options that a format does not have."""
     for name, value in options.items():
         if value is not None:

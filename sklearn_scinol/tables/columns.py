@@ -304,7 +304,7 @@ class Categories(ColumnGroup):
             slots, keys = theirs.slots_not_in(mine, j)
             columns = hashed_columns(name, keys)
             moves.place[start + slots] = columns
-            moves.join(columns, start + slots, np.ones(slots.size))
+            moves.add(columns, start + slots, np.ones(slots.size))
 
     def newly_hashed(self, engine, other):
         for j, name in enumerate(self.names):

@@ -129,7 +129,7 @@ class Vocabulary:
     def add_moves(self, other, starts, moves):
         """Add moves of the slots of another vocabulary to `moves`."""
         for j, start in enumerate(starts):
-            moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
+            moves.add_block(start, self.slots_in(other, j), other.slots_in(self, j))
 
     def invariants(self):
         """Yield what holds between two calls, beyond :func:`same_structure`."""

@@ -237,10 +237,10 @@ class FeatureBins:
             forward = other._shares_of_feature(self, j)
             known = np.flatnonzero(forward.any(axis=1))
             places[known] = forward[known].argmax(axis=1)
-            moves.block(start, np.full_like(places, -1), places)
+            moves.add_block(start, np.full_like(places, -1), places)
             shares = self._shares_of_feature(other, j)
             columns, sources = np.nonzero(shares)
-            moves.join(start + columns, start + sources, shares[columns, sources])
+            moves.add(start + columns, start + sources, shares[columns, sources])
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""

@@ -87,13 +87,13 @@ class Moves:
         self.source, self.place = np.arange(n_columns), np.arange(n_columns)
         self._more = []
 
-    def block(self, start, source, place):
+    def add_block(self, start, source, place):
         """Move columns of a block that begins at `start`, by their numbers in it."""
         columns = slice(start, start + len(source))
         self.source[columns] = np.where(source < 0, -1, start + source)
         self.place[columns] = np.where(place < 0, -1, start + place)
 
-    def join(self, columns, sources, shares):
+    def add(self, columns, sources, shares):
         """Add sources of columns, with their shares."""
         if columns.size:
             self._more.append((columns, sources, shares))

@@ -272,7 +272,7 @@ class Loop:
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
 
-    def prepared(self, *arguments):
+    def bind(self, *arguments):
         """Bind arguments; return a function that reads the arrays when called.
 
         To look at the types of many arrays takes several times as long as to learn a
@@ -280,17 +280,17 @@ class Loop:
         """
         if numba.config.DISABLE_JIT:
             return partial(self, *arguments)
-        kind = kind_of(arguments)
+        kind = type_key(arguments)
         if kind not in self._entries:
             types = tuple(map(self.dispatcher.typeof_pyval, arguments))
             self._entries[kind] = self.dispatcher.compile(types)
         return partial(self._entries[kind], *arguments)
 
 
-def kind_of(value):
+def type_key(value):
     """Key that is equal for arguments of one Numba type, and fast to compute."""
     if isinstance(value, tuple):
-        return type(value), *map(kind_of, value)
+        return type(value), *map(type_key, value)
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
     return type(value)
@@ -335,12 +335,12 @@ def compiled_modules(*classes):
     to_read = {__package__, *(module.name for module in engine), *modules}
     while to_read:
         found |= to_read
-        to_follow = [name for name in to_read if not _is_list(name)]
+        to_follow = [name for name in to_read if not _is_other_package(name)]
         to_read = {name for one in to_follow for name in _imported(one)} - found
     return sorted(found)
 
 
-def _is_list(module):
+def _is_other_package(module):
     """Whether a module is a package other than the engine's."""
     return module != __package__ and hasattr(sys.modules[module], "__path__")
 

@@ -226,7 +226,7 @@ def _loop(
     scale_of = parts.scale_as_given
     if standard_target:
         scale_of = parts.scale_of_standard_target
-    member = parts.member if stacked else parts.only
+    member = parts.member if stacked else parts.single
     place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
     pass_over = parts.pass_nothing

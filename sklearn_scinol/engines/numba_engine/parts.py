@@ -179,7 +179,7 @@ def scale_as_given(target_scale, task, row, k):
 
 
 @inlined
-def only(learner, e):
+def single(learner, e):
     return learner
 
 

@@ -82,19 +82,19 @@ class Recorder:
     def compute_losses(self, loss, block, predictions, total):
         """See :class:`Engine`; a function is returned instead of the total."""
         loop, arguments, losses = losses_call(loss, block, predictions, total)
-        return losses, loop.prepared(*arguments)
+        return losses, loop.bind(*arguments)
 
     def learn_rounds(self, state, losses, c):
         """See :class:`Engine`; a function from state to state is returned first."""
         loop, arguments, weights = rounds_call(state, losses, c)
-        learn = loop.prepared(*arguments)
+        learn = loop.bind(*arguments)
         learn, arguments = learn.func, arguments[1:]
         return lambda state: next_state(state, learn(state, *arguments)), weights
 
     def mix(self, kind, predictions, weights):
         """See :class:`Engine`; a function is returned instead of the mean."""
         loop, arguments, mean = mix_call(kind, predictions, weights)
-        add_up = loop.prepared(*arguments)
+        add_up = loop.bind(*arguments)
 
         def mix():
             mean[:] = 0.0
@@ -104,7 +104,7 @@ class Recorder:
         return mix
 
     def _record(self, loop, arguments, result):
-        self.calls.append(loop.prepared(*arguments))
+        self.calls.append(loop.bind(*arguments))
         return result
 
 
@@ -132,9 +132,9 @@ class SavedArrays:
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
         room = np.empty(sizes.sum())
-        self.save = _copy_loop(False).prepared(*places, room)
-        self.restore = _copy_loop(True).prepared(*places, room)
-        self.are_finite = _finite_loop().prepared(*places)
+        self.save = _copy_loop(False).bind(*places, room)
+        self.restore = _copy_loop(True).bind(*places, room)
+        self.are_finite = _finite_loop().bind(*places)
 
 
 @cache
