@@ -3,9 +3,9 @@
 An invariant is a pair: a statement in words, and a bool or an array of bools that tell
 where it holds. Each class with state has a generator of invariants, `invariants` or, in
 estimators, `_invariants`, about its own numbers and how its parts fit together. A
-statement may rely on those before it. Files may have any state: a statement comes
-before code that would fail, or take unbounded memory, where it does not hold. Learning
-never calls them.
+statement may rely on earlier statements. Files may have any state: a statement comes
+before code that would fail, or take unbounded memory, if it did not hold. Learning
+never checks invariants.
 """
 
 from functools import partial

@@ -1,7 +1,7 @@
 """Functions that formulas may call, on arrays and scalars alike.
 
 NumPy runs formulas on whole rows, and Numba compiles the same source for one coordinate
-at a time. Most functions of NumPy serve both; those that do not, or are slow on a
+at a time. Most functions of NumPy serve both; functions that do not, or are slow on a
 scalar, have a substitute here. Functions of scalars alone may branch and loop.
 """
 

@@ -1,6 +1,6 @@
 """Blocks of rows, and the states that engines change: arguments that go together.
 
-All are NamedTuples, which compiled code takes as well.
+All are NamedTuples, which compiled code can take.
 """
 
 from typing import NamedTuple

@@ -94,8 +94,8 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     - Rows of weight 0 leave the state alone.
     - Dense and sparse rows, and all engines, agree to 1e-12.
     - A model that was pickled goes on where it was.
-    - `invariants` hold, also of merged models, and states are finite: with
-      `stays_finite` those of rows with values of up to 1e100, too.
+    - `invariants` hold, also of merged models, and states are finite; with
+      `stays_finite` also after rows with values of up to 1e100.
     - With `scale_invariant`, powers of two do not change a bit of predictions.
     - The regret is at most `regret_bound`.
 
@@ -104,13 +104,13 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     learner : Learner
         An instance.
     engines : list of {"numpy", "numba"}, default=None
-        Where it learns. None stands for those that are installed; to compile takes some
-        20 seconds.
+        Engines to learn with. None stands for all installed engines; compiling takes
+        some 20 seconds.
 
     Raises
     ------
     AssertionError
-        If something is not so.
+        If a statement does not hold.
     TypeError, ValueError
         If it lacks what a learner must declare, or is no learner.
 
@@ -146,10 +146,10 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
 def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """Check that a loss and its derivative, and all else that it has, fit together.
 
-    - It is not negative and convex; its slopes are at most `lipschitz`.
+    - The loss is not negative and convex; its slopes are at most `lipschitz`.
     - `gradient` is a subgradient, of arrays as of numbers.
-    - `log_probabilities` are those of classes, which sum to 1.
-    - `conjugate`, `curvature`, `minimiser` and `proximal` are what they say.
+    - The exponentials of `log_probabilities` sum to 1.
+    - `conjugate`, `curvature`, `minimiser` and `proximal` fit `value`.
     - Gradient descent learns with it, as :func:`check_learner` describes.
 
     Parameters
@@ -157,12 +157,12 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     loss : Loss
         An instance.
     engines : list of {"numpy", "numba"}, default=None
-        Where it is learned with. None stands for those that are installed.
+        Engines to learn with. None stands for all installed engines.
 
     Raises
     ------
     AssertionError
-        If something is not so.
+        If a statement does not hold.
     TypeError, ValueError
         If it lacks what a loss must declare, or is no loss.
 

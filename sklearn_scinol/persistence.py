@@ -144,8 +144,8 @@ def load(
 
     The model is equal to the last bit, and can go on learning. Attributes of objects of
     this package, and types, shapes and ranges of their numbers, are checked. Only types
-    are made that are known to be harmless: those of this package
-    (:data:`TRUSTED_TYPES`), those that skops trusts, as it does scikit-learn's
+    are created that are known to be harmless: types of this package
+    (:data:`TRUSTED_TYPES`), types that skops trusts, such as scikit-learn's
     estimators, and `trusted`.
 
     Files of :func:`save` load in all later versions of this package without a warning.

@@ -64,7 +64,7 @@ class Engine(Protocol):
         Parameters
         ----------
         seen : ndarray of bool of shape (n_features,)
-            Features that are left out. Changed: those that are found will be, too.
+            Features to leave out. Changed: features that are found are added.
         rows : CSRRows
         weights : RowWeights
 
@@ -111,7 +111,7 @@ class Engine(Protocol):
         ----------
         values : ndarray of shape (n, n_features)
         bins : ndarray of intp of shape (n_last, n_features)
-            Of the last rows; those before have values only.
+            Bins of the last rows; earlier rows have values only.
         places : CodePlaces
             Columns are counted from the last value's.
 
@@ -219,7 +219,7 @@ class Engine(Protocol):
         ----------
         kind : {"mean", "log_odds", "softmax"}
             Whether to take the mean of predictions, of the probabilities that belong
-            to log odds, or of those that are the softmax of scores.
+            to log odds, or of the softmax of scores.
         predictions : ndarray of shape (n_experts, n, K)
         weights : ndarray of shape (1 or K, n or 1, n_experts)
 
@@ -320,7 +320,7 @@ class TableEngine(Protocol):
         ----------
         entries : Entries
         n_columns : int
-            Before those of `hashed`.
+            Number of columns before the columns of `hashed`.
 
         Returns
         -------

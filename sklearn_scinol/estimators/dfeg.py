@@ -109,7 +109,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -133,7 +133,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     Notes
     -----
     Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` are those without a row. :doc:`/user_guide/dfeg` has the formulas, the
+    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
     bound, precomputed kernels, and the projections of `max_support` [2]_.
 
     References
@@ -300,7 +300,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -324,7 +324,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     Notes
     -----
     Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` are those without a row. :doc:`/user_guide/dfeg` has the formulas, the
+    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
     bound, precomputed kernels, and the projections of `max_support` [2]_.
 
     References

@@ -163,8 +163,8 @@ class KernelMethods:
         """Bound on the regret against a model, on the rows learned so far.
 
         `cumulative_loss_` minus the total loss of the model on the same rows, with the
-        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
-        those of all epochs. The user guide has the formula, and says against which
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows of
+        all epochs count. The user guide has the formula, and says against which
         models it holds with `max_support`.
 
         The method does not exist where features were centred or scaled, or the target
@@ -177,8 +177,8 @@ class KernelMethods:
         is charged for both of two classes.
 
         With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for those of averaged
-        weights, which :meth:`partial_fit_predict` returns.
+        predictions, which `cumulative_loss_` counts, and not for predictions by
+        averaged weights, which :meth:`partial_fit_predict` returns.
 
         Parameters
         ----------

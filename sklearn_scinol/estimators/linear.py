@@ -251,8 +251,8 @@ class _Linear:
         """Bound on the regret against a linear model, on the rows learned so far.
 
         `cumulative_loss_` minus the total loss of the model on the same rows, with the
-        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
-        those of all epochs. The user guide has the formula.
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows of
+        all epochs count. The user guide has the formula.
 
         The method does not exist where features were centred or scaled, or the target
         standardised: each row is then changed by another mean and deviation, so that no
@@ -265,8 +265,8 @@ class _Linear:
         is charged for both of two classes.
 
         With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for those of averaged
-        weights, which :meth:`partial_fit_predict` returns.
+        predictions, which `cumulative_loss_` counts, and not for predictions by
+        averaged weights, which :meth:`partial_fit_predict` returns.
 
         Parameters
         ----------

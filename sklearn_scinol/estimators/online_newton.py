@@ -94,7 +94,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -228,8 +228,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         deviations : ndarray of the same shape
             Only if `return_std`: :math:`\sqrt{\langle x, P x \rangle}`, with P the
             covariance of the weights given the rows, by the normal approximation that
-            is the algorithm's own. They are those of scores before these are moderated,
-            which is ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
+            is the algorithm's own. They are deviations of the unmoderated scores,
+            ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
         """
         X = self._validate_rows(X)
         scores = self._convert_decision(
@@ -325,7 +325,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float

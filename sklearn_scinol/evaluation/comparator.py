@@ -100,7 +100,7 @@ def best_comparator(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the rows. None stands for ones.
     classes : array-like of shape (n_classes,), default=None
-        All classes; None stands for those in `y`.
+        All classes; None stands for the classes in `y`.
     multi_class : {"multinomial", "ovr"}, default="multinomial"
         Log loss of more than two classes: multinomial, or one versus rest as in
         :class:`~sklearn_scinol.AdaImplicitClassifier`. Other losses are always one

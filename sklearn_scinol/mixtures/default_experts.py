@@ -14,8 +14,8 @@ MAX_ADDITIVE = 64
 MAX_PAIRED = 16
 MAX_SECOND_ORDER = 128
 
-#: Maximum number of classes for such experts with "auto": each class takes a covariance
-#: matrix, and weights of all bins.
+#: Maximum number of classes for experts of any of these kinds with "auto": each class
+#: takes a covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
 
 

@@ -102,7 +102,7 @@ class ExpertWeights(ABC):
         Returns
         -------
         weights : ndarray of the shape of `losses`
-            The weights that each round was charged with: those before it was learned.
+            Weights before each round, which the loss of the round was charged with.
 
         Raises
         ------

@@ -23,7 +23,7 @@ class FixedShare(ExpertWeights):
     Where the best expert changes as the stream goes on, :class:`AdaHedge` is too late:
     an expert that was bad for long has to make good for all of it before it gets any
     weight. Fixed share [1]_ moves a little weight from the good experts to all of them
-    after each round, so that those which become good are found soon. In the end the
+    after each round, so that experts which become good are found soon. In the end the
     mixture is charged little more than the best *sequence* of experts, with a price for
     each change. How much to share need not be known: five shares run side by side and
     are mixed, among them none at all and one that decreases as 1/t.
@@ -74,7 +74,7 @@ class FixedShare(ExpertWeights):
         have been equal.
 
     n_rounds_ : int
-        Number of rounds so far; those of sample weight 0 do not count.
+        Number of rounds so far; rounds of sample weight 0 do not count.
 
     See Also
     --------

@@ -60,7 +60,7 @@ class MixtureModel(Model):
     n_classes : int or None
         None in regression, where each output has weights of its own.
     switching : bool
-        Whether weights are those of fixed share, else those of AdaHedge.
+        Whether weights are learned by fixed share instead of AdaHedge.
 
     Attributes
     ----------

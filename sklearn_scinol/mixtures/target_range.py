@@ -56,7 +56,7 @@ class TargetRange:
             Before each row.
         """
         least, most = self.limits
-        if ((least <= y) & (y <= most)).all():  # which is so of most rows
+        if ((least <= y) & (y <= most)).all():  # true of most rows
             return np.repeat(self.limits[:, np.newaxis], len(y), axis=1)
         learned = learned[:, np.newaxis]
         least = np.vstack([least, np.where(learned, y, np.inf)])

@@ -49,7 +49,7 @@ class Kernel:
         yield "parameters have names", all(isinstance(n, str) for n in self.parameters)
 
     def __call__(self, X, Y=None):
-        """Return kernels of the rows of `X` with those of `Y`, or with one another."""
+        """Return kernels of the rows of `X` with rows of `Y`, or with each other."""
         by_name = isinstance(self.metric, str)
         if by_name:
             X, Y = _with_small_indices(X), _with_small_indices(Y)

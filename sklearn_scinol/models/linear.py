@@ -131,7 +131,7 @@ class LinearModel(LinearState):
         return (id(self.features),)
 
     def share_transforms(self, shared):
-        """Replace transforms by those of models with equal transformed rows.
+        """Replace transforms by the transforms of models with equal keys.
 
         `shared` maps keys to transforms; new ones are added.
         """

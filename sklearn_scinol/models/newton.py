@@ -141,7 +141,7 @@ class NewtonModel(LinearModel):
         return self.features.has_moments or self.target is not None
 
     def _update_moments(self):
-        """Set the moments to those of all rows so far."""
+        """Compute the moments of all rows so far."""
         self.next_change = self.t + max(1, self.t // 2)
         if not self._is_standardised:
             return

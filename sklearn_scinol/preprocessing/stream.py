@@ -49,7 +49,7 @@ class StreamTransformer(
 
     @abstractmethod
     def _invariants_of_state(self):
-        """Yield invariants of the state, besides those of its parts."""
+        """Yield invariants of the state, besides the invariants of its parts."""
 
     @abstractmethod
     def _merge_state(self, engine, shards, sources):

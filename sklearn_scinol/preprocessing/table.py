@@ -117,9 +117,8 @@ class TableEncoder(StreamTransformer):
     before it and not on its chunk, but for the first chunk with values of a column,
     which decides its kind. :meth:`transform` encodes each row as if it came next.
 
-    A column whose first value is missing has room for any kind. Its columns come after
-    those of the others; those that its kind does not need have names that end in a
-    number.
+    A column whose first value is missing has room for any kind. Its encoded columns
+    come last; names of columns that its kind does not need end in a number.
 
     Rescaling a number by a power of two changes nothing, by any other factor nothing
     but rounding. Times are in UTC.

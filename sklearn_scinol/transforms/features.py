@@ -272,7 +272,7 @@ class FeatureTransform:
         -------
         merged : FeatureTransform
         scales : list of ndarray of shape (n_features,)
-            Factors from each transform's units to those of the merged one.
+            Factors from each transform's units to the merged transform's units.
         """
         merged = shards.start.fresh()
         scales = [np.ones(merged.n_features) for _ in shards.members]

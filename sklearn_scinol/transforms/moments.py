@@ -13,7 +13,7 @@ All terms are non-negative: nothing cancels, and units that are powers of two ar
 Many equal rows at once are one row of their total weight, so that zeros of sparse rows
 can wait until their feature comes up again.
 
-With forgetting, each row multiplies the weight of those before by `kept`, a number
+With forgetting, each row multiplies the weight of earlier rows by `kept`, a number
 below 1. The deviation of a feature that no longer varies then falls to where
 :math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
 

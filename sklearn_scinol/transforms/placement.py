@@ -13,7 +13,7 @@ class Placement:
     ----------
     shares : CSR array of shape (n_merged, n_columns)
         Shares of columns in each merged one: most often a single column or none. The
-        state of a merged column is the mean of those that were seen, by their shares.
+        state of a merged column is the mean over columns that were seen, by share.
     forward : CSR array of shape (n_merged, n_columns)
         Shares of each column's values that go to each merged one.
     """

@@ -12,7 +12,7 @@ __all__ = ["TargetTransform"]
 class TargetTransform:
     """Lets a learner predict standardised targets.
 
-    Mean and deviation are those of the targets before the row. The first target has no
+    Mean and deviation are over all targets before the row. The first target has no
     deviation yet: only the mean learns from it.
 
     Parameters

@@ -326,8 +326,8 @@ def source_digest(*classes):
 def compiled_modules(*classes):
     """Return the names of the modules that a loop of learners and losses may compile.
 
-    They are those of the engine and of the classes, and all that these import. The
-    packages' lists of names are read as well, but what is listed there is not.
+    The modules of the engine and of the classes, and all modules that they import. The
+    `__init__` of a package counts, but not the modules that it imports.
     """
     engine = walk_packages([str(Path(__file__).parent)], f"{__package__}.")
     found = set()

@@ -180,9 +180,9 @@ def _change(learner):
 def _buffer(n_outputs, m):
     """Uninitialised array at some distance from all others.
 
-    A loop that stores is compiled twice: for arrays that may overlap, also because
-    they are neighbours, and for those that do not. The second is faster and sums in
-    another order, so which one runs must not depend on where arrays happen to lie.
+    A loop that stores is compiled twice: for arrays that may overlap or are neighbours,
+    and for all others. The second version is faster and sums in another order, so the
+    choice must not depend on where arrays happen to lie.
     """
     return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
 

@@ -25,7 +25,7 @@ FUSED = ("contract",)
 def overload_vectors(options, outer):
     """Give the functions of vectors and of matrices loops, with these options.
 
-    The second ones are for those that are called once in many rows.
+    Functions that are called once in many rows get the options `outer`.
     """
     start_of_row = register_jitable(**options)(_start_of_row)
     factorise = register_jitable(**outer)(_factorise)

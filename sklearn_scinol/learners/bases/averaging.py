@@ -2,9 +2,9 @@
 
 The weights of an output are a factor times a vector (the factor is 1 for most learners)
 and the factor may change with each trial. A clock, one an output, sums the factors
-after each trial that counts; without a factor it is the number of those trials. A
-second row of the clock counts them. Where factors have become small the clock restarts
-from 0, which takes a pass over all coordinates.
+after each trial that counts; without a factor it is the number of trials. A second row
+of the clock counts trials. Where factors have become small the clock restarts from 0,
+which takes a pass over all coordinates.
 """
 
 from ..._portable import portable
