@@ -96,7 +96,7 @@ class OnlineEstimator(
         """
 
     @abstractmethod
-    def _convert_decision(self, decision, method):
+    def _to_output(self, decision, method):
         """Convert predictions of shape (n, n_outputs) to the output of `method`."""
 
     # Learning.
@@ -308,7 +308,7 @@ class OnlineEstimator(
 
     def _predict_validated(self, X, method):
         """Return the predictions of `method` for rows that were validated."""
-        return self._convert_decision(self._configured_model().decision(X), method)
+        return self._to_output(self._configured_model().decision(X), method)
 
     def _learn_in_order(self, chunk, method):
         """Learn; return predictions before each row if `method` is given."""
@@ -327,7 +327,7 @@ class OnlineEstimator(
         for rows, predictions in self._learn_rows(chunk):
             if method is not None:
                 decision[rows] = predictions
-        return None if method is None else self._convert_decision(decision, method)
+        return None if method is None else self._to_output(decision, method)
 
     def _join_answers(self, answers, chunk, method):
         """Join the predictions of the parts of a chunk."""

@@ -176,7 +176,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         labels : ndarray of shape (n_samples,)
             The class of highest score or probability.
         """
-        return self._convert_decision(self._decision(X), "predict")
+        return self._to_output(self._decision(X), "predict")
 
     @reads
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -195,7 +195,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, positive for ``classes_[1]``.
         """
-        return self._convert_decision(self._decision(X), "decision_function")
+        return self._to_output(self._decision(X), "decision_function")
 
     @available_if(_has_probabilities)
     @reads
@@ -211,7 +211,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._convert_decision(self._decision(X), "predict_proba")
+        return self._to_output(self._decision(X), "predict_proba")
 
     @available_if(_has_probabilities)
     @reads
@@ -227,9 +227,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._convert_decision(self._decision(X), "predict_log_proba")
+        return self._to_output(self._decision(X), "predict_log_proba")
 
-    def _convert_decision(self, decision, method):
+    def _to_output(self, decision, method):
         if self.classes_.size == 1:  # it is certain
             if method in ("predict_proba", "predict_log_proba"):
                 return np.full((len(decision), 1), float(method == "predict_proba"))

@@ -232,13 +232,11 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
             ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
         """
         X = self._validate_rows(X)
-        scores = self._convert_decision(
-            self._decision_of_validated(X), "decision_function"
-        )
+        scores = self._to_output(self._decision_of_validated(X), "decision_function")
         if not return_std:
             return scores
         deviations = np.sqrt(self._model.variances(X))
-        return scores, self._convert_decision(deviations, "decision_function")
+        return scores, self._to_output(deviations, "decision_function")
 
     @property
     def coef_covariance_(self) -> NDArray[np.float64]:
@@ -476,11 +474,11 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
             rows are within 1.96 of them.
         """
         X = self._validate_rows(X)
-        predictions = self._convert_decision(self._decision_of_validated(X), "predict")
+        predictions = self._to_output(self._decision_of_validated(X), "predict")
         if not return_std:
             return predictions
         variances = self._model.target_variances(X)
-        return predictions, self._convert_decision(np.sqrt(variances), "predict")
+        return predictions, self._to_output(np.sqrt(variances), "predict")
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:

@@ -117,9 +117,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             In the units of the targets.
         """
-        return self._convert_decision(self._decision(X), "predict")
+        return self._to_output(self._decision(X), "predict")
 
-    def _convert_decision(self, decision, method):
+    def _to_output(self, decision, method):
         return decision if self._output_shape else decision[:, 0]
 
     def _validate_target(

@@ -293,7 +293,7 @@ class EstimatorRows(RowByRow):
             and prepared.accepts_row()
             and prepared.learn(estimator)
         ):
-            return self._convert_decision(prepared.reported, method)
+            return self._to_output(prepared.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
@@ -314,17 +314,17 @@ class EstimatorRows(RowByRow):
             and prepared.accepts_row()
             and prepared.learn()
         ):
-            return self._convert_decision(prepared.reported, method)
+            return self._to_output(prepared.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
         with _without_names(estimator):
-            return estimator._convert_decision(estimator._decision(X), method)[0]
+            return estimator._to_output(estimator._decision(X), method)[0]
 
-    def _convert_decision(self, reported, method):
+    def _to_output(self, reported, method):
         if method is None:
             return None
         # The next row overwrites the reported predictions.
-        return self.estimator._convert_decision(reported.copy(), method)[0]
+        return self.estimator._to_output(reported.copy(), method)[0]
 
     def _get_prepared(self, x):
         """Return the prepared fast path, or None."""

@@ -55,7 +55,7 @@ class NativeEstimator(Protocol):
     def _predict_validated(self, X, method):
         """Return outputs of `method` for validated rows."""
 
-    def _convert_decision(self, decision, method):
+    def _to_output(self, decision, method):
         """Convert predictions of the model to outputs of `method`."""
 
     def _record_call(self, loss_before, weight):
@@ -200,9 +200,7 @@ class Expert:
 
     def read_decision(self, decision, block):
         """Return predictions for rows from decisions of the model, and their losses."""
-        predictions = self._read(
-            self.estimator._convert_decision(decision, self.method)
-        )
+        predictions = self._read(self.estimator._to_output(decision, self.method))
         return predictions, self._losses(predictions, block)
 
     def record_call(self, loss_before, weight):

@@ -81,7 +81,7 @@ def clip_rows(largest, rows, weights, ratio):
 
 
 @inlined
-def update_and_clip(largest, i, x, learns, ratio):
+def clip_one(largest, i, x, learns, ratio):
     """Update the limit of a feature with a value; return the clipped value."""
     z = clipped(x, largest[i], ratio)
     if learns:
@@ -97,9 +97,7 @@ def _dense_clipping():
         digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for i in range(largest.size):
-                values[r, i] = update_and_clip(
-                    largest, i, rows.X[r, i], given[r] > 0.0, ratio
-                )
+                values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
 
     return compiled(clip_dense)
 
@@ -112,7 +110,7 @@ def _sparse_clipping():
         digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for j in range(rows.indptr[r], rows.indptr[r + 1]):
-                values[j] = update_and_clip(
+                values[j] = clip_one(
                     largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
                 )
 
