@@ -1,4 +1,4 @@
-"""Points of the curves over the rows of a stream."""
+"""Points of curves over the rows of a stream."""
 
 # Some hundred points for any stream, at little cost beside learning.
 SPACING = 0.1

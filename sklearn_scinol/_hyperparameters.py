@@ -10,12 +10,12 @@ __all__ = [
     "is_value_type",
     "restored",
     "stored",
-    "with_numbers",
+    "with_plain_numbers",
 ]
 
 
 def is_native(cls):
-    """Whether a class is of this package."""
+    """Whether a class is defined in this package."""
     return cls.__module__.partition(".")[0] == __package__
 
 
@@ -25,7 +25,7 @@ def is_value(candidate):
 
 
 def is_value_type(cls):
-    """Whether a class is a NamedTuple, as those of learners and losses are."""
+    """Whether a class is a NamedTuple, like the classes of learners and losses."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
@@ -64,7 +64,7 @@ def check_declared(what, cls, names, protocols=()):
                 )
 
 
-def with_numbers(value):
+def with_plain_numbers(value):
     """Return a learner or a loss whose hyperparameters are plain numbers.
 
     An int is a float unless the field has a default that is an int: compiled code is

@@ -3,9 +3,9 @@
 An invariant is a pair: a statement in words, and a bool or an array of bools that tell
 where it holds. Each class with state has a generator of invariants, `invariants` or, in
 estimators, `_invariants`, about its own numbers and how its parts fit together. A
-statement may rely on those before it. Files may have any state: a statement comes
-before code that would fail, or take unbounded memory, where it does not hold. Learning
-never calls them.
+statement may rely on earlier statements. Files may have any state: a statement comes
+before code that would fail, or take unbounded memory, if it did not hold. Learning
+never checks invariants.
 """
 
 from functools import partial
@@ -20,25 +20,25 @@ from ._hyperparameters import is_native
 ROUNDING = 1 + 1e-9
 
 
-def check(invariants, of):
+def check(invariants, name):
     """Raise :exc:`AssertionError` for the first invariant that does not hold.
 
-    Invariants are pairs of str and bool or ndarray of bool; `of` is the object's name.
+    Invariants are pairs of str and bool or ndarray of bool; `name` names the object.
     """
     with np.errstate(all="ignore"):
         for statement, holds in invariants:
             if holds is not True and not np.asarray(holds).all():
                 where = np.argwhere(~np.atleast_1d(holds))[0].tolist()
-                at = f", first at {where}" if np.ndim(holds) else ""
-                raise AssertionError(f"{of}: not so that {statement}{at}")
+                at = f" (violated at {where})" if np.ndim(holds) else ""
+                raise AssertionError(f"{name}: expected that {statement}{at}")
 
 
-def check_parts(thing, of):
-    """Check the invariants of an object named `of`, and of all that it refers to.
+def check_parts(thing, name):
+    """Check the invariants of an object, and of all that it refers to.
 
     States from elsewhere may raise other errors than :func:`check`.
     """
-    to_visit, visited = [(of, thing)], {}
+    to_visit, visited = [(name, thing)], {}
     while to_visit:
         name, thing = to_visit.pop()
         if isinstance(thing, type) or id(thing) in visited:
@@ -129,7 +129,7 @@ def parameters(name, values, minimum, maximum):
 
 
 def floats(name, values, shape):
-    """Yield that an array of the state has finite numbers and this shape."""
+    """Yield that an array has the given shape, and finite numbers."""
     is_array = isinstance(values, np.ndarray) and values.dtype == np.float64
     yield f"{name} is an array of float64", is_array
     yield f"{name} has shape {shape}", values.shape == shape
@@ -137,7 +137,7 @@ def floats(name, values, shape):
 
 
 def finite(name, value):
-    """Yield that numbers of any kind are finite, in lists as well."""
+    """Yield that a number, an array or a list has only finite numbers."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from finite(name, item)

@@ -1,7 +1,7 @@
 """Functions that formulas may call, on arrays and scalars alike.
 
 NumPy runs formulas on whole rows, and Numba compiles the same source for one coordinate
-at a time. Most functions of NumPy serve both; those that do not, or are slow on a
+at a time. Most functions of NumPy serve both; functions that do not, or are slow on a
 scalar, have a substitute here. Functions of scalars alone may branch and loop.
 """
 
@@ -31,8 +31,8 @@ BLOCK = 4
 MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
 #: Functions that formulas may call, which a compiling engine registers. It must keep
-#: the order of operations of exact ones; in others it may reorder sums and products,
-#: which can overflow then, or lose digits.
+#: the order of operations of exact functions. In all others it may reorder sums and
+#: products, which can then overflow or lose digits.
 PORTABLE: list = []
 EXACT: list = []
 
@@ -65,12 +65,12 @@ def chosen(condition, a, b):
 
 
 def exp(x):
-    """Return the exponential; beyond ``|x| = 708`` at least as extreme as there."""
+    """Return the exponential of `x`, possibly clipped to ±708."""
     return np.exp(x)
 
 
 def expm1(x):
-    """Return the exponential minus 1; beyond ``x = 708`` not less than there."""
+    """Return the exponential minus 1, of `x` possibly clipped at 708."""
     return np.expm1(x)
 
 
@@ -143,7 +143,7 @@ def square(P, n):
 
 
 def store_square(A, P):
-    """Store the matrix `A` in `P`, whose entries beyond `A` stay."""
+    """Store the matrix `A` in the first entries of `P`."""
     n = len(A)
     rows, columns, _ = triangle(n)
     stored = (rows < n) & (columns < n)

@@ -9,7 +9,7 @@ _last_step: ContextVar = ContextVar("last_step", default=(None, None))
 
 
 def finish(function):
-    """Call a function again while interruptions end it, then raise the last one."""
+    """Call a function until it ends, then raise the last interruption."""
     interruption = None
     while True:
         try:

@@ -5,13 +5,13 @@ from pickle import PicklingError
 import numpy as np
 from joblib import hash as hash_of
 
-LATER_START = "start has seen more rows than a model derived from it."
+START_IS_NEWER = "start has seen more rows than a model derived from it."
 
 # Parameters that do not change what is learned.
-IRRELEVANT = {"memory", "n_jobs", "random_state", "verbose"}
+IGNORED_PARAMETERS = {"memory", "n_jobs", "random_state", "verbose"}
 
-# Attributes that must be equal; some classes have others.
-SAME_IN_ALL = "n_features_in_", "feature_names_in_", "_output_shape"
+# Attributes that must be equal, unless a class has `_equal_attributes`.
+EQUAL_ATTRIBUTES = "n_features_in_", "feature_names_in_", "_output_shape"
 
 
 def merge(members, start=None):
@@ -56,7 +56,7 @@ def check_alike(estimators):
                     "Only models with the same parameters can be merged: "
                     f"{name} differs."
                 )
-        for name in getattr(first, "_same_in_all", SAME_IN_ALL):
+        for name in getattr(first, "_equal_attributes", EQUAL_ATTRIBUTES):
             mine, theirs = getattr(estimator, name, None), getattr(first, name, None)
             if not are_same(mine, theirs):
                 raise ValueError(
@@ -73,7 +73,7 @@ def _parameters(estimator):
     return {
         name: value
         for name, value in parameters.items()
-        if name.rpartition("__")[2] not in IRRELEVANT
+        if name.rpartition("__")[2] not in IGNORED_PARAMETERS
     }
 
 
@@ -110,7 +110,7 @@ class Shards:
     def __getattr__(self, name):
         if name.startswith("__"):  # which copies ask for
             raise AttributeError(name)
-        return self.of(lambda member: getattr(member, name))
+        return self.map(lambda member: getattr(member, name))
 
     def __iter__(self):
         return iter(self.members)
@@ -118,10 +118,10 @@ class Shards:
     def __len__(self):
         return len(self.members)
 
-    def of(self, get):
-        """Apply a function to each."""
-        members = [*map(get, self.members)]
-        return Shards(members, get(self.start), self.shares, self.units)
+    def map(self, function):
+        """Apply a function to each member, and to the start."""
+        members = [*map(function, self.members)]
+        return Shards(members, function(self.start), self.shares, self.units)
 
     def in_units(self, units):
         """Return the shards with other units of rows."""
@@ -144,7 +144,7 @@ class Shards:
         """Return the mean, weighted by the shares of rows."""
         return sum(self.parts(power))
 
-    def most(self, power=0):
+    def max(self, power=0):
         """Return the maximum, entry by entry."""
         values = self.members
         if power:

@@ -62,7 +62,7 @@ class PipelineRows(RowByRow):
         return self._last._predict(x, method)
 
     def _transformers(self):
-        """Return the steps before the last, and check them if they are new."""
+        """Return the steps before the last; check replaced ones."""
         pipeline = self.estimator
         steps = [step for _, _, step in pipeline._iter(with_final=False)]
         if steps != self._checked:
@@ -100,9 +100,9 @@ def merge_steps(name, steps, start, placements):
         return first._merged(steps[1:], start, placements), placements
     if any(placement is not None for placement in placements):
         raise columns_differ(f"The step {name!r}")
-    if hasattr(first, "_merged_and_placed"):
+    if hasattr(first, "_merged_with_placements"):
         check_alike(all_steps)
-        return first._merged_and_placed(steps[1:], start)
+        return first._merged_with_placements(steps[1:], start)
     if can_learn(first) and hasattr(first, "predict"):
         check_can_be_merged(first)
     if not all(are_same(step, first) for step in all_steps):

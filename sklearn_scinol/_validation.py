@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 # Advice for masked arrays, by the name of the parameter.
-OF_MASKS = {
+MASK_ADVICE = {
     "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "
     "TableEncoder",
     "y": "leave out the rows that have no target",
@@ -16,23 +16,23 @@ OF_MASKS = {
 }
 
 # Beginning of scikit-learn's recommendation of other estimators.
-RECOMMENDS = " For supervised learning, you might want to consider"
+RECOMMENDATION = " For supervised learning, you might want to consider"
 
 # Python's message for a string that is not a number.
-NO_NUMBER = "could not convert string to float"
+NOT_A_NUMBER = "could not convert string to float"
 
 
-def refuse_masks(**arrays):
+def check_not_masked(**arrays):
     """Refuse arrays with masked values, given by the names of parameters."""
     for name, array in arrays.items():
         if np.ma.is_masked(array):
             raise ValueError(
                 f"{name} has masked values, and its mask would be ignored: "
-                f"{OF_MASKS[name]}."
+                f"{MASK_ADVICE[name]}."
             )
 
 
-def refuse_wrong_indices(X):
+def check_sparse_indices(X):
     """Refuse sparse rows whose indices are out of range, before they are converted.
 
     Conversion would read or write memory out of bounds.
@@ -47,7 +47,7 @@ def refuse_wrong_indices(X):
         sparse.dia_array((X.data, X.offsets), shape=X.shape)
 
 
-def refusal_of_dicts(name):
+def dicts_error(name):
     """Return the error for dicts given to a class that takes rows of numbers."""
     return TypeError(
         f"{name} takes rows of numbers, not dicts: begin a pipeline with TableEncoder, "
@@ -55,14 +55,14 @@ def refusal_of_dicts(name):
     )
 
 
-def refuse_not_finite(values, name):
+def check_finite(values, name):
     """Refuse an array with NaN or infinity, for the class `name`."""
-    with advised(values, name):
+    with add_advice(values, name):
         assert_all_finite(values, estimator_name=name, input_name="X")
 
 
 @contextmanager
-def advised(X, name):
+def add_advice(X, name):
     """Add advice to errors of scikit-learn's validation of `X`, for a class `name`."""
     try:
         with np.errstate(all="ignore"):  # of its sum
@@ -74,7 +74,7 @@ def advised(X, name):
     except (TypeError, ValueError) as error:
         first = X[0] if isinstance(X, list | tuple) and X else X
         if isinstance(first, Mapping) and not sparse.issparse(first):
-            raise refusal_of_dicts(name) from error
+            raise dicts_error(name) from error
         if message := _with_advice(str(error), X):
             error.args = (message,)
         raise
@@ -82,13 +82,13 @@ def advised(X, name):
 
 def _with_advice(message, X):
     """Return a message with advice, or None if there is no advice."""
-    known, found, _ = message.partition(RECOMMENDS)
+    known, found, _ = message.partition(RECOMMENDATION)
     if found:
         return (
             f"{known} To learn from missing values, begin a pipeline with OnlineBinner "
             "or TableEncoder, as make_online_pipeline(OnlineBinner(), ...) does."
         )
-    if NO_NUMBER in message and (names := _columns_of_text(X)):
+    if NOT_A_NUMBER in message and (names := _columns_of_text(X)):
         return (
             f"{message.rstrip('.')}. To encode the columns of text, {names}, begin a "
             "pipeline with TableEncoder, as make_online_pipeline(TableEncoder(), ...) "
@@ -113,6 +113,6 @@ def _columns_of_text(X):
         try:
             as_kind(column, "number", name)
         except ValueError as error:
-            if NO_NUMBER in str(error):
+            if NOT_A_NUMBER in str(error):
                 names.append(name)
     return names

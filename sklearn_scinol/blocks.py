@@ -1,6 +1,6 @@
 """Blocks of rows, and the states that engines change: arguments that go together.
 
-All are NamedTuples, which compiled code takes as well.
+All are NamedTuples, which compiled code can take.
 """
 
 from typing import NamedTuple
@@ -68,7 +68,7 @@ class RowWeights(NamedTuple):
     after: np.ndarray  # (2,), numbers of their scale once they are learned
 
     @property
-    def heaviest(self):
+    def max_relative(self):
         """The largest relative weight, or 1 if all are smaller."""
         return self.relative.max(initial=1.0)
 
@@ -78,7 +78,7 @@ class TargetScale(NamedTuple):
 
     offset: np.ndarray  # mean of the targets before the row
     deviation: np.ndarray  # their standard deviation
-    slope: np.ndarray  # what derivatives are multiplied by; 0 for the first target
+    slope: np.ndarray  # factor of derivatives; 0 for the first target
 
 
 class Moments(NamedTuple):
@@ -87,13 +87,13 @@ class Moments(NamedTuple):
     values: np.ndarray  # (1 or 3, d)
     weight_sum: np.ndarray  # (1,), of the rows so far
     center: bool  # whether rows are centred; they are scaled where there are 3 moments
-    kept: float = 1.0  # what dense rows multiply the weight of those before by
+    kept: float = 1.0  # factor of the weight of earlier rows, at each dense row
 
 
 class CodePlaces(NamedTuple):
-    """Where a row has ones, in a one-hot code of its bins; see transforms/bins.py."""
+    """Columns of the ones in the one-hot code of a row; see transforms/bins.py."""
 
-    features: np.ndarray  # (k,), those that are cut, ascending
+    features: np.ndarray  # (k,), features with edges, ascending
     first: np.ndarray  # (k,), the column of the first bin of each
     pairs: np.ndarray  # (n_pairs, 2), features of each pair
     first_cells: np.ndarray  # (n_pairs,), the column of the first cell of each
@@ -108,7 +108,7 @@ class Slots(NamedTuple):
     n_used: np.ndarray  # int64, (m,)
     n_seen: np.ndarray  # int64, (m,), keys that were given, until slots were full
     is_open: np.ndarray  # bool, (m,), False where slots are of no use
-    fewest_seen: int  # for slots to be of use once they are full
+    fewest_seen: int  # minimum of `n_seen` for full slots to be of use
 
 
 class Marks(NamedTuple):
@@ -122,8 +122,8 @@ class Entries(NamedTuple):
     """Entries of the rows of a table, by columns in ascending order."""
 
     values: np.ndarray  # (n, p), for the first columns; NaN and 0 are left out
-    codes: np.ndarray  # int32, (n, m), columns after these, ascending; -1 for none
-    hashed: np.ndarray  # int32, (n, h), any columns after these; -1 for none
+    codes: np.ndarray  # int32, (n, m), columns after `values`, ascending; -1 for none
+    hashed: np.ndarray  # int32, (n, h), any columns after `codes`; -1 for none
     words: np.ndarray  # int32, columns as `hashed`, as many as the row has
     words_indptr: np.ndarray  # int64, (n + 1,)
 
@@ -173,7 +173,7 @@ class Block(NamedTuple):
 
 
 class Predictions(NamedTuple):
-    """Predictions for rows before they were learned, and their losses; to be filled."""
+    """Arrays for predictions of rows before learning, and for their losses."""
 
     predictions: np.ndarray  # (n, K), which the learner is charged for
     averaged: np.ndarray | None  # (n, K), of the averaged weights, if any
@@ -193,7 +193,7 @@ class Predictions(NamedTuple):
 
 
 class Combination(NamedTuple):
-    """Rows whose weights are combinations of those rows and of others.
+    """Rows to learn by weights that are combinations of rows, new or stored.
 
     `values` and `sums` are changed: the products of the rows with the combinations of
     coefficients, and with the sums of these over the trials, before the first row.
@@ -203,6 +203,6 @@ class Combination(NamedTuple):
     values: np.ndarray  # (K, n)
     sums: np.ndarray | None  # (K, n), with averaging only
     is_new: np.ndarray  # (n,), whether a row takes room when its coefficient changes
-    room: int  # for how many rows there is room; learning stops when all is taken
-    coef: np.ndarray  # (n_support, K), coefficients of the others
+    room: int  # number of rows to store; learning stops when it is reached
+    coef: np.ndarray  # (n_support, K), coefficients of stored rows
     coef_sums: np.ndarray  # (n_support, K or 0)

@@ -1,4 +1,4 @@
-"""Checks of learners and losses: that they keep what they declare."""
+"""Checks that learners and losses keep what they declare."""
 
 import pickle
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ._hyperparameters import is_value, with_numbers
+from ._hyperparameters import is_value, with_plain_numbers
 from .baselines import BaselineClassifier, BaselineRegressor
 from .config import config_context
 from .evaluation.comparator import row_losses
@@ -41,7 +41,7 @@ class Case(NamedTuple):
         return {"classes": np.arange(self.n_classes)} if self.n_classes else {}
 
     def make(self, **parameters):
-        """The estimator, for rows and targets as they are."""
+        """Create the estimator, without a transform of rows or targets."""
         given = {"algorithm": self.learner, "loss": self.loss, "center": False}
         if self.n_classes:
             return BaselineClassifier(**given | parameters)
@@ -62,7 +62,7 @@ class Case(NamedTuple):
         )
 
     def targets(self, y):
-        """Targets as models take them."""
+        """Convert targets to the form that models take."""
         return y if self.n_classes else y[:, np.newaxis]
 
     def data(self, n=40, seed=0):
@@ -94,8 +94,8 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     - Rows of weight 0 leave the state alone.
     - Dense and sparse rows, and all engines, agree to 1e-12.
     - A model that was pickled goes on where it was.
-    - `invariants` hold, also of merged models, and states are finite: with
-      `stays_finite` those of rows with values of up to 1e100, too.
+    - `invariants` hold, also of merged models, and states are finite; with
+      `stays_finite` also after rows with values of up to 1e100.
     - With `scale_invariant`, powers of two do not change a bit of predictions.
     - The regret is at most `regret_bound`.
 
@@ -104,13 +104,13 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     learner : Learner
         An instance.
     engines : list of {"numpy", "numba"}, default=None
-        Where it learns. None stands for those that are installed; to compile takes some
-        20 seconds.
+        Engines to learn with. None stands for all installed engines; compiling takes
+        some 20 seconds.
 
     Raises
     ------
     AssertionError
-        If something is not so.
+        If a statement does not hold.
     TypeError, ValueError
         If it lacks what a learner must declare, or is no learner.
 
@@ -146,10 +146,10 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
 def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """Check that a loss and its derivative, and all else that it has, fit together.
 
-    - It is not negative and convex; its slopes are at most `lipschitz`.
+    - The loss is not negative and convex; its slopes are at most `lipschitz`.
     - `gradient` is a subgradient, of arrays as of numbers.
-    - `log_probabilities` are those of classes, which sum to 1.
-    - `conjugate`, `curvature`, `minimiser` and `proximal` are what they say.
+    - The exponentials of `log_probabilities` sum to 1.
+    - `conjugate`, `curvature`, `minimiser` and `proximal` fit `value`.
     - Gradient descent learns with it, as :func:`check_learner` describes.
 
     Parameters
@@ -157,12 +157,12 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     loss : Loss
         An instance.
     engines : list of {"numpy", "numba"}, default=None
-        Where it is learned with. None stands for those that are installed.
+        Engines to learn with. None stands for all installed engines.
 
     Raises
     ------
     AssertionError
-        If something is not so.
+        If a statement does not hold.
     TypeError, ValueError
         If it lacks what a loss must declare, or is no loss.
 
@@ -174,7 +174,7 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """
     _check_is_value(loss, "loss")
     check_is_loss(type(loss))
-    loss = with_numbers(loss)
+    loss = with_plain_numbers(loss)
     with np.errstate(all="ignore"):
         (_check_joint_formulas if loss.joint else _check_formulas)(loss)
     n_classes = (3 if loss.joint else 2) if loss.is_classification else 0
@@ -187,14 +187,14 @@ def _check_is_value(value, what):
         raise TypeError(f"Expected an instance of a {what}, got {value!r}.")
 
 
-def _assert(holds, of, statement):
+def _assert(holds, subject, statement):
     if not np.all(holds):
-        raise AssertionError(f"{of}: not so that {statement}.")
+        raise AssertionError(f"{subject}: expected that {statement}.")
 
 
-def _assert_close(actual, expected, of, statement, tolerance=1e-10):
+def _assert_close(actual, expected, subject, statement, tolerance=1e-10):
     tolerance = tolerance * np.abs(expected).max(initial=0.0)
-    _assert(np.abs(actual - expected) <= tolerance, of, statement)
+    _assert(np.abs(actual - expected) <= tolerance, subject, statement)
 
 
 @contextmanager
@@ -229,7 +229,7 @@ def _check_case(case, engines):
 
 
 def _check_rows(case):
-    (X, y), of = case.data(), case.learner
+    (X, y), learner = case.data(), case.learner
     c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=len(y))
     c[0] = 1.0
     whole, parts, some = case.make(), case.make(), case.make()
@@ -241,22 +241,22 @@ def _check_rows(case):
         parts = pickle.loads(pickle.dumps(parts))
     in_parts = np.concatenate(in_parts)
     statement = "chunks, and pickling, make no difference"
-    _assert(in_parts.tobytes() == charged.tobytes(), of, statement)
-    _assert(_state(parts) == _state(whole), of, statement)
+    _assert(in_parts.tobytes() == charged.tobytes(), learner, statement)
+    _assert(_state(parts) == _state(whole), learner, statement)
     case.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
-    _assert(_state(some) == _state(whole), of, "rows of weight 0 change nothing")
+    _assert(_state(some) == _state(whole), learner, "rows of weight 0 change nothing")
     unweighted = case.make()
     case.learn(unweighted, X[:1], y[:1])
     for r in range(1, 15):
         decision = case.decide(unweighted, X[r : r + 1])
         statement = "a row is charged for what is predicted before it is learned"
         own = case.learn(unweighted, X[r : r + 1], y[r : r + 1])
-        _assert_close(own, decision, of, statement)
+        _assert_close(own, decision, learner, statement)
     return charged
 
 
 def _state(estimator):
-    """All that was learned, as bytes."""
+    """Return all that was learned, as bytes."""
     model = estimator._model
     arrays = [model.fields, model.shared, *model.arrays, model.first, model.numbers]
     return [np.ascontiguousarray(array).tobytes() for array in arrays]
@@ -285,7 +285,7 @@ def _check_extremes(case):
         case.learn(estimator, np.sign(X) * 10.0**exponents, y)
         estimator._check_state()
     except (AssertionError, ValueError) as error:
-        raise AssertionError(f"{case.learner}: not so that {statement}.") from error
+        raise AssertionError(f"{case.learner}: expected that {statement}.") from error
 
 
 def _check_powers_of_two(case):

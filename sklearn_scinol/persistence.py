@@ -130,7 +130,7 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     io = import_skops("save")
     if isinstance(model, SharedByThreads):
         model = deepcopy(model)
-    data = _packed(io, model)
+    data = _pack(io, model)
     with replacing(path) as file:
         file.write(data)
 
@@ -144,8 +144,8 @@ def load(
 
     The model is equal to the last bit, and can go on learning. Attributes of objects of
     this package, and types, shapes and ranges of their numbers, are checked. Only types
-    are made that are known to be harmless: those of this package
-    (:data:`TRUSTED_TYPES`), those that skops trusts, as it does scikit-learn's
+    are created that are known to be harmless: types of this package
+    (:data:`TRUSTED_TYPES`), types that skops trusts, such as scikit-learn's
     estimators, and `trusted`.
 
     Files of :func:`save` load in all later versions of this package without a warning.
@@ -188,7 +188,7 @@ def load(
     trusted = [one if isinstance(one, str) else _name(one) for one in trusted or ()]
     data = Path(path).read_bytes()
     with _any_version_of_estimators(_is_known_format(path, data)):
-        return _unpacked(io, path, data, [*TRUSTED_TYPES, *trusted])
+        return _unpack(io, path, data, [*TRUSTED_TYPES, *trusted])
 
 
 def import_skops(caller):
@@ -198,7 +198,7 @@ def import_skops(caller):
 # Saving.
 
 
-def _packed(io, model):
+def _pack(io, model):
     """Return the contents of the file for a model, which were read back."""
     name = type(model).__name__
     _check_keys(name, model)
@@ -245,7 +245,7 @@ def _in_memory(model):
     return joblib.load(file)
 
 
-def refuse_special(path):
+def check_regular_file(path):
     """Refuse to replace anything but a regular file, such as a pipe or a device."""
     if Path(path).exists() and not Path(path).is_file():
         raise FileExistsError(
@@ -259,7 +259,7 @@ def replacing(path, mode="xb", **options):
 
     The mode is "xb" for bytes or "x" for text; options are for :func:`open`.
     """
-    refuse_special(path)
+    check_regular_file(path)
     path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{token_hex(8)}.tmp")
     try:
@@ -323,7 +323,7 @@ def _any_version_of_estimators(allowed):
         yield
 
 
-def _unpacked(io, path, data, trusted):
+def _unpack(io, path, data, trusted):
     try:
         data = with_present_names(data)
         model = io.loads(data, trusted=trusted)

@@ -30,11 +30,11 @@ def _can_partial_fit(pipeline):
     return can_learn(pipeline._final_estimator) or pipeline._can_transform()
 
 
-def _last_learns_by(method):
+def _last_step_has(method):
     return lambda pipeline: can_learn(pipeline._final_estimator, method)
 
 
-def _reads(name):
+def _locked_method(name):
     """Make a method of scikit-learn's Pipeline read all steps after the same rows."""
     method = vars(Pipeline)[name]
     return available_if(method.check)(reads(method.fn))
@@ -195,7 +195,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
                 learn_as_last_step(final, rollbacks, final.partial_fit, X, y, **given)
             return self
 
-    @available_if(_last_learns_by("partial_fit_predict"))
+    @available_if(_last_step_has("partial_fit_predict"))
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
     def partial_fit_predict(
@@ -247,7 +247,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             learn, given = final.partial_fit_predict, {"method": method, **given}
             return learn_as_last_step(final, rollbacks, learn, X, y, **given)
 
-    @available_if(_last_learns_by("row_by_row"))
+    @available_if(_last_step_has("row_by_row"))
     @_fit_context(prefer_skip_nested_validation=False)
     def row_by_row(self, *, classes: Labels | None = None) -> RowByRow:
         """Learn and predict one row at a time, at little cost a call.
@@ -293,14 +293,14 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         return PipelineRows(self, classes)
 
-    predict = _reads("predict")
-    predict_proba = _reads("predict_proba")
-    predict_log_proba = _reads("predict_log_proba")
-    decision_function = _reads("decision_function")
-    score_samples = _reads("score_samples")
-    score = _reads("score")
-    transform = _reads("transform")
-    inverse_transform = _reads("inverse_transform")
+    predict = _locked_method("predict")
+    predict_proba = _locked_method("predict_proba")
+    predict_log_proba = _locked_method("predict_log_proba")
+    decision_function = _locked_method("decision_function")
+    score_samples = _locked_method("score_samples")
+    score = _locked_method("score")
+    transform = _locked_method("transform")
+    inverse_transform = _locked_method("inverse_transform")
 
     def _learn_features(self, X, classes, sample_weight, params, rollbacks):
         """Learn rows in all steps but the last; return the last step's arguments."""
@@ -392,13 +392,13 @@ class OnlinePipeline(SharedByThreads, Pipeline):
 
     # Merging.
 
-    _same_in_all = ()  # the steps check their attributes
+    _equal_attributes = ()  # the steps check their attributes
 
     def _merged(self, others, start):
         """Merge this pipeline and others step by step."""
-        return self._merged_and_placed(others, start)[0]
+        return self._merged_with_placements(others, start)[0]
 
-    def _merged_and_placed(self, others, start):
+    def _merged_with_placements(self, others, start):
         """Return the merged pipeline, and placements of the columns of each.
 
         These are columns of transformed rows, if all steps are transformers.

@@ -336,13 +336,13 @@ MUTATIONS = [
         "naive_agreement uncompiled and scinol and sparse",
     ),
     Mutation(
-        "one sparse row is learned by a team as if each learner were alone",
+        "one sparse row is learned by stacked learners as if each learner were alone",
         "engines/numba_engine/learning.py",
-        "    return _learn(tasks, states, block, answers)\n",
-        "    if isinstance(block.rows, DenseRows) or len(answers[0].losses) > 1:\n"
-        "        return _learn(tasks, states, block, answers)\n"
-        "    for task, state, said in zip(tasks, states, answers, strict=True):\n"
-        "        _learn([task], [state], block, [said])\n"
+        "    return _learn(tasks, states, block, out)\n",
+        "    if isinstance(block.rows, DenseRows) or len(out[0].losses) > 1:\n"
+        "        return _learn(tasks, states, block, out)\n"
+        "    for task, state, each in zip(tasks, states, out, strict=True):\n"
+        "        _learn([task], [state], block, [each])\n"
         "    return True\n",
         "hedge chunks_of_sparse",
     ),
@@ -449,7 +449,7 @@ MUTATIONS = [
     Mutation(
         "columns of text are not named",
         "_validation.py",
-        "if NO_NUMBER in message and (names := _columns_of_text(X)):",
+        "if NOT_A_NUMBER in message and (names := _columns_of_text(X)):",
         "if (names := None):",
         "bad_input columns_of_text",
     ),
@@ -457,7 +457,7 @@ MUTATIONS = [
         "strings that are numbers are text",
         "_validation.py",
         '            as_kind(column, "number", name)\n',
-        "            raise ValueError(NO_NUMBER)\n",
+        "            raise ValueError(NOT_A_NUMBER)\n",
         "bad_input columns_of_text",
     ),
     Mutation(
@@ -470,7 +470,7 @@ MUTATIONS = [
     Mutation(
         "estimators take dicts for arrays",
         "_validation.py",
-        "            raise refusal_of_dicts(name) from error",
+        "            raise dicts_error(name) from error",
         "            raise",
         "bad_input dicts_are_for",
     ),
@@ -514,14 +514,14 @@ MUTATIONS = [
     Mutation(
         "the mask of a label that comes alone is ignored",
         "estimators/rows.py",
-        "        refuse_masks(y=y)\n",
+        "        check_not_masked(y=y)\n",
         "",
         "bad_input masks_of_rows",
     ),
     Mutation(
         "the mask of a table is ignored",
         "preprocessing/table.py",
-        "        refuse_masks(X=X)\n",
+        "        check_not_masked(X=X)\n",
         "",
         "bad_input masks_of_transformed",
     ),
@@ -584,7 +584,7 @@ MUTATIONS = [
     Mutation(
         "pipes and devices are replaced by files",
         "persistence.py",
-        "    refuse_special(path)\n",
+        "    check_regular_file(path)\n",
         "",
         "persistence regular_file",
     ),
@@ -921,7 +921,7 @@ MUTATIONS = [
     Mutation(
         "digests leave out what modules import",
         "engines/numba_engine/compiling.py",
-        "to_follow = [name for name in to_read if not _is_list(name)]",
+        "to_follow = [name for name in to_read if not _is_other_package(name)]",
         "to_follow = []",
         "engines digest",
     ),

@@ -41,7 +41,7 @@ class AdaHedgeState(NamedTuple):
 
 @exact
 def inverse_rate(Delta, log_K):
-    """Return ``1 / eta``: 0 as long as there is no gap, as with one expert."""
+    """Return ``1 / eta``, which is 0 while the gap is 0, and for a single expert."""
     return Delta / log_K if Delta > 0.0 else 0.0
 
 
@@ -54,7 +54,7 @@ def share(L, scale):
 
 @exact
 def is_lost(L, scale):
-    """Whether `share` is 0, so that there is no need to compute it."""
+    """Whether the share of an expert is 0, which saves computing it."""
     return MAX_EXPONENT * scale < L
 
 
@@ -81,7 +81,7 @@ def gap_from_spreads(sum_of_spreads, scale):
 
 @exact
 def gap_from_shares(hedge_loss, rise, largest_weight, sum_of_shares, scale):
-    """Mixability gap of any other round, also with an infinite rate.
+    """Mixability gap of a round that is not mild, also with an infinite rate.
 
     `rise` is the increase of the smallest cumulative loss. The shares are of after the
     round, at the rate before it; their sum before is 1 over the largest weight.

@@ -62,7 +62,7 @@ class FixedShareState(NamedTuple):
 
 @exact
 def likelihood(excess, scale):
-    """Factor of a weight; 1 while there is no scale, and no excess."""
+    """Factor of a weight; 1 while `scale` is 0, and for an `excess` of 0."""
     if scale == 0.0:
         return 1.0
     return chosen(MAX_EXPONENT * scale < excess, 0.0, exp(-(excess / scale)))
@@ -96,7 +96,7 @@ def share_after(share, t):
 
 @exact
 def shared(v, share, K):
-    """Weight of an expert for the next round, from its weight after this one."""
+    """Mix a weight with the uniform weight 1 / K, by a share."""
     return larger(v + share * (1.0 / K - v), MIN_WEIGHT)
 
 

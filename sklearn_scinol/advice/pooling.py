@@ -10,7 +10,7 @@ MIN_PROBABILITY = 1e-300
 
 @portable
 def probabilities(log_odds):
-    """Probabilities of a class and of the other one, both accurate if tiny."""
+    """Probabilities of two classes, both accurate if tiny."""
     odds = exp(-np.abs(log_odds))
     likely = 1.0 / (1.0 + odds)
     unlikely = larger(odds * likely, MIN_PROBABILITY)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..persistence import import_skops, load, refuse_special
+from ..persistence import check_regular_file, import_skops, load
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.errors import is_float, quote
@@ -182,7 +182,7 @@ def check_can_save(path):
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")
-    refuse_special(path)
+    check_regular_file(path)
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"{folder} cannot be written to: permission denied.")
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from .._optional import import_optional
 from .._typing import Labels, validate_params
 from ..evaluation.progressive import _adds_classes, _is_fitted
-from ..persistence import _packed, import_skops, save
+from ..persistence import _pack, import_skops, save
 from .graphs import Graph, check_mergeable, n_threads
 from .partitions import Chunks
 
@@ -170,7 +170,7 @@ def fit_dask(
     """
     dask = import_optional("dask", "fit_dask", "dask")
     _check(estimator, classes, y is not None or isinstance(X, (list, tuple)))
-    chunks = Chunks.of(X, y, sample_weight)
+    chunks = Chunks.from_collections(X, y, sample_weight)
     n = len(chunks.parts)
     if n_done > n * n_passes:
         raise ValueError(f"n_done={n_done} is more than {n * n_passes} partitions.")
@@ -258,5 +258,5 @@ def _checkpoint_function(checkpoint, model):
         return lambda model, n_done: None
     if callable(checkpoint):
         return checkpoint
-    _packed(import_skops("fit_dask"), model)  # fails now, if ever
+    _pack(import_skops("fit_dask"), model)  # fails now, if ever
     return lambda model, n_done: save({"model": model, "n_done": n_done}, checkpoint)

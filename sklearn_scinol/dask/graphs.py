@@ -14,7 +14,7 @@ from ..config import config_context, get_config
 from ..evaluation.progressive import _is_fitted
 from ..merging import merge_models
 
-__all__ = ["Graph", "check_mergeable", "configured", "n_threads"]
+__all__ = ["Graph", "check_mergeable", "config_contexts", "n_threads"]
 
 #: Maximum number of models merged at a time.
 SPLIT_EVERY = 8
@@ -62,8 +62,8 @@ class Graph:
             for number in numbers.tolist():
                 part, tasks, others = recipes[number]
                 n_first, n_last = cuts[number].tolist()
-                make = partial(made, part=part, tasks=tasks, others=others)
-                prepare = partial(rows_of, make, which, n_first, n_last)
+                make = partial(compute_partition, part=part, tasks=tasks, others=others)
+                prepare = partial(select_rows, make, which, n_first, n_last)
                 learn_it = self._learn(number, prepare=prepare)
                 model = self._add("partial_fit", (learn_it, model, others))
             return model
@@ -103,12 +103,12 @@ def learn(model, chunk, number, given, config, prepare=None):
     """Return a copy of a model that has learned one more chunk.
 
     `prepare` makes the chunk, `given` has more arguments of `partial_fit`, and `config`
-    is for :func:`configured`.
+    is for :func:`config_contexts`.
     """
     try:
         if prepare is not None:
             chunk = prepare(chunk)
-        X, y, sample_weight = _unpacked(chunk)
+        X, y, sample_weight = _unpack(chunk)
         check_consistent_length(X, y, sample_weight)
         if _num_samples(X) == 0:
             return model
@@ -116,7 +116,7 @@ def learn(model, chunk, number, given, config, prepare=None):
             given = {**given, "sample_weight": sample_weight}
         targets = () if y is None else (y,)
         model = deepcopy(model)
-        with configured(config):
+        with config_contexts(config):
             model.partial_fit(X, *targets, **given)
     except Exception as error:
         error.add_note(f"This happened at partition {number}, counted from 0.")
@@ -124,7 +124,7 @@ def learn(model, chunk, number, given, config, prepare=None):
     return model
 
 
-def _unpacked(chunk):
+def _unpack(chunk):
     """Return X, y and sample_weight of a partition."""
     if not isinstance(chunk, (list, tuple)) or not 1 <= len(chunk) <= 3:
         raise TypeError(
@@ -135,14 +135,14 @@ def _unpacked(chunk):
 
 
 @contextmanager
-def configured(config):
+def config_contexts(config):
     """Set the configurations of this package and of scikit-learn."""
     of_package, of_sklearn = config
     with config_context(**of_package), sklearn.config_context(**of_sklearn):
         yield
 
 
-def made(values, part, tasks, others):
+def compute_partition(values, part, tasks, others):
     """Compute a partition by its own tasks, given the values of others."""
     from dask.core import get
 
@@ -154,12 +154,12 @@ def made(values, part, tasks, others):
     return chunk if isinstance(part, list) else chunk[0]
 
 
-def rows_of(make, which, n_first, n_last, values):
-    """Return the first rows of a chunk, the last of the others, or those between."""
+def select_rows(make, which, n_first, n_last, values):
+    """Return the first rows of a chunk, the last ones, or the rows between."""
     chunk = make(values)
     if not n_first and not n_last:
         return chunk
-    X, y, sample_weight = _unpacked(chunk)
+    X, y, sample_weight = _unpack(chunk)
     n = _num_samples(X)
     end = min(n_first, n)
     begin = max(end, n - n_last)

@@ -68,7 +68,7 @@ def partitions(
     """
     dask = import_optional("dask", "partitions", "dask")
     check_scalar(n_ahead, "n_ahead", Integral, min_val=0)
-    chunks = Chunks.of(X, y, sample_weight)
+    chunks = Chunks.from_collections(X, y, sample_weight)
 
     def computed(part):
         key = f"partition-{uuid4().hex}"
@@ -97,7 +97,7 @@ class Chunks(NamedTuple):
     lengths: list[int] | None
 
     @classmethod
-    def of(cls, X, y=None, sample_weight=None):
+    def from_collections(cls, X, y=None, sample_weight=None):
         """Make chunks of the arguments of :func:`fit_dask`."""
         if isinstance(X, (list, tuple)):
             chunks = _checked_chunks(X, y, sample_weight)
@@ -113,12 +113,12 @@ class Chunks(NamedTuple):
         if sample_weight is not None and y is None:
             raise ValueError("Rows with a sample_weight need a y.")
         X = with_all_columns(given.pop("X"))
-        collections = [X, *(_like(X, *each) for each in given.items())]
+        collections = [X, *(_rechunk_like(X, *each) for each in given.items())]
         parts = zip(*map(_keys, collections), strict=True)
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
     def recipes(self):
-        """Return for each partition its part, its own tasks, and other keys they need.
+        """Return part, tasks and other required keys of each partition.
 
         Other keys are those of shared tasks, and of data in the memory of a cluster.
         """
@@ -162,7 +162,7 @@ def _graph(collections):
     if arrays := [*filter(is_array, collections)]:
         together = HighLevelGraph.merge(*(array.__dask_graph__() for array in arrays))
         keys = [array.__dask_keys__() for array in arrays]
-        # Leaves out what is in memory of a cluster already.
+        # Leaves out partitions that are already in the memory of a cluster.
         graph.update(arrays[0].__dask_optimize__(together, keys))
     return graph
 
@@ -197,7 +197,7 @@ def _lengths(collection):
     return [int(length) for length in collection.chunks[0]]
 
 
-def _like(X, name, other):
+def _rechunk_like(X, name, other):
     """Return targets or weights in the partitions of their rows."""
     if is_array(other):
         if other.ndim > 1:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._optional import import_optional
 from ..config import get_config
-from .graphs import configured
+from .graphs import config_contexts
 from .partitions import Chunks, is_array, with_all_columns
 
 __all__ = ["predict_dask"]
@@ -72,7 +72,7 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     """
     da = import_optional("dask.array", "predict_dask", "dask")
 
-    chunks = Chunks.of(X)
+    chunks = Chunks.from_collections(X)
     predict = partial(
         _predict,
         estimator=deepcopy(estimator),
@@ -106,5 +106,5 @@ def _predict(chunk, estimator, method, config, nothing=None):
     (X,) = chunk
     if _num_samples(X) == 0:
         return nothing
-    with configured(config):
+    with config_contexts(config):
         return getattr(estimator, method)(X)

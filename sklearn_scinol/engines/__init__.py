@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 __all__ = ["ENGINES", "get_engine"]
 
-#: What the configuration `engine` may be.
+#: Values of the configuration `engine`.
 ENGINES = ("auto", "numba", "numpy")
 
 

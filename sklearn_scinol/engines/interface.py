@@ -34,7 +34,7 @@ class Engine(Protocol):
     Recorder: type | None
 
     def norm(self, values):
-        """Bound the absolute values from above; NaN or infinity if any of them is.
+        """Bound absolute values from above; NaN or infinity if a value is not finite.
 
         Parameters
         ----------
@@ -64,7 +64,7 @@ class Engine(Protocol):
         Parameters
         ----------
         seen : ndarray of bool of shape (n_features,)
-            Features that are left out. Changed: those that are found will be, too.
+            Features to leave out. Changed: features that are found are added.
         rows : CSRRows
         weights : RowWeights
 
@@ -90,7 +90,7 @@ class Engine(Protocol):
         """
 
     def count_below(self, edges, X):
-        """In which bins values are: how many edges of their features are below them.
+        """Count the edges below values, by feature: the bins of the values.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class Engine(Protocol):
         ----------
         values : ndarray of shape (n, n_features)
         bins : ndarray of intp of shape (n_last, n_features)
-            Of the last rows; those before have values only.
+            Bins of the last rows; earlier rows have values only.
         places : CodePlaces
             Columns are counted from the last value's.
 
@@ -137,7 +137,7 @@ class Engine(Protocol):
         scale : TargetScale
         """
 
-    def learn_rows(self, task, state, block, answers):
+    def learn_rows(self, task, state, block, out):
         """Learn from the rows of a block.
 
         Returns
@@ -147,7 +147,7 @@ class Engine(Protocol):
             not finite. The state and the moments are then not valid.
         """
 
-    def learn_stacked(self, tasks, states, block, answers):
+    def learn_stacked(self, tasks, states, block, out):
         """Learn from the rows of a block with several learners of one kind.
 
         Parameters
@@ -157,7 +157,7 @@ class Engine(Protocol):
         states : list of State
         block : Block
             Without moments.
-        answers : list of Predictions
+        out : list of Predictions
             Without averages.
         """
 
@@ -172,7 +172,7 @@ class Engine(Protocol):
         change : UnitChange
         """
 
-    def learn_combination(self, task, state, block, combination, answers):
+    def learn_combination(self, task, state, block, combination, out):
         """Learn rows with weights that are combinations of rows; add up no losses.
 
         Returns
@@ -183,7 +183,7 @@ class Engine(Protocol):
             averaging.
         """
 
-    def charge(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 
         Returns
@@ -212,15 +212,15 @@ class Engine(Protocol):
             The weights before each round.
         """
 
-    def mix(self, kind, answers, weights):
+    def mix(self, kind, predictions, weights):
         """Mix the predictions of experts.
 
         Parameters
         ----------
         kind : {"mean", "log_odds", "softmax"}
             Whether to take the mean of predictions, of the probabilities that belong
-            to log odds, or of those that are the softmax of scores.
-        answers : ndarray of shape (n_experts, n, K)
+            to log odds, or of the softmax of scores.
+        predictions : ndarray of shape (n_experts, n, K)
         weights : ndarray of shape (1 or K, n or 1, n_experts)
 
         Returns
@@ -231,7 +231,7 @@ class Engine(Protocol):
 
 
 class TableEngine(Protocol):
-    """Functions for columns of tables, which the module of an engine has as well."""
+    """Functions of an engine's module for columns of tables."""
 
     def standardise(self, moments, X):
         """Centre and scale values by the running moments, which learn each row first.
@@ -277,7 +277,7 @@ class TableEngine(Protocol):
         """
 
     def find_slots(self, slots, keys, is_given, learns):
-        """Slots of keys, of which new ones take the next while there are any.
+        """Find the slots of keys; new keys take free slots.
 
         Parameters
         ----------
@@ -297,7 +297,7 @@ class TableEngine(Protocol):
         """
 
     def mark_places(self, marks, places, keys):
-        """Mark places by the first two different keys that come to them.
+        """Store the first two different keys that come to each place.
 
         Parameters
         ----------
@@ -320,7 +320,7 @@ class TableEngine(Protocol):
         ----------
         entries : Entries
         n_columns : int
-            Before those of `hashed`.
+            Number of columns before the columns of `hashed`.
 
         Returns
         -------

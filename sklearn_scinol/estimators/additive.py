@@ -84,7 +84,7 @@ class Additive:
         ----------
         features : list of {int, str, pair of int, pair of str}, default=None
             Which features, or pairs of features, by number or name. None stands for
-            those whose functions vary most, up to nine.
+            the features whose functions vary most, up to nine.
         output : int, default=0
             Which output's functions: that of a class, or of a target.
         axes : array-like of matplotlib Axes, default=None

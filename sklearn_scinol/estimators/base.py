@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
-from .._validation import refuse_not_finite
+from .._validation import check_finite
 from .._version import __version__
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -30,7 +30,7 @@ from .validation import ValidationMixin
 
 __all__ = ["OVERFLOW", "OnlineEstimator"]
 
-# With early_stopping="auto", fewer rows than these are not held out.
+# Minimum number of rows to hold out with early_stopping="auto".
 MIN_HELD_OUT = 10
 
 # Length of `loss_curve_` after `partial_fit`: it has the latest calls.
@@ -96,7 +96,7 @@ class OnlineEstimator(
         """
 
     @abstractmethod
-    def _respond(self, decision, method):
+    def _to_output(self, decision, method):
         """Convert predictions of shape (n, n_outputs) to the output of `method`."""
 
     # Learning.
@@ -164,7 +164,7 @@ class OnlineEstimator(
         training, held_out = self._hold_out(chunk, random_state)
         context = self._init_callback_context(max_subtasks=self.max_iter)
         details = {"estimator": self, **data}
-        self._call_back(context.call_on_fit_task_begin, details)
+        self._run_callback(context.call_on_fit_task_begin, details)
         self.loss_curve_ = []
         vars(self).pop("validation_loss_curve_", None)
         if held_out is not None:
@@ -176,13 +176,13 @@ class OnlineEstimator(
         converged = stopped = False
         while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
             epoch = context.subcontext(task_name="epoch")
-            self._call_back(epoch.call_on_fit_task_begin, details)
+            self._run_callback(epoch.call_on_fit_task_begin, details)
             order = training
             if self.shuffle:
                 rows = len(chunk) if training is None else training
                 order = random_state.permutation(rows)
-            again = bool(self.loss_curve_)
-            for _ in self._learn(chunk, order, again, not again):
+            is_repeated = bool(self.loss_curve_)
+            for _ in self._learn(chunk, order, is_repeated, not is_repeated):
                 pass
             self.n_iter_ = len(self.loss_curve_)
             curve, report = self.loss_curve_, f"mean loss {self.loss_curve_[-1]:.6g}"
@@ -204,7 +204,7 @@ class OnlineEstimator(
                 **details,
                 "reconstruction_attributes": self._fitted_attributes,
             }
-            stopped = self._call_back(epoch.call_on_fit_task_end, end_details)
+            stopped = self._run_callback(epoch.call_on_fit_task_end, end_details)
         if restore_best is not None:
             restore_best()
         if held_out is not None:
@@ -212,10 +212,10 @@ class OnlineEstimator(
             for _ in self._learn(chunk, held_out, True, True):
                 pass
             self.loss_curve_ = curve
-        self._call_back(context.call_on_fit_task_end, end_details)
+        self._run_callback(context.call_on_fit_task_end, end_details)
         return converged or stopped
 
-    def _call_back(self, callback, details):
+    def _run_callback(self, callback, details):
         """Call a callback; it may predict in other threads."""
         with locks_of(self).open_to_readers():
             return callback(**details)
@@ -297,18 +297,18 @@ class OnlineEstimator(
         weights : ndarray of shape (n,)
             Weights of the rows' losses.
         """
-        chunk = self._weighed(chunk)
+        chunk = self._with_class_weights(chunk)
         c = chunk.sample_weight
         weights = np.ones(len(chunk)) if c is None else c
         return self._learn_in_order(chunk, method), weights
 
-    def _weighed(self, chunk):
-        """Return the chunk with the weights that this estimator gives its rows."""
+    def _with_class_weights(self, chunk):
+        """Return the chunk, with rows weighted by class if so configured."""
         return chunk
 
     def _predict_validated(self, X, method):
         """Return the predictions of `method` for rows that were validated."""
-        return self._respond(self._configured_model().decision(X), method)
+        return self._to_output(self._configured_model().decision(X), method)
 
     def _learn_in_order(self, chunk, method):
         """Learn; return predictions before each row if `method` is given."""
@@ -327,17 +327,17 @@ class OnlineEstimator(
         for rows, predictions in self._learn_rows(chunk):
             if method is not None:
                 decision[rows] = predictions
-        return None if method is None else self._respond(decision, method)
+        return None if method is None else self._to_output(decision, method)
 
     def _join_answers(self, answers, chunk, method):
         """Join the predictions of the parts of a chunk."""
         (answer,) = answers
         return answer
 
-    def _learn(self, chunk, order=None, again=False, are_new=True):
+    def _learn(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn once from each row, and append the mean loss to `loss_curve_`."""
         loss_before = self._model.cumulative_loss
-        yield from self._learn_rows(chunk, order, again, are_new)
+        yield from self._learn_rows(chunk, order, is_repeated, are_new)
         rows = slice(None) if order is None else order
         self._record_call(loss_before, chunk.total_weight(rows))
 
@@ -345,10 +345,10 @@ class OnlineEstimator(
         """Return the model, told the parameters that change none of its numbers."""
         return self._model
 
-    def _learn_rows(self, chunk, order=None, again=False, are_new=True):
+    def _learn_rows(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn once from each row; do not record losses in `loss_curve_`."""
         model, locks = self._configured_model(), locks_of(self)
-        learned = model.learn(chunk, order, again, are_new)
+        learned = model.learn(chunk, order, is_repeated, are_new)
         n_left = len(chunk) if order is None else len(order)
         try:
             for rows, predictions, all_finite in learned:
@@ -360,22 +360,22 @@ class OnlineEstimator(
                     locks.give_way()
         except OutOfRange:
             values = chunk.X.data if sparse.issparse(chunk.X) else chunk.X
-            refuse_not_finite(values, type(self).__name__)
+            check_finite(values, type(self).__name__)
             raise
         if not model.is_finite(chunk):
             raise ValueError(OVERFLOW)
 
     def _record_call(self, loss_before, weight):
-        """Append the mean loss of rows of this total weight to `loss_curve_`.
+        """Append the mean loss of the rows of a call to `loss_curve_`.
 
         Experts append an entry to their own curves as well.
         """
         self._model.end_call()
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
-            self.loss_curve_ = self._latest([*self.loss_curve_, loss])
+            self.loss_curve_ = self._truncated([*self.loss_curve_, loss])
 
-    def _latest(self, curve):
+    def _truncated(self, curve):
         """Return the entries of a curve that are kept, the latest ones."""
         return curve[-max(MAX_CURVE, self.max_iter) :]
 
@@ -427,7 +427,7 @@ class OnlineEstimator(
         return EstimatorRows(self, classes, n_features)
 
     @abstractmethod
-    def _target_of_row(self):
+    def _row_target_converter(self):
         """Return a function that converts a label or target to the model's.
 
         The function returns None for labels and targets that need full validation. It

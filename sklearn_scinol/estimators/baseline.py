@@ -14,7 +14,7 @@ from .._hyperparameters import (
     is_value,
     restored,
     stored,
-    with_numbers,
+    with_plain_numbers,
 )
 from .._typing import (
     ClassificationLoss,
@@ -24,7 +24,7 @@ from .._typing import (
     RegressionLoss,
 )
 from ..learners import BASELINES, OnlineNewton
-from ..learners.interface import check_is_learner, configured, traits
+from ..learners.interface import check_is_learner, make_learner, traits
 from ..models.additive import n_columns, new_bins
 from .additive import Additive
 from .kernel import KernelMethods
@@ -178,7 +178,7 @@ class _Baseline(Additive, KernelMethods):
                 "needs one with a bounded slope."
             )
         if is_value(name):
-            return with_numbers(name)
+            return with_plain_numbers(name)
         n_coordinates = self.n_features_in_
         if self._learns_functions:
             n_coordinates = n_columns(new_bins(n_coordinates), self._learns_pairs)
@@ -189,10 +189,10 @@ class _Baseline(Additive, KernelMethods):
             "n_coordinates": n_coordinates,
             "normalizer": n_coordinates if self.normalizer == "mean" else 1.0,
         }
-        return configured(learner, values)
+        return make_learner(learner, values)
 
     def _check_given_learner(self):
-        """Refuse a learner that lacks something, or that does not fit the others."""
+        """Refuse a learner that is incomplete, or does not fit the other parameters."""
         learner = type(self.algorithm)
         check_is_learner(learner)
         if issubclass(learner, OnlineNewton):
@@ -294,7 +294,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -494,7 +494,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float

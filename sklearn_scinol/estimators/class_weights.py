@@ -58,7 +58,7 @@ class ClassWeightMixin:
             local_codes, segments = find_class_segments(codes, c, classes, is_known)
             counts = None if counts is None else spread_counts(counts, is_known)
         (rows, known), *_ = segments
-        if known.size == 1:  # there is nothing to learn
+        if known.size == 1:  # nothing to learn
             c = np.ones(codes.size) if c is None else c.copy()
             check_range(c[rows][c[rows] > 0.0])
             c[rows] = 0.0

@@ -176,7 +176,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         labels : ndarray of shape (n_samples,)
             The class of highest score or probability.
         """
-        return self._respond(self._decision(X), "predict")
+        return self._to_output(self._decision(X), "predict")
 
     @reads
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
@@ -195,7 +195,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             With two classes, positive for ``classes_[1]``.
         """
-        return self._respond(self._decision(X), "decision_function")
+        return self._to_output(self._decision(X), "decision_function")
 
     @available_if(_has_probabilities)
     @reads
@@ -211,7 +211,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._respond(self._decision(X), "predict_proba")
+        return self._to_output(self._decision(X), "predict_proba")
 
     @available_if(_has_probabilities)
     @reads
@@ -227,9 +227,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         log_probabilities : ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        return self._respond(self._decision(X), "predict_log_proba")
+        return self._to_output(self._decision(X), "predict_log_proba")
 
-    def _respond(self, decision, method):
+    def _to_output(self, decision, method):
         if self.classes_.size == 1:  # it is certain
             if method in ("predict_proba", "predict_log_proba"):
                 return np.full((len(decision), 1), float(method == "predict_proba"))
@@ -279,7 +279,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         if adds:
             self._check_takes_classes(begins=reset)
         if reset:
-            self._begin_classes(y, classes, row_by_row)
+            self._set_first_classes(y, classes, row_by_row)
         elif classes is not None and adds:
             self._extend_classes(merge_classes(self.classes_, classes))
         classes = self.classes_
@@ -301,7 +301,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         weigh = self._weigh_rows if row_by_row else self._weigh_all
         return weigh(codes, sample_weight, classes)
 
-    def _begin_classes(self, y, classes, row_by_row):
+    def _set_first_classes(self, y, classes, row_by_row):
         """Set the classes that are known before the first row."""
         may_grow = self._adds_classes and row_by_row
         if classes is None:
@@ -344,7 +344,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _check_new_classes(self, classes):
         """Raise ValueError if the estimator cannot go on with these classes."""
 
-    def _target_of_row(self):
+    def _row_target_converter(self):
         if self._weighs_classes or self.classes_.size == 1:
             return None
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
@@ -365,7 +365,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         if self._class_counts is not None:
             self._class_counts = spread_counts(self._class_counts, ~is_new)
         if classes.size > 2:
-            if np.count_nonzero(~is_new) == 1:  # there is an output for two
+            if np.count_nonzero(~is_new) == 1:  # two classes have one output
                 is_new = is_new & (np.cumsum(is_new) > 1)
             self._model.add_classes(self._make_loss(), is_new)
 
@@ -398,12 +398,12 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     @property
     def _loss_type(self):
-        """Class of the loss, that of two classes where there are others."""
+        """Type of the loss; of a loss with a joint form, that of two classes."""
         return type(self.loss) if is_value(self.loss) else CLASSIFICATION[self.loss]
 
     def _make_loss(self):
         if is_value(self.loss):
-            loss = self._given_loss()
+            loss = self._custom_loss()
             if loss.joint and self.classes_.size <= 2:
                 raise ValueError(
                     f"loss={self.loss!r} is of three or more classes, got "
@@ -422,7 +422,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _n_outputs(self):
         return 1 if self.classes_.size <= 2 else self.classes_.size
 
-    def _weighed(self, chunk):
+    def _with_class_weights(self, chunk):
         weighed = self._weigh_rows(chunk.y, chunk.sample_weight, self.classes_)
         return Chunk(chunk.X, *weighed)
 
@@ -438,7 +438,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             yield "class weights are not negative", self._class_weight >= 0.0
         if self._class_counts is not None:
             counts = self._class_counts  # floats in merged models of earlier versions
-            yield "a count for each class", counts.shape == (n_classes,)
+            yield "each class has a count", counts.shape == (n_classes,)
             yield "counts are numbers", counts.dtype in (np.intp, np.float64)
             yield "counts are whole", counts % 1 == 0
             yield "counts are not negative", counts >= 0

@@ -14,8 +14,7 @@ from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 
 __all__ = ["DFEGClassifier", "DFEGRegressor"]
 
-# Weights grow exponentially from next to nothing, so that many epochs may hardly change
-# the loss before others do.
+# Weights grow exponentially from nearly 0: many epochs may hardly change the loss.
 DEFAULT_N_ITER_NO_CHANGE = 100
 
 
@@ -110,7 +109,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -134,7 +133,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     Notes
     -----
     Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` are those without a row. :doc:`/user_guide/dfeg` has the formulas, the
+    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
     bound, precomputed kernels, and the projections of `max_support` [2]_.
 
     References
@@ -216,8 +215,8 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        # On long rows, or with weights of rows far from 1, it may not be there yet when
-        # an accuracy is asked for.
+        # Long rows, or weights of rows far from 1, may slow learning down too much for
+        # the accuracy that scikit-learn's checks require.
         tags.classifier_tags.poor_score = True
         return tags
 
@@ -301,7 +300,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -325,7 +324,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     Notes
     -----
     Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` are those without a row. :doc:`/user_guide/dfeg` has the formulas, the
+    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
     bound, precomputed kernels, and the projections of `max_support` [2]_.
 
     References

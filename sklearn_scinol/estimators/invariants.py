@@ -31,17 +31,17 @@ class InvariantsMixin:
         if not self.__sklearn_is_fitted__():
             return
         model = self._model
-        yield "the model is one of this estimator", isinstance(model, self._model_types)
+        yield "the model has a valid type", isinstance(model, self._model_types)
         is_of_classes = getattr(type(model.loss), "is_classification", None)
         yield (
-            "the loss is one of this estimator",
+            "the loss suits the kind of estimator",
             is_of_classes is not None and bool(is_of_classes) == is_classifier(self),
         )
-        yield "the model has the outputs", model.n_outputs == self._n_outputs()
+        yield "the number of outputs fits", model.n_outputs == self._n_outputs()
         if hasattr(model, "n_features"):
-            yield "the model has the features", model.n_features == self.n_features_in_
+            yield "the number of features fits", model.n_features == self.n_features_in_
         yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
-        yield "n_iter_ is a number", is_count(getattr(self, "n_iter_", 0))
+        yield "n_iter_ is a count", is_count(getattr(self, "n_iter_", 0))
 
 
 def invariants_of_input(estimator):
@@ -50,7 +50,7 @@ def invariants_of_input(estimator):
     Parameters of an unfitted estimator are validated when rows come.
     """
     names = estimator._get_param_names()
-    yield "all parameters are there", all(hasattr(estimator, name) for name in names)
+    yield "all parameters are set", all(hasattr(estimator, name) for name in names)
     if not estimator.__sklearn_is_fitted__():
         return
     estimator._validate_params()

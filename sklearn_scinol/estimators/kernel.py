@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._typing import MatrixLike
-from .._validation import refuse_not_finite
+from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
 from .linear import bounds_regret
 
@@ -97,12 +97,12 @@ class KernelMethods:
             else:
                 variance = X.var()
             scale = 1.0 / np.float64(X.shape[1] * variance)
-        return scale if np.isfinite(scale) else 1.0  # as where all values are the same
+        return scale if np.isfinite(scale) else 1.0  # as for constant features
 
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)
         if self._has_kernel and not sparse.issparse(chunk.X):
-            refuse_not_finite(chunk.X, type(self).__name__)
+            check_finite(chunk.X, type(self).__name__)
         elif self.kernel == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return chunk
@@ -163,8 +163,8 @@ class KernelMethods:
         """Bound on the regret against a model, on the rows learned so far.
 
         `cumulative_loss_` minus the total loss of the model on the same rows, with the
-        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
-        those of all epochs. The user guide has the formula, and says against which
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows of
+        all epochs count. The user guide has the formula, and says against which
         models it holds with `max_support`.
 
         The method does not exist where features were centred or scaled, or the target
@@ -177,8 +177,8 @@ class KernelMethods:
         is charged for both of two classes.
 
         With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for those of averaged
-        weights, which :meth:`partial_fit_predict` returns.
+        predictions, which `cumulative_loss_` counts, and not for predictions by
+        averaged weights, which :meth:`partial_fit_predict` returns.
 
         Parameters
         ----------

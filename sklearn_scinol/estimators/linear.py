@@ -25,7 +25,7 @@ from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
-__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "refuse_merged"]
+__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "check_not_merged"]
 
 
 # Signature of a method, without `self`.
@@ -56,7 +56,7 @@ class bounds_regret(Generic[Parameters, Bound]):
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "since no bound is known for its algorithm."
             )
-        refuse_merged(estimator)
+        check_not_merged(estimator)
         if changes := _changing_parameters(estimator):
             instead = ", ".join(f"`{name}=False`" for name in changes)
             verb = "fit with" if _is_fitted(estimator) else "pass"
@@ -68,7 +68,7 @@ class bounds_regret(Generic[Parameters, Bound]):
         return MethodType(self.method, estimator)
 
 
-def refuse_merged(estimator):
+def check_not_merged(estimator):
     """Raise AttributeError if the estimator was merged from several."""
     if _is_fitted(estimator) and estimator._model.is_merged:
         raise AttributeError(
@@ -132,7 +132,7 @@ class _Linear:
     # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
-    # Whether functions of features are learned, and those of pairs of features.
+    # Whether functions of features, and of pairs of features, are learned.
     _learns_functions: Any = False
     _learns_pairs: Any = False
 
@@ -251,8 +251,8 @@ class _Linear:
         """Bound on the regret against a linear model, on the rows learned so far.
 
         `cumulative_loss_` minus the total loss of the model on the same rows, with the
-        same weights, is at most this, up to rounding. After :meth:`fit` the rows are
-        those of all epochs. The user guide has the formula.
+        same weights, is at most this, up to rounding. After :meth:`fit` the rows of
+        all epochs count. The user guide has the formula.
 
         The method does not exist where features were centred or scaled, or the target
         standardised: each row is then changed by another mean and deviation, so that no
@@ -265,8 +265,8 @@ class _Linear:
         is charged for both of two classes.
 
         With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for those of averaged
-        weights, which :meth:`partial_fit_predict` returns.
+        predictions, which `cumulative_loss_` counts, and not for predictions by
+        averaged weights, which :meth:`partial_fit_predict` returns.
 
         Parameters
         ----------

@@ -6,8 +6,8 @@ from itertools import chain
 import numpy as np
 from sklearn.base import clone
 
-from .._shards import LATER_START, Shards
-from ..models.base import in_common_columns
+from .._shards import START_IS_NEWER, Shards
+from ..models.base import align_columns
 
 __all__ = ["MergingMixin"]
 
@@ -30,14 +30,14 @@ class MergingMixin:
         """
         members = [self, *others]
         estimators = members if start is None else [*members, start]
-        models, back = in_common_columns(
+        models, back = align_columns(
             [each._model for each in estimators],
             placements or [None for _ in estimators],
         )
         start_model = models[0].fresh() if start is None else models.pop()
         n_rows = np.array([model.t - start_model.t for model in models], dtype=float)
         if (n_rows < 0).any():
-            raise ValueError(LATER_START)
+            raise ValueError(START_IS_NEWER)
         if not others:
             return deepcopy(self)
         shares = np.full(len(models), 1.0 / len(models))
@@ -53,5 +53,5 @@ class MergingMixin:
             merged._model = model if back is None else model.with_columns(back)
         curves = [member.loss_curve_ for member in members]
         curve = [*chain.from_iterable(curves)]
-        merged.loss_curve_ = self._latest(curve)
+        merged.loss_curve_ = self._truncated(curve)
         return merged

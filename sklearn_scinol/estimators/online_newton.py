@@ -94,7 +94,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -228,15 +228,15 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         deviations : ndarray of the same shape
             Only if `return_std`: :math:`\sqrt{\langle x, P x \rangle}`, with P the
             covariance of the weights given the rows, by the normal approximation that
-            is the algorithm's own. They are those of scores before these are moderated,
-            which is ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
+            is the algorithm's own. They are deviations of the unmoderated scores,
+            ``scores * np.sqrt(1 + np.pi / 8 * deviations**2)``.
         """
         X = self._validate_rows(X)
-        scores = self._respond(self._decision_of_validated(X), "decision_function")
+        scores = self._to_output(self._decision_of_validated(X), "decision_function")
         if not return_std:
             return scores
         deviations = np.sqrt(self._model.variances(X))
-        return scores, self._respond(deviations, "decision_function")
+        return scores, self._to_output(deviations, "decision_function")
 
     @property
     def coef_covariance_(self) -> NDArray[np.float64]:
@@ -323,7 +323,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float
@@ -474,11 +474,11 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
             rows are within 1.96 of them.
         """
         X = self._validate_rows(X)
-        predictions = self._respond(self._decision_of_validated(X), "predict")
+        predictions = self._to_output(self._decision_of_validated(X), "predict")
         if not return_std:
             return predictions
         variances = self._model.target_variances(X)
-        return predictions, self._respond(np.sqrt(variances), "predict")
+        return predictions, self._to_output(np.sqrt(variances), "predict")
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:

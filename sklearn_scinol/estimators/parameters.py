@@ -25,9 +25,9 @@ FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
 # patience. With this tolerance `fit` stopped after 24 epochs (median; the most was
 # 100), and the loss of new rows was 3 % above the lowest of all epochs (median). A
-# tenfold one stopped after 8 epochs at 2 %, but at 3.7 times the lowest on wine and 16
-# times on mushrooms, which are separable; a tenth of it after 58 at 2 % and, on noise,
-# deep in overfitting.
+# tenfold tolerance stopped after 8 epochs at 2 %, but at 3.7 times the lowest on wine
+# and 16 times on mushrooms, which are separable; a tenth of the tolerance after 58 at
+# 2 % and, on noise, deep in overfitting.
 DEFAULT_TOL = 1e-3
 # As in SGDClassifier: large enough for the tolerance to decide.
 DEFAULT_MAX_ITER = 1000

@@ -117,9 +117,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             In the units of the targets.
         """
-        return self._respond(self._decision(X), "predict")
+        return self._to_output(self._decision(X), "predict")
 
-    def _respond(self, decision, method):
+    def _to_output(self, decision, method):
         return decision if self._output_shape else decision[:, 0]
 
     def _validate_target(
@@ -141,7 +141,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
         return outputs, sample_weight
 
-    def _target_of_row(self):
+    def _row_target_converter(self):
         def number(y):
             if isinstance(y, Real) and -MAX_TARGET <= y <= MAX_TARGET:
                 return float(y)
@@ -159,7 +159,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _make_loss(self):
         if is_value(self.loss):
-            return self._given_loss()
+            return self._custom_loss()
         loss_type = REGRESSION[self.loss]
         loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
         if loss.lipschitz == 0:

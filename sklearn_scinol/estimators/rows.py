@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._typing import Labels, Method
-from .._validation import refusal_of_dicts, refuse_masks
+from .._validation import check_not_masked, dicts_error
 from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
@@ -293,11 +293,11 @@ class EstimatorRows(RowByRow):
             and prepared.accepts_row()
             and prepared.learn(estimator)
         ):
-            return self._respond(prepared.reported, method)
+            return self._to_output(prepared.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
-        refuse_masks(y=y)
+        check_not_masked(y=y)
         X = chunk_of(x)
         with _without_names(estimator):
             answer = estimator._partial_fit(
@@ -314,17 +314,17 @@ class EstimatorRows(RowByRow):
             and prepared.accepts_row()
             and prepared.learn()
         ):
-            return self._respond(prepared.reported, method)
+            return self._to_output(prepared.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
         with _without_names(estimator):
-            return estimator._respond(estimator._decision(X), method)[0]
+            return estimator._to_output(estimator._decision(X), method)[0]
 
-    def _respond(self, reported, method):
+    def _to_output(self, reported, method):
         if method is None:
             return None
         # The next row overwrites the reported predictions.
-        return self.estimator._respond(reported.copy(), method)[0]
+        return self.estimator._to_output(reported.copy(), method)[0]
 
     def _get_prepared(self, x):
         """Return the prepared fast path, or None."""
@@ -346,7 +346,7 @@ class EstimatorRows(RowByRow):
 
     def _prepare(self, model, engine, n_entries):
         estimator = self.estimator
-        self._target = None if model is None else estimator._target_of_row()
+        self._target = None if model is None else estimator._row_target_converter()
         if self._target is None:
             return None
         self._engine, self._labels = engine, getattr(estimator, "classes_", None)
@@ -404,8 +404,8 @@ class EstimatorRows(RowByRow):
             return SparseRow(*x, n_features)
         if type(x) is not np.ndarray:
             if isinstance(x, Mapping):
-                raise refusal_of_dicts(type(self.estimator).__name__)
-            refuse_masks(X=x)
+                raise dicts_error(type(self.estimator).__name__)
+            check_not_masked(X=x)
             x = np.asarray(x)
         if x.ndim != 1:
             raise ValueError(

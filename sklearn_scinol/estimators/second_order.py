@@ -13,11 +13,11 @@ __all__ = ["MAX_COVARIANCES", "SecondOrder", "second_order_constraints"]
 #: Maximum number of covariances, of all outputs (512 MB).
 MAX_COVARIANCES = 2**26
 
-# With a larger variance, rounding would leave nothing of what a row teaches.
+# With a larger variance, a row's update would be lost in rounding.
 VARIANCES = Interval(Real, 1e-6, 1e6, closed="both")
 
-# Deviations at which features are clipped in any case: rounding would leave nothing of
-# what was known before.
+# Maximum distance of a feature from its mean, in deviations: beyond it, all earlier
+# rows would be lost in rounding.
 MAX_DISTANCE = 1e6
 
 

@@ -12,15 +12,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from .._hyperparameters import with_numbers
-from .._validation import advised, refuse_masks, refuse_wrong_indices
+from .._hyperparameters import with_plain_numbers
+from .._validation import add_advice, check_not_masked, check_sparse_indices
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
 from ..models.base import Chunk
 
 __all__ = ["ValidationMixin", "are_finite"]
 
-# scikit-learn 1.9 refuses weights that are all zero unless told otherwise.
+# scikit-learn 1.9 refuses weights that are all zero unless this is passed.
 _ALLOW_ZERO_WEIGHTS = (
     {"allow_all_zero_weights": True}
     if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
@@ -46,21 +46,21 @@ class ValidationMixin:
             loss = getattr(self, "loss", None)
             losses = REGRESSION if is_classifier(self) else CLASSIFICATION
             if "The 'loss' parameter" in str(error) and loss in [*losses]:
-                error.args = (f"{error} {self._loss_of_others()}",)
+                error.args = (f"{error} {self._suggest_estimators()}",)
             raise
 
-    def _loss_of_others(self):
-        """Say which estimators take the loss, where this one does not."""
+    def _suggest_estimators(self):
+        """Return a message that names the estimators that take the loss."""
         kind = "Regressor" if is_classifier(self) else "Classifier"
         other = f"{kind.lower()}s, for instance of Hedge{kind}"
         return f"{self.loss!r} is a loss of {other}."
 
-    def _given_loss(self):
+    def _custom_loss(self):
         """Return the loss that was passed itself, instead of a name."""
         check_is_loss(type(self.loss))
         if bool(self.loss.is_classification) != is_classifier(self):
-            raise ValueError(self._loss_of_others())
-        loss = with_numbers(self.loss)
+            raise ValueError(self._suggest_estimators())
+        loss = with_plain_numbers(self.loss)
         if not loss.lipschitz > 0.0:
             raise ValueError(f"lipschitz == {loss.lipschitz} of {loss!r}, must be > 0.")
         return loss
@@ -69,9 +69,9 @@ class ValidationMixin:
         if reset or not (
             self._has_validated_layout(X) and self._has_numeric_targets(X, y)
         ):
-            refuse_masks(X=X, y=y)
-            refuse_wrong_indices(X)
-            with advised(X, type(self).__name__):
+            check_not_masked(X=X, y=y)
+            check_sparse_indices(X)
+            with add_advice(X, type(self).__name__):
                 X, y = validate_data(
                     self,
                     X,
@@ -84,7 +84,7 @@ class ValidationMixin:
                 )
         X = _as_canonical(X)
         if sample_weight is not None:
-            refuse_masks(sample_weight=sample_weight)
+            check_not_masked(sample_weight=sample_weight)
             sample_weight = _check_sample_weight(
                 sample_weight,
                 X,
@@ -125,9 +125,9 @@ class ValidationMixin:
             X.data if sparse.issparse(X) else X
         ):
             return _as_canonical(X)
-        refuse_masks(X=X)
-        refuse_wrong_indices(X)
-        with advised(X, type(self).__name__):
+        check_not_masked(X=X)
+        check_sparse_indices(X)
+        with add_advice(X, type(self).__name__):
             X = validate_data(
                 self,
                 X,

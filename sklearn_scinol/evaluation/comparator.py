@@ -22,7 +22,7 @@ from .._typing import (
     validate_params,
 )
 from ..losses import CLASSIFICATION, JOINT, REGRESSION, as_targets
-from .minimum import least_loss
+from .minimum import minimise_loss
 
 __all__ = ["Comparator", "best_comparator", "best_on_targets", "row_losses"]
 
@@ -100,7 +100,7 @@ def best_comparator(
     sample_weight : array-like of shape (n_samples,), default=None
         Non-negative weights of the rows. None stands for ones.
     classes : array-like of shape (n_classes,), default=None
-        All classes; None stands for those in `y`.
+        All classes; None stands for the classes in `y`.
     multi_class : {"multinomial", "ovr"}, default="multinomial"
         Log loss of more than two classes: multinomial, or one versus rest as in
         :class:`~sklearn_scinol.AdaImplicitClassifier`. Other losses are always one
@@ -203,7 +203,7 @@ def best_on_targets(
     if not is_positive.any():
         raise ValueError("Sample weights must contain at least one non-zero number.")
     X, y, sample_weight = X[is_positive], y[is_positive], sample_weight[is_positive]
-    coef, intercept, bound = least_loss(
+    coef, intercept, bound = minimise_loss(
         X,
         as_targets(y, loss, n_outputs),
         sample_weight,

@@ -29,17 +29,17 @@ STAGES = 10.0 ** np.arange(-1, -12, -1)
 # Largest number of steps of methods of first and of second order.
 MAX_FIRST_ORDER, MAX_SECOND_ORDER = 1000, 200
 
-# A stage that lowers the gap by less than this stalls; so many may.
+# Share of the gap above which a stage has stalled, and number of stages that may stall.
 MAX_GAP_RATIO, MAX_STALLED = 0.9, 3
 
-# Projections of slopes until their sums vanish, and what may remain of these.
+# Number of projections of slopes until their sums vanish, and relative sums left.
 MAX_PROJECTIONS, MAX_RELATIVE_SUM = 20, 1e-9
 
 # Smaller relative variation of a feature counts as rounding of its mean.
 ROUNDING = 1e-14
 
 
-def least_loss(
+def minimise_loss(
     X, targets, sample_weight, loss, n_outputs, *, fit_intercept, radius, tol
 ):
     """Find weights of least total loss; return coef, intercept and a lower bound.
@@ -154,10 +154,10 @@ class Problem:
         return best, bound * self.unit
 
     def _candidates(self, tol):
-        """Yield weights ever closer to the minimum, with slopes of the losses there."""
+        """Yield weights ever closer to the minimum, with slopes of their losses."""
         if self.has_small_program and (solution := self._solve_program()) is not None:
             yield solution
-        for v in self._approach(tol):
+        for v in self._approximations(tol):
             yield v, self._slopes(self._predict(v))
 
     @property
@@ -174,7 +174,7 @@ class Problem:
         )
 
     def _solve_program(self):
-        """Return weights and slopes of the losses there, or None if the solver fails.
+        """Return weights and slopes of their losses, or None if the solver fails.
 
         Variables are the weights, in units of the predictions' size, and the distances
         of each row's prediction beyond the kinks of its loss.
@@ -202,7 +202,7 @@ class Problem:
         slopes = np.clip(slopes[:, np.newaxis] / self.c, low, high)
         return found.x[np.newaxis, :m], slopes
 
-    def _approach(self, tol):
+    def _approximations(self, tol):
         v = np.zeros(self.shape)
         if not (self.piecewise_linear or self.columns.in_ball):
             v = self._descend(v, tol)
@@ -321,7 +321,7 @@ class Problem:
     # The lower bound.
 
     def _lower_bound(self, v, a):
-        """Return a lower bound from slopes near those of the losses at `v`."""
+        """Return a lower bound of the total loss, from slopes near weights `v`."""
         bounds = [0.0, self._project_and_bound(v, a)]
         if self.columns.in_ball:
             sums = (self.c * a).T @ self.Z
@@ -333,7 +333,7 @@ class Problem:
         return float((self.c * self.loss.conjugate(self.y, a).reshape(-1, 1)).sum())
 
     def _project_and_bound(self, v, a):
-        """Project slopes onto those whose sums vanish; return their lower bound."""
+        """Project slopes to slopes whose sums vanish; return their lower bound."""
         for _ in range(MAX_PROJECTIONS):
             sums = (self.c * a).T @ self.Z
             left = np.abs(sums)

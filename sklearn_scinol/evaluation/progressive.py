@@ -194,7 +194,7 @@ def progressive_validation(
                 f"This happened at chunk {n_chunks} of the stream, counted from 0, "
                 f"after {n_rows} rows."
             )
-            # A metric may fail again, and must not take the place of what failed.
+            # A metric may fail again, and must not hide the first error.
             with suppress(Exception):
                 error.result = result()  # type: ignore[attr-defined]
             with suppress(Exception):
@@ -375,7 +375,7 @@ class ProgressiveEstimator:
         return classes.size < 2 or not np.isin(y, classes).all()
 
     def _with_labels(self, prediction):
-        """Return predictions of the only method, and labels that follow from them."""
+        """Return predictions of the only method, and the labels they imply."""
         (method,) = self.methods
         if method == "predict":
             labels = prediction

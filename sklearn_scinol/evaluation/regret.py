@@ -134,8 +134,8 @@ def regret_curve(
                 if run.n == 1:
                     if comparator is None:
                         chunks = [_unpack(chunk, target) for chunk in stream]
-                        comparator = run.best(chunks)
-                    run.start(*_coefficients(comparator))
+                        comparator = run.find_comparator(chunks)
+                    run.set_comparator(*_coefficients(comparator))
                 run.compare(_safe_indexing(X, rows), y[rows], weight)
             if bar is not None:
                 bar.update(len(y))
@@ -203,7 +203,7 @@ class _RegretRun:
         self.first_call = {}
         self.n += len(y)
 
-    def best(self, chunks):
+    def find_comparator(self, chunks):
         """Return the best comparator for all rows."""
         loss = self.learner._model.loss
         if not hasattr(loss, "conjugate"):
@@ -222,7 +222,7 @@ class _RegretRun:
             radius=self.learner.get_params().get("radius"),
         )
 
-    def start(self, coef, intercept):
+    def set_comparator(self, coef, intercept):
         """Set the model to compare with."""
         self.learner.regret_bound(coef, intercept)  # checks the shapes
         shape = self.learner._model.n_outputs, self.learner.n_features_in_

@@ -43,7 +43,7 @@ _MAX_PENDING_ROWS = 10_000
 
 
 def default_metrics(estimator):
-    """Return names of metrics for an estimator, all of them means over rows."""
+    """Return names of default metrics for an estimator: means over rows."""
     if not is_classifier(estimator):
         return ["neg_mean_absolute_error"]
     if hasattr(estimator, "predict_proba"):

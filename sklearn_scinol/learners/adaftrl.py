@@ -98,8 +98,8 @@ class AdaFTRL(GradientSum, Parameters):
         return np.where(norm <= self.radius * (1 + 1e-12), bound, np.inf)
 
     def merged_shared(self, shared, w_norm, t):
-        delta_sum, largest = shared.delta_sum.sum(1), shared.largest.most(1)
-        total = np.sqrt(shared.total.of(np.square).sum(2))
+        delta_sum, largest = shared.delta_sum.sum(1), shared.largest.max(1)
+        total = np.sqrt(shared.total.map(np.square).sum(2))
         known = Shared(0.0, 0.0, delta_sum, total, largest)
         norm = w_norm / rate(self, known, ...)
         is_inside = w_norm < (1.0 - 1e-12) * self.radius

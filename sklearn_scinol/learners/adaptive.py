@@ -48,7 +48,7 @@ class AdaGrad(NamedTuple):
         return AdaGradState(w, larger(s.G.sum(2), self.initial_accumulator)), None
 
     def invariants(self, s, shared, t):
-        yield "G does not shrink", self.initial_accumulator <= s.G
+        yield "G >= initial_accumulator", self.initial_accumulator <= s.G
 
 
 class AdamState(NamedTuple):  # one entry for each coordinate and output
@@ -112,7 +112,7 @@ class Adam(NamedTuple):
 
 @exact
 def decayed(mean, value, beta):
-    """Running mean after another value; infinity stays infinity."""
+    """Update a running mean by a value; infinity stays infinity."""
     return beta * mean + (1.0 - beta) * value
 
 

@@ -58,26 +58,26 @@ class CoCoB(NamedTuple):
         s.theta[i] -= c
 
     def merged(self, s, shared, w, x, t):
-        L, A = s.L.most(1), s.A.sum(1)
+        L, A = s.L.max(1), s.A.sum(1)
 
         def reward(stake):
             per_wealth = self.stake(State(L, A, None, 1.0 - L))
             R = np.where(A > 0.0, stake / per_wealth - L, 0.0)
             return np.clip(R, 0.0, MAX_WEALTH * L)
 
-        R = reward(s.of(self.stake).mean())
+        R = reward(s.map(self.stake).mean())
         bet, stake = bet_and_stake(w, self.stake(State(L, A, None, R)), np.ones_like(w))
         return State(L, A, bet * A, reward(stake)), None
 
     def stake(self, s):
-        """Weight where all gradients pointed the same way."""
+        """Weight if all gradients had one sign."""
         return s.A * (s.L + s.R) / (s.L * larger(s.A + s.L, self.alpha * s.L))
 
     def invariants(self, s, shared, t):
-        yield "L does not shrink", self.initial_scale <= s.L
+        yield "L >= initial_scale", self.initial_scale <= s.L
         yield "|theta| <= A", np.abs(s.theta) <= ROUNDING * s.A
         yield "A <= t L", ROUNDING * t * s.L >= s.A
-        yield "reward is not negative", s.R >= 0.0
+        yield "R >= 0", s.R >= 0.0
         yield "reward is in its range", s.R / s.L <= ROUNDING * MAX_WEALTH
 
 

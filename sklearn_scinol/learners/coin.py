@@ -65,14 +65,14 @@ class Coin(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M, A = s.M.most(1), s.A.sum(1)
-        bet, stake = bet_and_stake(w, s.of(self.stake).mean(-1), np.ones_like(w))
+        M, A = s.M.max(1), s.A.sum(1)
+        bet, stake = bet_and_stake(w, s.map(self.stake).mean(-1), np.ones_like(w))
         wealth = stake / self.stake(State(M, None, A, 1.0 - self.alpha))
         wealth = np.where(A > 0.0, smaller(wealth - self.alpha, MAX_WEALTH), 0.0)
         return State(M, bet * A, A, wealth), None
 
     def stake(self, s):
-        """Weight where all gradients pointed the same way."""
+        """Weight if all gradients had one sign."""
         M = larger(s.M, MIN_SCALE)
         return (self.alpha + s.wealth) * s.A / (M * (M + s.A))
 

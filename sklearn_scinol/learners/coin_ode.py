@@ -100,7 +100,7 @@ class CODE(NamedTuple):
         s.theta[i] -= step * x
 
     def merged(self, s, shared, w, x, t):
-        """State of several, with the weights `w` for a row `x`.
+        """Merge states, so that the weights for a row `x` are `w`.
 
         Their wealth is more than its least by as much as in the mean of all.
         """
@@ -133,7 +133,7 @@ class CODE(NamedTuple):
         yield "wealth is in its range", shared.log_wealth <= MAX_LOG_WEALTH
         least = smaller(self.min_log_wealth(s.theta, shared.H), MAX_LOG_WEALTH)
         held = ROUNDING * shared.log_wealth + 1e-9 * t
-        yield "wealth is at least that of the gradients", least <= held
+        yield "log_wealth is at least its lower bound", least <= held
 
 
 @exact

@@ -99,4 +99,4 @@ class DFEG(GradientSum, Parameters):
 
     def invariants(self, s, shared, t):
         yield from norm_invariants(s, shared)
-        yield "H does not shrink", self.delta <= shared.H
+        yield "H >= delta", self.delta <= shared.H

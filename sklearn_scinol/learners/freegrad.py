@@ -91,7 +91,7 @@ class FreeGrad(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M, M_tau = s.M.most(1), s.M_tau.most(1)
+        M, M_tau = s.M.max(1), s.M_tau.max(1)
         V = smaller(larger(larger(s.V.sum(2), M_tau * M_tau), TINY), MAX_V)
         B, B_tau = s.B.sum(), s.B_tau.mean()
         known = State(M, B, M_tau, B_tau, 0.0, V)
@@ -108,7 +108,7 @@ class FreeGrad(NamedTuple):
         yield "0 <= M_tau <= M", (s.M_tau >= 0.0) & (s.M_tau <= s.M)
         yield "0 < B_tau <= B", (s.B_tau > 0.0) & (s.B_tau <= larger(s.B, TINY))
         largest = ROUNDING * (s.B + 1.0) * s.M_tau
-        yield "M has not outgrown the restart", largest >= s.M
+        yield "M is at most its limit since the restart", largest >= s.M
         yield "V is positive", s.V > 0.0
         yield "V is in its range", s.V <= MAX_V
         square_root = ROUNDING * np.sqrt(s.V)
@@ -126,5 +126,5 @@ def bet(G, V, M, M_tau):
 
 @portable
 def restarts(s, i, M):
-    """Whether `M` has outgrown the latest restart, or there was none."""
+    """Whether `M` requires the first restart, or another one."""
     return (s.B[i] + 1.0) * s.M_tau[i] < M

@@ -45,5 +45,5 @@ class AdaOGD(MirrorDescent):
         return descend(self, shared, k, g, dot, q)
 
     def merged_lambda(self, shards):
-        """Root of the sum of the squares."""
-        return np.sqrt(shards.of(np.square).sum(2))
+        """Return the root of the sum of the squares."""
+        return np.sqrt(shards.map(np.square).sum(2))

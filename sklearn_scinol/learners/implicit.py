@@ -85,7 +85,7 @@ class AdaImplicit(MirrorDescent):
         return scale[1] * g
 
     def merged_lambda(self, shards):
-        """Sum of the increases over all rows."""
+        """Return the sum of the increases over all rows."""
         return shards.sum()
 
 

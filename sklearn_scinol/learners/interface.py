@@ -22,7 +22,7 @@ __all__ = [
     "Traits",
     "VectorLearner",
     "check_is_learner",
-    "configured",
+    "make_learner",
     "traits",
 ]
 
@@ -185,7 +185,7 @@ class VectorLearner(Declarations, Protocol):
     """
 
     def initial_arrays(self, n_outputs, n_coordinates):
-        """Return the initial state: arrays whose first axis is that of outputs."""
+        """Return the initial state: arrays whose first axis is outputs."""
 
     def score(self, s, k, x, t):
         """Return the prediction of output `k` for row `t`, without learning.
@@ -299,7 +299,7 @@ def check_is_learner(learner):
         )
 
 
-def configured(learner, values):
+def make_learner(learner, values):
     """Return a learner of a class, from a dict of an estimator's parameters."""
     names = getattr(learner, "parameters", {})
     return learner(**{field: values[name] for field, name in names.items()})

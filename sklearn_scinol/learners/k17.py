@@ -91,7 +91,7 @@ class K17(NamedTuple):
         yield "S2 is the same for all outputs", s.S2[0] == s.S2
         largest = ROUNDING * np.sqrt(t) * np.sqrt(s.S2)
         yield "theta^2 <= t S2", np.abs(s.theta) <= largest
-        yield "inverse_d is what it was", shared.inverse_d == 1.0 / self.d
+        yield "inverse_d is 1 / d", shared.inverse_d == 1.0 / self.d
 
 
 @exact

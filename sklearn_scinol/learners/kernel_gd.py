@@ -1,4 +1,4 @@
-"""Gradient descent on the sum of gradients, which learns with kernels as well."""
+"""Gradient descent on the sum of gradients, which also learns with kernels."""
 
 from typing import NamedTuple
 

@@ -71,7 +71,7 @@ class NAG(NamedTuple):
         return ratio * ratio
 
     def row_step(self, shared, k, g, dot, q, t):
-        """Step size of the row, for coordinates divided by `M`."""
+        """Return the step size of a row, for coordinates divided by `M`."""
         shared.N[k] += q
         if shared.N[k] == 0.0:
             return 0.0
@@ -87,7 +87,7 @@ class NAG(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M = s.M.most(1)
+        M = s.M.max(1)
         G = larger(s.G.sum(2), TINY)
         return State(M, w * M, G), Shared(N=shared.N.sum())
 

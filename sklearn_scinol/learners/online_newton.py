@@ -34,7 +34,7 @@ MAX_NARROW_VARIANCE = 0.01
 
 
 class State(NamedTuple):
-    """The first axis is that of outputs; vectors are padded with zeros.
+    """Arrays whose first axis is outputs; vectors are padded with zeros.
 
     An update is pending until the next row is predicted, so that one pass over `P` does
     both: then `w` becomes ``w + g v`` and `P` becomes ``growth (P - root^2 v v')``.
@@ -271,21 +271,21 @@ class OnlineNewton(NamedTuple):
         weights follow from the information, whatever `w` is.
         """
         n = w.shape[1]
-        pairs, s = s, s.of(itemgetter(0))
+        pairs, s = s, s.map(itemgetter(0))
         left = s.prior_left.mean()
 
         def difference(pair):
             learned, began = (self._information(each, n) for each in pair)
             return learned - began
 
-        information = pairs.of(difference).sum(1) + self._information(s.start, n)
+        information = pairs.map(difference).sum(1) + self._information(s.start, n)
         merged = State(*self.initial_arrays(len(w), n))
-        self._take_information(merged, information, left)
+        self._set_information(merged, information, left)
         merged.excess[:] = s.excess.sum()
         merged.weight_sum[:] = larger(s.weight_sum.sum(1), 0.0)
         of_all = np.where(merged.weight_sum > 0.0, merged.weight_sum, 1.0)
         for name in "distance", "curvature", "noise":
-            total = s.of(lambda s, name=name: s.weight_sum * getattr(s, name)).sum(1)
+            total = s.map(lambda s, name=name: s.weight_sum * getattr(s, name)).sum(1)
             getattr(merged, name)[:] = larger(total / of_all, 0.0)
         return merged, None
 
@@ -298,7 +298,7 @@ class OnlineNewton(NamedTuple):
             output[:n] = A - np.diag(s.prior_left[k] / self.prior(n))
         return information
 
-    def _take_information(self, s, information, left):
+    def _set_information(self, s, information, left):
         """Set weights and covariances from information and a share of the prior."""
         n = information.shape[2]
         for k, output in enumerate(information):
@@ -315,7 +315,7 @@ class OnlineNewton(NamedTuple):
         information = self._information(s, n) @ forward.T
         of_rows = forward @ information[:, :n]
         information = np.concatenate([of_rows, information[:, n:]], axis=1)
-        self._take_information(placed, information, s.prior_left)
+        self._set_information(placed, information, s.prior_left)
         return placed
 
     def invariants(self, s, shared, t):

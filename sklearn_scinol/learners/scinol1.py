@@ -63,7 +63,7 @@ class ScInOL1(NamedTuple):
         return self.initial_state()._replace(M=s.M)
 
     def weight(self, s, i, x, t):
-        # With G for theta = G / S_hat: one division less, and it has the same sign.
+        # The sign of G is the sign of theta = G / S_hat, and saves a division.
         half = 0.5 / np.sqrt(squared_scale(s, i, x))
         growth = expm1(smaller(np.abs(s.G[i]) * half, MAX_EXPONENT))
         beta = potential_factor(self, s, i, x, t)
@@ -89,7 +89,7 @@ class ScInOL1(NamedTuple):
         )
 
     def merged(self, s, shared, w, x, t):
-        M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
+        M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)
         S_hat = np.sqrt(S2 + M * M)
         size = 2.0 * S_hat * np.abs(w)
         known = State(M, None, S2, s.beta.mean())
@@ -103,7 +103,7 @@ class ScInOL1(NamedTuple):
     def invariants(self, s, shared, t):
         yield from maximum_invariants(s)
         yield from gradient_invariants(s, t)
-        yield "beta does not grow", s.beta <= self.initial_wealth
+        yield "beta <= initial_wealth", s.beta <= self.initial_wealth
         smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
         yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
 
@@ -111,7 +111,7 @@ class ScInOL1(NamedTuple):
 @portable
 def potential_factor(learner, s, i, x, t):
     """Value of `beta` for a row `t` with value `x` at coordinate `i`."""
-    # Where x = 0 the quotient is huge, infinite or (for a coordinate never seen) the
-    # initial wealth itself, and so leaves beta alone, as it must.
+    # For x = 0 the bound is huge, infinite or (for an unseen coordinate) the initial
+    # wealth, and beta stays as it is.
     quotient = squared_scale(s, i, x) / (x * x * t + TINY)
     return smaller(s.beta[i], learner.initial_wealth * quotient)

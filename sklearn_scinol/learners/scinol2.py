@@ -79,14 +79,14 @@ class ScInOL2(NamedTuple):
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
 
     def merged(self, s, shared, w, x, t):
-        M, S2 = s.M.most(1), larger(s.S2.sum(2), TINY)
+        M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)
         S_hat = np.sqrt(S2 + M * M)
-        squares = s.of(lambda s: squared_scale(s, ..., 0.0))
+        squares = s.map(lambda s: squared_scale(s, ..., 0.0))
         stake = s.eta.mean() / np.sqrt(squares.mean(2))
         largest = np.sqrt(t * S2) / S_hat
         theta, stake = bet_and_stake(2.0 * w, stake, smaller(largest, 1.0))
         # Weights do not tell how far theta is beyond 1: the mean of all does.
-        sizes = s.of(lambda s: np.abs(s.G) / np.sqrt(squared_scale(s, ..., 0.0)))
+        sizes = s.map(lambda s: np.abs(s.G) / np.sqrt(squared_scale(s, ..., 0.0)))
         beyond = np.copysign(larger(smaller(sizes.mean(), largest), 1.0), theta)
         theta = np.where(np.abs(theta) > 1.0 - 1e-9, beyond, theta)
         eta = smaller(stake * S_hat, MAX_WEALTH)
@@ -95,6 +95,6 @@ class ScInOL2(NamedTuple):
     def invariants(self, s, shared, t):
         yield from maximum_invariants(s)
         yield from gradient_invariants(s, t)
-        yield "wealth is not negative", s.eta >= 0.0
+        yield "eta >= 0", s.eta >= 0.0
         largest = max(MAX_WEALTH, self.initial_wealth)
         yield "wealth is in its range", s.eta <= largest

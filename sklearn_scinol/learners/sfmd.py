@@ -63,7 +63,7 @@ class SFMD(NamedTuple):
         return s.M[i]
 
     def merged(self, s, shared, w, x, t):
-        M, S2 = s.M.most(1), larger(s.S2.sum(), 1.0)
+        M, S2 = s.M.max(1), larger(s.S2.sum(), 1.0)
         scale = larger(M, MIN_SCALE)
         size = w * scale * np.sqrt(self.d * S2) / self.eta
         largest = np.sqrt(t * S2)

@@ -25,7 +25,7 @@ def quadratic_step(m, s):
 
 @portable
 def halley(u, s, derivative):
-    """Next iterate for ``u = s sigma(-m - u)``; `derivative` is sigma there."""
+    """Next iterate for ``u = s sigma(-m - u)``, from sigma now, `derivative`."""
     f = u - s * derivative
     curvature = s * derivative * (1.0 - derivative)
     slope = 1.0 + curvature

@@ -86,7 +86,7 @@ class AdaHedge(ExpertWeights):
     --------
     >>> from sklearn_scinol.experts import AdaHedge
     >>> hedge = AdaHedge(n_experts=3)
-    >>> hedge.update([0.0, 1.0, 2.0])  # the weights that these losses were charged to
+    >>> hedge.update([0.0, 1.0, 2.0])  # the weights before these losses
     array([0.33333333, 0.33333333, 0.33333333])
     >>> hedge.weights_.round(2)
     array([0.69, 0.23, 0.08])
@@ -127,9 +127,9 @@ class AdaHedge(ExpertWeights):
             totals=totals,
             gap=gap,
             loss=float(shards.loss.sum()),
-            largest_range=float(shards.largest_range.most()),
+            largest_range=float(shards.largest_range.max()),
             norm_of_ranges=math.sqrt(
-                shards.of(lambda state: state.norm_of_ranges**2).sum()
+                shards.map(lambda state: state.norm_of_ranges**2).sum()
             ),
         )
 
@@ -138,7 +138,7 @@ class AdaHedge(ExpertWeights):
 
     @property
     def learning_rate_(self) -> float:
-        """Rate of the next round, an inverse loss; infinite while there is no gap."""
+        """Learning rate of the next round, an inverse loss; infinite at first."""
         gap = self._state.gap
         return math.inf if gap == 0.0 else self._state.log_K / gap
 
@@ -157,7 +157,7 @@ class AdaHedge(ExpertWeights):
         yield from super()._invariants()
         state = self._state
         log_K = math.log(self.n_experts)
-        yield "log_K is what it was", math.isclose(state.log_K, log_K)
+        yield "log_K is ln(n_experts)", math.isclose(state.log_K, log_K)
         yield "lead >= 0", state.lead >= 0.0
         yield "an expert leads", state.lead.min() == 0.0
         yield "weights >= 0", state.weights >= 0.0

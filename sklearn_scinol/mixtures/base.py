@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from ..estimators.additive import Additive
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.linear import ABOVE_ONE, refuse_merged
+from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from .default_experts import default_experts
@@ -109,11 +109,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         if not self.__sklearn_is_fitted__():
             return
         has_classes = self._model.mixing_scale.n_classes is not None
-        yield "the model knows of classes", has_classes == is_classifier(self)
+        yield "only classifiers have classes", has_classes == is_classifier(self)
         for expert in self._model.experts:
             if expert.model is not None:
                 n_features = expert.estimator.n_features_in_
-                yield "experts have the features", n_features == self.n_features_in_
+                yield "the number of features fits", n_features == self.n_features_in_
 
     # Parameters of the experts are parameters, too.
 
@@ -151,7 +151,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        with suppress(TypeError, ValueError):  # `fit` will say what is wrong with them
+        with suppress(TypeError, ValueError):  # `fit` will raise a better error
             tags.input_tags.sparse = all(
                 get_tags(estimator).input_tags.sparse
                 for _, estimator in self.estimators or []
@@ -175,7 +175,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def weights_(self) -> NDArray[np.float64]:
         """Weights of the experts at the next row."""
-        return self._of_each_output(self._fitted_model().weights)
+        return self._squeeze_outputs(self._fitted_model().weights)
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -252,13 +252,13 @@ class MixtureEstimator(Additive, _BaseComposition):
         model = self._fitted_model()
         points = [*model.points, model.n_rounds]
         curve = np.array([*model.curve, model.weights])
-        return np.array(points), self._of_each_output(curve.swapaxes(0, 1), 1)
+        return np.array(points), self._squeeze_outputs(curve.swapaxes(0, 1), 1)
 
     @property
     def expert_losses_(self) -> NDArray[np.float64]:
         """Sum of the losses of each expert."""
         hedges = self._fitted_model().hedges
-        return self._of_each_output(np.array([h.cumulative_losses_ for h in hedges]))
+        return self._squeeze_outputs(np.array([h.cumulative_losses_ for h in hedges]))
 
     @property
     def regret_bound_(self) -> float:
@@ -290,11 +290,11 @@ class MixtureEstimator(Additive, _BaseComposition):
             If nothing was learned yet.
         """
         model = self._fitted_model()
-        refuse_merged(self)
+        check_not_merged(self)
         return sum(hedge.regret_bound(n_switches) for hedge in model.hedges)
 
-    def _of_each_output(self, values, axis=0):
-        """Drop the axis of outputs where there is one set of weights."""
+    def _squeeze_outputs(self, values, axis=0):
+        """Drop the axis of outputs if there is a single set of weights."""
         return values[0] if len(values) == 1 else values.swapaxes(0, axis)
 
     def plot_weights(

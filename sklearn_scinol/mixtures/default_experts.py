@@ -9,13 +9,13 @@ from sklearn.base import is_classifier
 
 __all__ = ["MAX_CLASSES", "Family", "default_experts"]
 
-# With "auto", up to how many features there are experts of each kind.
+# Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
 MAX_PAIRED = 16
 MAX_SECOND_ORDER = 128
 
-#: With "auto", up to how many classes there are any of these: each class takes a matrix
-#: of second order, and weights of all bins.
+#: Maximum number of classes for experts of any of these kinds with "auto": each class
+#: takes a covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
 
 
@@ -56,10 +56,9 @@ def _descent(algorithm, rate, **parameters):
     return {"algorithm": algorithm, "learning_rate": rate, **STANDARD, **parameters}
 
 
-#: The default experts, in order. AdaGrad learns from bins where there are additive
-#: experts, and without them from values. Beside additive experts and those of second
-#: order, slow gradient descent lowers no log loss or absolute error by .1 %. Moments of
-#: sparse rows forget nothing.
+#: Default experts, in order. AdaGrad learns from bins if there are additive experts,
+#: otherwise from values. With additive or second-order experts, slow gradient descent
+#: lowers no log loss or absolute error by .1 %. Moments of sparse rows forget nothing.
 DEFAULT_EXPERTS = (
     DefaultExpert("scinol2", "scinol", {}, lambda kinds: kinds.has_bounded_slope),
     DefaultExpert(

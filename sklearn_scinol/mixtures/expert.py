@@ -1,4 +1,4 @@
-"""Experts of a mixture: what is asked of an estimator, and how each kind answers."""
+"""Experts of a mixture: how estimators of each kind learn and predict."""
 
 from copy import copy, deepcopy
 from typing import Any, Protocol
@@ -29,7 +29,7 @@ CHUNK_ROWS = 256
 
 
 class NativeEstimator(Protocol):
-    """Interface of the estimators of this package as experts of a mixture.
+    """Interface of an estimator of this package, as an expert of a mixture.
 
     It predicts each row from the model that has learned all rows before. The mixture
     has checked the rows of a call once, for all experts. Of an estimator from elsewhere
@@ -47,16 +47,16 @@ class NativeEstimator(Protocol):
     _weighs_classes: bool
 
     def _prepare(self, X, y, sample_weight, classes=None):
-        """Make the model for rows like these, without learning them."""
+        """Create the model for rows like `X`, without learning them."""
 
     def _learn_chunk(self, chunk: Chunk, method: str) -> Any:
-        """Return what `method` answers to each row before it, and weights of losses."""
+        """Return outputs of `method` before each row, and weights of losses."""
 
     def _predict_validated(self, X, method):
-        """Return what `method` answers to rows that were checked."""
+        """Return outputs of `method` for validated rows."""
 
-    def _respond(self, decision, method):
-        """Turn predictions of the model into the answer of `method`."""
+    def _to_output(self, decision, method):
+        """Convert predictions of the model to outputs of `method`."""
 
     def _record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the loss curve."""
@@ -68,10 +68,10 @@ class NativeEstimator(Protocol):
         """Raise ValueError if classes cannot come later."""
 
     def _add_classes(self, classes, is_new):
-        """Go on with more classes than there were."""
+        """Extend the estimator to more classes."""
 
     def _with_columns(self, placement):
-        """Return a copy whose features are at other places, to be merged."""
+        """Return a copy for rows with other columns, to be merged."""
 
 
 class Expert:
@@ -100,7 +100,7 @@ class Expert:
         self.has_learned = False
 
     def begin(self, X, labels):
-        """Prepare for the first rows, without learning them."""
+        """Create the model for the first rows, without learning them."""
         if self.is_native:
             self.method  # noqa: B018 - raises if there is none
             self.estimator._prepare(X, labels, None, **self._classes)
@@ -115,7 +115,7 @@ class Expert:
         self.estimator._check_takes_classes()
 
     def add_classes(self, mixing_scale, is_new, has_begun):
-        """Go on with more classes than there were."""
+        """Extend the estimator to more classes."""
         self.check_takes_classes()
         self.mixing_scale = mixing_scale
         if has_begun:
@@ -123,7 +123,7 @@ class Expert:
 
     @property
     def model(self):
-        """The model of an estimator of this package; else None."""
+        """Model of an estimator of this package; None for other estimators."""
         return getattr(self.estimator, "_model", None) if self.is_native else None
 
     @property
@@ -134,7 +134,7 @@ class Expert:
 
     @property
     def shared_model(self):
-        """The model, if it takes blocks that other models take as well; else None."""
+        """Model, if it can share blocks with other models; otherwise None."""
         return self.model if self.is_linear and self.model.shares_rows else None
 
     # Learning.
@@ -166,17 +166,17 @@ class Expert:
         return predictions, self._losses(predictions, block), weights
 
     def record_block(self, predictions, block):
-        """Return what it predicted for a block that it has learned, and the losses."""
+        """Return the expert's predictions for a learned block, and their losses."""
         if not predictions.all_finite:
-            self._refuse()
+            self._raise_not_finite()
         return self.mixture_predictions(predictions, block)
 
     def shares_mixture_loss(self, predictions):
-        """Whether the losses that its model was charged are those of the mixture."""
-        return predictions.averaged is None and self.mixing_scale.has(self.model.loss)
+        """Whether model and mixture have the same loss of these predictions."""
+        return predictions.averaged is None and self.mixing_scale.fits(self.model.loss)
 
     def mixture_predictions(self, predictions, block):
-        """Return predictions for a block on the scale of the mixture, and the losses.
+        """Return predictions for a block on the scale of the mixture, and their losses.
 
         Parameters
         ----------
@@ -192,15 +192,15 @@ class Expert:
         loss, scale = self.model.loss, self.mixing_scale
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
-        mixed = self._checked(scale.of_decision(predictions.reported, loss))
+        mixed = self._checked(scale.from_decision(predictions.reported, loss))
         y = block.targets
         if loss.joint != scale.loss.joint:
             y = as_targets(_codes(y), scale.loss, scale.n_outputs)
         return mixed, self._losses(mixed, block._replace(targets=y))
 
     def read_decision(self, decision, block):
-        """Return predictions for rows that its model predicted, and the losses."""
-        predictions = self._read(self.estimator._respond(decision, self.method))
+        """Return predictions for rows from decisions of the model, and their losses."""
+        predictions = self._read(self.estimator._to_output(decision, self.method))
         return predictions, self._losses(predictions, block)
 
     def record_call(self, loss_before, weight):
@@ -224,11 +224,11 @@ class Expert:
     def predict_transformed(self, Z):
         """Predict rows that were transformed for its linear model."""
         decision = self.model.decision_of_transformed(Z)
-        return self._checked(self.mixing_scale.of_decision(decision, self.model.loss))
+        return self._checked(self.mixing_scale.from_decision(decision, self.model.loss))
 
     @property
     def method(self):
-        """The method of the estimator that is asked."""
+        """Name of the method of the estimator that predicts."""
         methods = self.mixing_scale.methods(self.is_native)
         for method in methods:
             if hasattr(self.estimator, method):
@@ -257,11 +257,11 @@ class Expert:
         return restore
 
     def is_finite(self, chunk):
-        """Whether its state is, as far as this can be known."""
+        """Whether the state is finite; True for estimators of other packages."""
         return not self.is_native or self.model.is_finite(chunk)
 
     def with_columns(self, placement, has_begun):
-        """Return a copy whose features are at other places, to be merged."""
+        """Return a copy for rows with other columns, to be merged."""
         if not self.is_native:
             raise columns_differ(f"The expert {self.name!r}")
         expert = copy(self)
@@ -275,7 +275,7 @@ class Expert:
         return {"classes": np.arange(n_classes)} if n_classes else {}
 
     def _predict_and_learn(self, X, labels, sample_weight):
-        """Predict rows with an estimator from elsewhere, or a pipeline; learn them."""
+        """Predict, then learn rows, by a pipeline or an estimator from elsewhere."""
         keywords = {} if sample_weight is None else {"sample_weight": sample_weight}
         if not self.has_learned:
             keywords |= self._classes
@@ -300,7 +300,7 @@ class Expert:
 
     def _losses(self, predictions, block):
         engine = get_engine(current_engine())
-        return engine.charge(self.mixing_scale.loss, block, predictions, 0.0)[0]
+        return engine.compute_losses(self.mixing_scale.loss, block, predictions, 0.0)[0]
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)
@@ -308,17 +308,17 @@ class Expert:
 
     def _checked(self, predictions):
         if not np.isfinite(predictions).all():
-            self._refuse()
+            self._raise_not_finite()
         return predictions
 
-    def _refuse(self):
+    def _raise_not_finite(self):
         raise ValueError(
             f"The predictions of the estimator {self.name!r} contain NaN or infinity."
         )
 
 
-# Calls for several experts, perhaps in another thread or process. Experts that learn
-# are returned, since a process has copies of them.
+# Functions of several experts, to be called perhaps in another thread or process. They
+# return experts that have learned, since a process has copies.
 
 
 def learn_stacked(experts, block):
@@ -333,7 +333,7 @@ def learn_stacked(experts, block):
 
 
 def learn_chunk(experts, chunk, labels):
-    """Learn rows as they are."""
+    """Learn untransformed rows."""
     return [(expert, *expert.learn_chunk(chunk, labels)) for expert in experts]
 
 
@@ -343,7 +343,7 @@ def predict_transformed(experts, Z):
 
 
 def predict(experts, X):
-    """Predict rows as they are."""
+    """Predict untransformed rows."""
     return [expert.predict(X) for expert in experts]
 
 
@@ -356,5 +356,5 @@ def _in_double(X):
 
 
 def _codes(y):
-    """Return indices of classes, of targets of one against the rest or of indices."""
+    """Return indices of classes, from indices or from one-vs-rest targets."""
     return y if y.ndim == 1 else y.argmax(axis=1)

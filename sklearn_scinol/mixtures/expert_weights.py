@@ -58,7 +58,7 @@ class ExpertWeights(ABC):
 
     @property
     def cumulative_loss_(self) -> float:
-        """Sum of the losses that the mixture was charged, in the same units."""
+        """Sum of the losses of the mixture, in units of the losses."""
         return self._state.loss
 
     @property
@@ -102,7 +102,7 @@ class ExpertWeights(ABC):
         Returns
         -------
         weights : ndarray of the shape of `losses`
-            The weights that each round was charged with: those before it was learned.
+            Weights before each round, which the loss of the round was charged with.
 
         Raises
         ------
@@ -162,8 +162,8 @@ class ExpertWeights(ABC):
         they count as the evidence of one of them.
         """
         merged = deepcopy(shards.start)
-        merged.n_rounds_ = int(shards.of(lambda hedge: hedge.n_rounds_).sum())
-        merged._state = merged._merged_state(shards.of(lambda hedge: hedge._state))
+        merged.n_rounds_ = int(shards.map(lambda hedge: hedge.n_rounds_).sum())
+        merged._state = merged._merged_state(shards.map(lambda hedge: hedge._state))
         return merged
 
     @abstractmethod
@@ -174,7 +174,7 @@ class ExpertWeights(ABC):
         state, K = self._state, self.n_experts
         yield "n_experts is a number of experts", is_count(K, 1)
         yield "n_rounds_ is a number of rounds", is_count(self.n_rounds_)
-        yield "there is a weight for each expert", state.weights.shape == (K,)
+        yield "each expert has a weight", state.weights.shape == (K,)
         yield from same_structure(state, self._initial_state(K), "state")
         for name, value in zip(state._fields, state, strict=True):
             yield f"{name} is finite", np.isfinite(value)

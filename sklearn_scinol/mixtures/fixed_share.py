@@ -23,7 +23,7 @@ class FixedShare(ExpertWeights):
     Where the best expert changes as the stream goes on, :class:`AdaHedge` is too late:
     an expert that was bad for long has to make good for all of it before it gets any
     weight. Fixed share [1]_ moves a little weight from the good experts to all of them
-    after each round, so that those which become good are found soon. In the end the
+    after each round, so that experts which become good are found soon. In the end the
     mixture is charged little more than the best *sequence* of experts, with a price for
     each change. How much to share need not be known: five shares run side by side and
     are mixed, among them none at all and one that decreases as 1/t.
@@ -74,7 +74,7 @@ class FixedShare(ExpertWeights):
         have been equal.
 
     n_rounds_ : int
-        Number of rounds so far; those of sample weight 0 do not count.
+        Number of rounds so far; rounds of sample weight 0 do not count.
 
     See Also
     --------
@@ -173,7 +173,7 @@ class FixedShare(ExpertWeights):
 
     def _merged_state(self, shards):
         gap = float(shards.gap.sum())
-        scale = float(shards.of(lambda state: state.scale).most())
+        scale = float(shards.map(lambda state: state.scale).max())
         scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
 
         def mean(name):
@@ -181,7 +181,7 @@ class FixedShare(ExpertWeights):
 
             Losses add up, and so does what they are divided by.
             """
-            logs = shards.of(
+            logs = shards.map(
                 lambda state: np.log(
                     np.maximum(getattr(state, name), fixed_share.MIN_WEIGHT)
                 )
@@ -219,7 +219,7 @@ class FixedShare(ExpertWeights):
 
     @property
     def learning_rate_(self) -> float:
-        """Rate of the next round, an inverse loss; infinite while there is none."""
+        """Learning rate of the next round, an inverse loss; infinite at first."""
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
 
@@ -235,11 +235,11 @@ class FixedShare(ExpertWeights):
         yield from super()._invariants()
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
         yield "t is the number of rounds", state.t == self.n_rounds_
-        yield "shares are what they were", state.shares == fixed_share.SHARES
-        yield "log_paths is what it was", math.isclose(state.log_paths, math.log(A * K))
+        yield "shares are SHARES", state.shares == fixed_share.SHARES
+        yield "log_paths is ln(A K)", math.isclose(state.log_paths, math.log(A * K))
         rate = self.learning_rate
         yield (
-            "mixable_scale is what it was",
+            "mixable_scale is 1 / learning_rate, or 0",
             (state.mixable_scale == (0.0 if rate is None else 1.0 / float(rate))),
         )
         for name in "of_shares", "of_experts", "weights":

@@ -46,8 +46,8 @@ class MixingScale:
         """Rate for which the loss of the mixture is mixable, or None."""
         return None if self.kind == "mean" else 1.0
 
-    def has(self, loss):
-        """Whether experts of this loss are mixed without converting."""
+    def fits(self, loss):
+        """Whether predictions of experts with this loss need no conversion."""
         return identity(loss) == identity(self.loss)
 
     def methods(self, is_native):
@@ -60,7 +60,7 @@ class MixingScale:
             return ("decision_function",)  # which is log odds
         return "predict_log_proba", "decision_function"
 
-    def of_decision(self, p, loss):
+    def from_decision(self, p, loss):
         """Convert predictions of a model with some loss."""
         if self.kind != "softmax" or type(loss) in JOINT.values():
             return p

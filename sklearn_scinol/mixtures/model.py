@@ -35,9 +35,9 @@ from .target_range import TargetRange
 
 __all__ = ["MixtureModel"]
 
-# Experts learn rows of so many entries before they meet: these stay in a processor's
-# second cache. Experts in threads meet less often, since that takes its time, and so do
-# those that learn sparse rows, since it is their states that then stay in caches.
+# Number of entries of a block of rows, which all experts learn before the next block,
+# since it stays in a processor's second cache. Blocks are larger for threads, which
+# wait for each other after a block, and for sparse rows, where caches hold states.
 BLOCK_ENTRIES = 2**18
 LARGE_BLOCK_ENTRIES = 2**21
 
@@ -60,7 +60,7 @@ class MixtureModel(Model):
     n_classes : int or None
         None in regression, where each output has weights of its own.
     switching : bool
-        Whether weights are those of fixed share, else those of AdaHedge.
+        Whether weights are learned by fixed share instead of AdaHedge.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class MixtureModel(Model):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         X, y = chunk.X, chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
@@ -208,7 +208,7 @@ class MixtureModel(Model):
             if model is None:
                 calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
-                calls.append((learn_stacked, places, shared.of(model)))
+                calls.append((learn_stacked, places, shared.for_model(model)))
         return calls
 
     def _run(self, run, calls):
@@ -246,7 +246,7 @@ class MixtureModel(Model):
         losses = [
             of_expert
             if np.array_equal(before, after)
-            else engine.charge(self.loss, block, after, 0.0)[0]
+            else engine.compute_losses(self.loss, block, after, 0.0)[0]
             for before, after, of_expert in zip(
                 predictions, clipped, losses, strict=True
             )
@@ -282,34 +282,34 @@ class MixtureModel(Model):
             n_hedges = n_outputs
         else:
             n_scores = 1 if n_classes == 2 else n_classes
-            yield "classes have outputs", n_outputs == n_scores
-        yield "outputs have weights", shape[0] == n_hedges
+            yield "n_outputs fits n_classes", n_outputs == n_scores
+        yield "the number of hedges fits", shape[0] == n_hedges
         if self.target_range is not None:
             limits = self.target_range.limits
-            yield "target_range is of the outputs", limits.shape == (2, n_outputs)
+            yield "limits have all outputs", limits.shape == (2, n_outputs)
         estimators = [expert.estimator for expert in self.experts]
         yield from same_structure(self, self._with_experts(estimators), "model")
         mixing_scale = vars(MixingScale(self.loss, self.n_outputs, n_classes))
         for part in self, *self.experts:
-            yield "what is mixed is known", vars(part.mixing_scale) == mixing_scale
+            yield "mixing scales are equal", vars(part.mixing_scale) == mixing_scale
         for hedge in self.hedges:
-            yield "a weight for each expert", hedge.n_experts == shape[1]
-            yield "weights have learned the same rows", hedge.n_rounds_ == self.n_rounds
-        yield "weights learn a row once at most", self.n_rounds <= self.t
-        yield "a curve for each point", len(self.curve) == len(self.points)
+            yield "each expert has a weight", hedge.n_experts == shape[1]
+            yield "hedges learned the same rows", hedge.n_rounds_ == self.n_rounds
+        yield "weights have learned at most t rows", self.n_rounds <= self.t
+        yield "each point has weights", len(self.curve) == len(self.points)
         yield "points are numbers of rows", all(map(is_count, self.points))
-        yield "points grow", np.diff(self.points) > 0
-        yield "points have been", np.less(self.points, max(self.n_rounds, 1))
+        yield "points ascend", np.diff(self.points) > 0
+        yield "points are below n_rounds", np.less(self.points, max(self.n_rounds, 1))
         for weights in self.curve:
             yield from floats("curve", weights, shape)
         for expert in self.experts:
             is_native = isinstance(expert.estimator, OnlineEstimator)
-            yield "it is known how experts learn", expert.is_native == is_native
+            yield "is_native fits the type of the expert", expert.is_native == is_native
             if is_native:
                 has_begun = expert.model is not None
                 yield "experts began with the mixture", has_begun == self.has_begun
             if expert.model is not None:
-                yield "experts have the outputs", expert.model.n_outputs == n_outputs
+                yield "the number of outputs fits", expert.model.n_outputs == n_outputs
 
     @property
     def weights(self):
@@ -384,7 +384,7 @@ class MixtureModel(Model):
         model : MixtureModel
         """
         model = shards.start.fresh()
-        shards = model.take_numbers(shards)
+        shards = model.merge_counts(shards)
         start = shards.start if shards.start.has_begun else None
         for k, expert in enumerate(model.experts):
             estimators = [each.experts[k].estimator for each in shards.members]
@@ -394,9 +394,11 @@ class MixtureModel(Model):
         model.has_begun = True
         model._share_transforms()
         for k, hedge in enumerate(model.hedges):
-            model.hedges[k] = type(hedge)._merged(shards.of(lambda m, k=k: m.hedges[k]))
+            model.hedges[k] = type(hedge)._merged(
+                shards.map(lambda m, k=k: m.hedges[k])
+            )
         if model.target_range is not None:
-            ranges = shards.of(lambda each: each.target_range)
+            ranges = shards.map(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)
         first = shards.members[0]
         model.points, model.curve = first.points.copy(), first.curve.copy()
@@ -422,9 +424,9 @@ class MixtureModel(Model):
                     if model is None:
                         calls.append((predict, [place], X[rows]))
                         continue
-                    if model.sees not in transformed:
-                        transformed[model.sees] = model.transform(X[rows])
-                    Z = transformed[model.sees]
+                    if model.transforms_key not in transformed:
+                        transformed[model.transforms_key] = model.transform(X[rows])
+                    Z = transformed[model.transforms_key]
                     calls.append((predict_transformed, [place], Z))
                 predictions = np.stack(self._run(run, calls))
                 if self.target_range is not None:

@@ -39,7 +39,7 @@ def workers(n_jobs):
 
 
 def _run_in_threads(pool, call, calls):
-    """Run calls in threads; after an error, wait for those that have begun."""
+    """Run calls in threads; after an error, wait for calls that have begun."""
     running, has_failed = set(), False
 
     def run(each):

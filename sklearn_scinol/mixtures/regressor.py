@@ -87,7 +87,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if X has them.
     n_iter_ : int
-        Number of epochs of the last :meth:`fit`, also those after the best one.
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     validation_loss_curve_ : list of float

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
-from ..models.row import ONE, PreparedModel
+from ..models.row import ONE_ROW, PreparedModel
 from .shared_block import SharedBlock
 
 __all__ = ["PreparedMixture"]
@@ -27,25 +27,25 @@ class PreparedMixture(PreparedModel):
         yield from (self.model, self.model.weight_scale)
         yield from super()._parts()
 
-    def _note_calls(self, recorder):
+    def _record_calls(self, recorder):
         model, row = self.model, self.row
-        shared = SharedBlock(recorder, row, ONE, model.weight_scale)
+        shared = SharedBlock(recorder, row, ONE_ROW, model.weight_scale)
         self._block = Block((), None, shared.targets(model), shared.weights, None)
-        self._experts, noted = [None] * len(model.experts), []
+        self._experts, written = [None] * len(model.experts), []
         for places in model.stacks():
             models = [self._models[place] for place in places]
             is_shared = models[0].shares_rows
             if is_shared:
-                block = shared.of(models[0])
+                block = shared.for_model(models[0])
             else:
-                block = models[0].block(recorder, row, ONE)
+                block = models[0].block(recorder, row, ONE_ROW)
             learned = LinearModel.learn_stacked(recorder, models, block)
             for place, predictions in zip(places, learned, strict=True):
                 self._experts[place] = model.experts[place], predictions, is_shared
-                noted += [predictions.predictions, predictions.reported]
+                written += [predictions.predictions, predictions.reported]
         self._read = [self._reader(recorder, *each) for each in self._experts]
         self._mixing = MixingCalls(recorder, model, self._block)
-        return noted
+        return written
 
     def _reader(self, recorder, expert, predictions, is_shared):
         """Return an expert's predictions and losses, or a function that gives them."""
@@ -56,10 +56,10 @@ class PreparedMixture(PreparedModel):
         scale = expert.mixing_scale
         if scale.kind == "softmax":
             return partial(expert.read_decision, predictions.reported, self._block)
-        losses, charge = recorder.charge(
+        losses, compute_losses = recorder.compute_losses(
             scale.loss, self._block, predictions.reported, 0.0
         )
-        recorder.calls.append(charge)
+        recorder.calls.append(compute_losses)
         return predictions.reported, losses
 
     def _rollbacks(self):
@@ -77,9 +77,9 @@ class PreparedMixture(PreparedModel):
 
         return [*super()._rollbacks(), restore]
 
-    def _go(self):
+    def _learn_row(self):
         self._losses_before = [model.cumulative_loss for model in self._models]
-        if not super()._go():
+        if not super()._learn_row():
             return False
         read = [each() if callable(each) else each for each in self._read]
         predictions, losses = (
@@ -132,20 +132,22 @@ class MixingCalls:
         kind = model.mixing_scale.kind
         self._mix = recorder.mix(kind, self._predictions, self._weights)
         self._mean = np.empty((1, model.n_outputs))
-        self._losses, self._charge = recorder.charge(model.loss, block, self._mean, 0.0)
+        self._losses, self._compute_losses = recorder.compute_losses(
+            model.loss, block, self._mean, 0.0
+        )
 
     def learn_rounds(self, state, losses, c):
         """Learn from the experts' losses; see :class:`Engine`."""
         self._rounds[:] = losses
         return self._learn_rounds(state), self._weights_of_round.copy()
 
-    def mix(self, kind, answers, weights):
+    def mix(self, kind, predictions, weights):
         """Return the mean of predictions; see :class:`Engine`."""
-        self._predictions[:], self._weights[:] = answers, weights
+        self._predictions[:], self._weights[:] = predictions, weights
         return self._mix()
 
-    def charge(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, total):
         """Return the losses of predictions; see :class:`Engine`."""
         self._mean[:] = predictions
-        loss = self._charge()
+        loss = self._compute_losses()
         return self._losses, total + loss

@@ -32,14 +32,14 @@ class TargetRange:
 
     @classmethod
     def of_signs(cls, n_outputs):
-        """Return the range of targets -1 and 1: between them no hinge costs more."""
+        """Return the range of targets -1 and 1; clipping to it costs no loss."""
         return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
 
     @classmethod
     def merged(cls, shards):
-        """Return the range of the targets of several."""
+        """Merge the ranges of the targets of several mixtures."""
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
-        return cls(np.stack([least, shards.of(lambda part: part.limits[1]).most()]))
+        return cls(np.stack([least, shards.map(lambda part: part.limits[1]).max()]))
 
     def learn(self, y, learned):
         """Learn from targets in order.
@@ -56,7 +56,7 @@ class TargetRange:
             Before each row.
         """
         least, most = self.limits
-        if ((least <= y) & (y <= most)).all():  # which is so of most rows
+        if ((least <= y) & (y <= most)).all():  # true of most rows
             return np.repeat(self.limits[:, np.newaxis], len(y), axis=1)
         learned = learned[:, np.newaxis]
         least = np.vstack([least, np.where(learned, y, np.inf)])
@@ -66,17 +66,17 @@ class TargetRange:
         return limits[:, :-1]
 
     @staticmethod
-    def clip(answers, limits):
-        """Predictions of shape (..., n, n_outputs), between limits."""
+    def clip(predictions, limits):
+        """Clip predictions of shape (..., n, n_outputs) to limits."""
         least, most = limits
         known = least <= most
         return np.clip(
-            answers, np.where(known, least, -np.inf), np.where(known, most, np.inf)
+            predictions, np.where(known, least, -np.inf), np.where(known, most, np.inf)
         )
 
     def invariants(self):
         """Yield what holds between two calls."""
         least, most = self.limits
         unknown = (least == np.inf) & (most == -np.inf)
-        yield "limits are in order", (least <= most) | unknown
+        yield "lower limits are at most upper limits", (least <= most) | unknown
         yield "limits are finite", np.isfinite(self.limits) | unknown

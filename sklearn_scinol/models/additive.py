@@ -1,4 +1,4 @@
-"""Linear models of values and of the bins that they fall into."""
+"""Linear models of feature values and of one-hot codes of their bins."""
 
 from copy import copy
 
@@ -47,7 +47,7 @@ class AdditiveModel(LinearModel):
         return [*super().parts, self.bins]
 
     def _sizes(self):
-        yield "bins are of the features", len(self.bins.edges) == self.n_features
+        yield "each feature has bins", len(self.bins.edges) == self.n_features
         yield from super()._sizes()
 
     # Learning.
@@ -76,14 +76,16 @@ class AdditiveModel(LinearModel):
             return self.bins.learn_and_convert(engine, self.rows(X, rows).X, is_learned)
 
         row_bins = once(id(self.bins), learn_bins)
-        return once(self.sees, lambda: self._add_codes(engine, values, row_bins))
+        return once(
+            self.transforms_key, lambda: self._add_codes(engine, values, row_bins)
+        )
 
     def _add_codes(self, engine, values, row_bins):
         return engine.add_codes(values.X, row_bins, self.bins.places(self.pairs))
 
     @property
-    def sees(self):
-        return *super().sees, id(self.bins), self.pairs
+    def transforms_key(self):
+        return *super().transforms_key, id(self.bins), self.pairs
 
     def share_transforms(self, shared):
         super().share_transforms(shared)
@@ -106,7 +108,7 @@ class AdditiveModel(LinearModel):
 
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)
-        self.bins = bins.FeatureBins.merged(shards.of(lambda model: model.bins))
+        self.bins = bins.FeatureBins.merged(shards.map(lambda model: model.bins))
         return scales
 
     def _merge_learner(self, shards, scales):

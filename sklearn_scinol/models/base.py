@@ -124,7 +124,7 @@ class Model(metaclass=ABCMeta):
         self.numbers[1] = value
 
     @abstractmethod
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn rows of a chunk block by block; yield :class:`Learned` for each.
 
         Parameters
@@ -132,7 +132,7 @@ class Model(metaclass=ABCMeta):
         chunk : Chunk
         order : ndarray of int, default=None
             Rows to learn, in order; None stands for all.
-        again : bool, default=False
+        is_repeated : bool, default=False
             Whether the last call had the same chunk.
         are_new : bool, default=True
             Whether no call has learned these rows yet.
@@ -170,7 +170,7 @@ class Model(metaclass=ABCMeta):
         engine = get_engine(current_engine())
         with np.errstate(all="ignore"):  # the loss may be infinite
             decision = self.decision(chunk.X)
-            _, total = engine.charge(self.loss, block, decision, 0.0)
+            _, total = engine.compute_losses(self.loss, block, decision, 0.0)
             return float(total / c.sum())
 
     # Merging.
@@ -190,11 +190,11 @@ class Model(metaclass=ABCMeta):
         """Return a mask of learned columns, or None if others may have changed."""
         return None
 
-    def take_numbers(self, shards):
-        """Add up rows and losses of models; return them in one unit of weights."""
+    def merge_counts(self, shards):
+        """Add up rows and losses of models; return models in one unit."""
         self.is_merged = True
         self.numbers = np.maximum(shards.numbers.sum(), 0.0)
-        scales = shards.of(lambda model: model.weight_scale)
+        scales = shards.map(lambda model: model.weight_scale)
         self.weight_scale, factors = WeightScale.merged(scales)
         return shards.in_units(factors)
 
@@ -207,7 +207,7 @@ class Model(metaclass=ABCMeta):
         """Return a function that undoes learning the rows `X`."""
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        """Return a :class:`PreparedModel` for single rows, or None if there is none.
+        """Return a :class:`PreparedModel` for single rows, or None.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class Model(metaclass=ABCMeta):
         yield "n_outputs is a number of outputs", is_count(self.n_outputs, 1)
         yield from parameters("loss", self.loss, 0.0, MAX_PARAMETER)
         is_of_two = self.n_outputs <= 2
-        yield "a joint loss is of three classes", not (self.loss.joint and is_of_two)
+        yield "a joint loss has over 2 classes", not (self.loss.joint and is_of_two)
         yield from floats("numbers", self.numbers, (2,))
         yield "t is a whole number", self.numbers[0] == self.t
         yield "t is a number of rows", 0 <= self.t <= MAX_ROWS
@@ -241,8 +241,8 @@ class Model(metaclass=ABCMeta):
         unit, smallest = self.weight_scale.numbers
         has_unit = unit > 0.0 or (unit == 0.0 and self.t == 0)
         yield "unit of weights is positive once rows are learned", has_unit
-        yield "unit of weights is a weight", is_in_range(unit)
-        yield "no weight is smaller", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
+        yield "unit of weights is in the range of weights", is_in_range(unit)
+        yield "smallest weight is in its range", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
 
     def _ensure_layout(self):
         """Convert arrays to the layout of engines; joblib maps them read-only."""
@@ -250,8 +250,8 @@ class Model(metaclass=ABCMeta):
         self.weight_scale.ensure_layout()
 
     def _add_losses(self, engine, block, predictions):
-        """Add the losses of predictions to the cumulative loss; return them."""
-        losses, self.cumulative_loss = engine.charge(
+        """Compute losses of predictions, and add them to the cumulative loss."""
+        losses, self.cumulative_loss = engine.compute_losses(
             self.loss, block, predictions, self.cumulative_loss
         )
         return losses
@@ -288,8 +288,8 @@ def ordered_blocks(n, size, order=None):
         yield rows if order is None else order[rows]
 
 
-def in_common_columns(models, placements):
-    """Return models with the same columns: only learned columns, if these are few.
+def align_columns(models, placements):
+    """Return models with equal columns: only learned columns, if these are few.
 
     Placements map the columns of the models, or are None. Also returns the placement of
     the columns of the merged model, or None if it has all columns.
@@ -297,12 +297,12 @@ def in_common_columns(models, placements):
     seen = [model.seen_columns() for model in models]
     back = None
     if all(of_model is not None for of_model in seen):
-        unmoved = Placement.unmoved(seen[0].size)
-        given = [placement or unmoved for placement in placements]
+        identity = Placement.identity(seen[0].size)
+        given = [placement or identity for placement in placements]
         pairs = zip(given, seen, strict=True)
-        columns = np.flatnonzero(sum(place.reaches(each) for place, each in pairs))
-        if 0 < 2 * columns.size < unmoved.n_columns:
-            back = unmoved.take(columns).reversed()
+        columns = np.flatnonzero(sum(place.place_mask(each) for place, each in pairs))
+        if 0 < 2 * columns.size < identity.n_columns:
+            back = identity.take(columns).reversed()
             placements = [placement.take(columns) for placement in given]
     pairs = zip(models, placements, strict=True)
     return [

@@ -42,14 +42,14 @@ class GrowingArray:
     def invariants(self):
         buffer, size = self._buffer_and_size
         yield "size is a number of rows", is_count(size)
-        yield "the buffer has so many", size <= len(buffer)
+        yield "the buffer has at least `size` rows", size <= len(buffer)
 
     def make_writable(self):
         buffer, size = self._buffer_and_size
         self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
 
     def checkpoint(self):
-        """Return a copy of the rows in the same memory: only one of both may grow."""
+        """Return a copy that shares memory; only one of the two may grow."""
         return copy(self)
 
 
@@ -78,12 +78,12 @@ class GrowingSparseArray:
         self._ends.append(end + rows.indptr[1:])
 
     def invariants(self):
-        yield "there are columns", is_count(self._n_columns)
+        yield "number of columns is a count", is_count(self._n_columns)
         indices, n_entries = self._indices.rows, len(self._data.rows)
-        yield "indices are of the entries", len(indices) == n_entries
+        yield "each entry has an index", len(indices) == n_entries
         ends = np.concatenate([[0], self._ends.rows, [n_entries]])
-        yield "rows end in order", np.diff(ends) >= 0
-        yield "indices are of columns", (indices >= 0) & (indices < self._n_columns)
+        yield "ends of rows ascend", np.diff(ends) >= 0
+        yield "indices are in their range", (indices >= 0) & (indices < self._n_columns)
 
     def checkpoint(self):
         other = copy(self)

@@ -13,7 +13,7 @@ from ..blocks import Block, Combination, CSRRows, DenseRows, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
-from ..transforms.ranges import refuse_large
+from ..transforms.ranges import check_values
 from .base import Learned, snapshot
 from .growing import GrowingArray, GrowingSparseArray
 from .online import OnlineModel
@@ -27,7 +27,7 @@ BLOCK_ENTRIES = 2**20
 # overhead of a call, few enough for their kernels with each other not to matter.
 BLOCK_ROWS = 256
 
-# Rows whose kernels with themselves are computed at once; the others are wasted.
+# Number of rows for a square of kernels, of which only the diagonal is used.
 DIAGONAL_ROWS = 16
 
 
@@ -49,7 +49,7 @@ class Kernel:
         yield "parameters have names", all(isinstance(n, str) for n in self.parameters)
 
     def __call__(self, X, Y=None):
-        """Return kernels of the rows of `X` with those of `Y`, or with one another."""
+        """Return kernels of the rows of `X` with rows of `Y`, or with each other."""
         by_name = isinstance(self.metric, str)
         if by_name:
             X, Y = _with_small_indices(X), _with_small_indices(Y)
@@ -145,7 +145,7 @@ class KernelModel(OnlineModel):
 
     def checkpoint(self, X):
         numbers = snapshot(self, self.weight_scale)
-        # What is appended is so in the same memory. Coefficients may change as well.
+        # Arrays that only grow are not copied. Coefficients may also change.
         only_appends = self.max_support is None and self.kernel is not None
         before = {
             "vectors": self.vectors.checkpoint(),
@@ -162,11 +162,11 @@ class KernelModel(OnlineModel):
 
     def invariants(self):
         if self.kernel is not None:
-            yield "kernel is a Kernel", isinstance(self.kernel, Kernel)
+            yield "kernel is of type Kernel", isinstance(self.kernel, Kernel)
         yield from super().invariants()
         yield "n_rows is a number of rows", is_count(self.n_rows)
         is_row = is_count(self._first_row) and self._first_row <= self.n_rows
-        yield "_first_row is one of them", is_row
+        yield "_first_row is one of the rows", is_row
         support, n = self.support.rows, self.n_support
         yield from floats("coef", self.coef.rows, (n, self.n_outputs))
         shape = n, self.n_outputs if self.average else 0
@@ -182,15 +182,15 @@ class KernelModel(OnlineModel):
             yield from floats("projection", self.projection, shape)
         if self.kernel is not None:
             vectors = self.vectors.rows
-            yield "a vector for each stored row", vectors.shape == (n, self.n_features)
+            yield "each stored row has a vector", vectors.shape == (n, self.n_features)
             yield from finite("vectors", vectors)
         yield from self._learner_invariants(None)
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
-        self._ensure_layout(chunk.X, again)
+        self._ensure_layout(chunk.X, is_repeated)
         for rows in self._blocks(chunk.X, order):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)
             weights = chunk.weights(self.weight_scale, rows)
@@ -201,12 +201,12 @@ class KernelModel(OnlineModel):
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)
 
-    def _ensure_layout(self, X, again):
+    def _ensure_layout(self, X, is_repeated):
         super()._ensure_layout()
         self.coef.make_writable()
         self.coef_sums.make_writable()
         n = X.shape[0]
-        if not again:
+        if not is_repeated:
             if self.kernel is None and self.n_rows == self.n_features:
                 self.n_rows = 0  # the next pass over the matrix
             self._first_row = self.n_rows
@@ -217,7 +217,7 @@ class KernelModel(OnlineModel):
                 f"has {self.n_features} columns for {self.n_rows} rows."
             )
         self._place = None
-        if again or self.kernel is None:
+        if is_repeated or self.kernel is None:
             numbers = self.support.rows - self._first_row
             stored = np.flatnonzero((numbers >= 0) & (numbers < n))
             self._place = np.full(n, -1)
@@ -235,7 +235,7 @@ class KernelModel(OnlineModel):
         is_sparse = sparse.issparse(Z)
         csr = (Z.data, Z.indices, Z.indptr) if is_sparse else ()
         block_rows = CSRRows(*csr) if is_sparse else DenseRows(Z)
-        refuse_large(engine, block_rows, block.weights)
+        check_values(engine, block_rows, block.weights)
         numbers = np.r_[rows]
         start = 0
         while start < len(numbers):  # twice where the last vector is stored
@@ -330,7 +330,7 @@ class KernelModel(OnlineModel):
         start, model = shards.start, shards.start.fresh()
         if model.kernel is None:
             raise ValueError("Models of precomputed kernels cannot be merged.")
-        shards = model.take_numbers(shards)
+        shards = model.merge_counts(shards)
         n_start, model.n_rows = start.n_support, start.n_rows
         parts = [(start.vectors.rows, start.support.rows)]
         for part in shards.members:
@@ -339,14 +339,14 @@ class KernelModel(OnlineModel):
             model.n_rows += part.n_rows - start.n_rows
         vectors, numbers = zip(*parts, strict=True)
         stack = sparse.vstack if sparse.issparse(vectors[0]) else np.vstack
-        both = shards.of(
+        both = shards.map(
             lambda part: np.hstack([part._latest_weights(), part._weights()])
         )
-        start_weights = both.of(lambda w: w[:n_start]).mean()
-        new_weights = both.of(lambda w: w[n_start:]).parts()
+        start_weights = both.map(lambda w: w[:n_start]).mean()
+        new_weights = both.map(lambda w: w[n_start:]).parts()
         weights = np.vstack([start_weights, *new_weights])
         model._store(stack(vectors), np.concatenate(numbers), weights)
-        model._learn_norm(shards.of(lambda part: part.shared_state()))
+        model._learn_norm(shards.map(lambda part: part.shared_state()))
         return model
 
     def _store(self, vectors, numbers, weights):

@@ -41,7 +41,7 @@ class LinearModel(LinearState):
 
     # Learning.
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order):
@@ -52,7 +52,7 @@ class LinearModel(LinearState):
             yield Learned(rows, predicted.reported, predicted.all_finite)
 
     def ensure_layout(self, X):
-        """Convert the state to the layout for rows of this type."""
+        """Convert the state to the layout for rows of the type of `X`."""
         super()._ensure_layout()
         order = "F" if self.learner_sees_csr(X) else "C"
         self.fields = as_writable(self.fields, order)
@@ -97,13 +97,13 @@ class LinearModel(LinearState):
         largest = np.inf if checks else self.features.largest
         if checks and self.learns_sparse(chunk.X):
             # The whole chunk is checked once, perhaps for several models.
-            checks = not chunk.largest <= self.features.largest / weights.heaviest
+            checks = not chunk.largest <= self.features.largest / weights.max_relative
         rows, moments = self._block_rows(engine, chunk.X, rows, weights, checks)
         scale = self.target and self.target.learn(engine, y, weights)
         return Block(rows, moments, y, weights, scale, largest)
 
     def _block_rows(self, engine, X, rows, weights, checks):
-        """Return rows for the engine, and moments by which it transforms them."""
+        """Return rows for the engine, and moments to transform them by."""
         rows = self.rows(X, rows)
         rows, outgrown = self.features.learn_and_convert(engine, rows, weights, checks)
         self.forget(outgrown)
@@ -126,12 +126,12 @@ class LinearModel(LinearState):
         return transformed
 
     @property
-    def sees(self):
-        """Key of the transformed rows, equal for models that see the same."""
+    def transforms_key(self):
+        """Key of the transforms, equal for models with equal transformed rows."""
         return (id(self.features),)
 
     def share_transforms(self, shared):
-        """Use the transforms of models that see the same rows.
+        """Replace transforms by the transforms of models with equal keys.
 
         `shared` maps keys to transforms; new ones are added.
         """
@@ -158,7 +158,7 @@ class LinearModel(LinearState):
         if self.average or self.traits.by_vector:
             return None
         algorithm = type(self.learner), identity(self.loss), self.fit_intercept
-        return *algorithm, self.t, self.sees, id(self.target)
+        return *algorithm, self.t, self.transforms_key, id(self.target)
 
     @staticmethod
     def learn_stacked(engine, models, block):
@@ -212,7 +212,7 @@ class LinearModel(LinearState):
         )
 
     def can_replay(self, is_sparse):
-        """Whether all rows of ordinary values are learned by the same calls."""
+        """Whether recorded calls can learn any row of ordinary values."""
         features, flags = self.features, self.fields.flags
         by_records = is_sparse or self.learner_sees_csr(None)
         kept = 1.0 if is_sparse else 1.0 - features.forgetting
@@ -247,10 +247,12 @@ class LinearModel(LinearState):
         model.n_features = placement.n_columns
         model.features = self.features.with_columns(placement)
         values, others = np.split(self.fields, [d], axis=2)
-        values = placement.of(values, self._learned_columns(), self._initial_fields())
+        values = placement.apply(
+            values, self._learned_columns(), self._initial_fields()
+        )
         model.fields = np.concatenate([values, others], axis=2)
         first, others = np.split(self.first, [d])
-        model.first = np.append(placement.of(first, first > 0.0), others)
+        model.first = np.append(placement.apply(first, first > 0.0), others)
         return model
 
     def _learned_columns(self):
@@ -275,7 +277,7 @@ class LinearModel(LinearState):
                 "center to True or False where some rows are sparse."
             )
         model = shards.start.fresh()
-        shards = model.take_numbers(shards)
+        shards = model.merge_counts(shards)
         scales = model._merge_transforms(shards)
         model._merge_learner(shards, scales)
         if model.traits.keeps_first:
@@ -285,10 +287,10 @@ class LinearModel(LinearState):
 
     def _merge_transforms(self, shards):
         """Merge transforms; return scales, see :meth:`FeatureTransform.merged`."""
-        features = shards.of(lambda model: model.features)
+        features = shards.map(lambda model: model.features)
         self.features, scales = FeatureTransform.merged(features)
         if self.target is not None:
-            self.target = TargetTransform.merged(shards.of(lambda model: model.target))
+            self.target = TargetTransform.merged(shards.map(lambda model: model.target))
         return scales
 
     def _merge_learner(self, shards, scales):
@@ -305,9 +307,9 @@ class LinearModel(LinearState):
             unit * np.append(scale, ones)
             for unit, scale in zip(shards.units, scales, strict=True)
         ]
-        s, shared = shards.of(lambda model: model.state()).in_units(units), None
+        s, shared = shards.map(lambda model: model.state()).in_units(units), None
         if self.traits.by_row:
-            shared = shards.of(lambda model: model.shared_state())
+            shared = shards.map(lambda model: model.shared_state())
         x = np.zeros(self.n_coordinates)
         x[self.n_columns :] = self.scale_of_predicted
         state, shared = self.learner.merged(s, shared, w, x, self.t)
@@ -437,7 +439,7 @@ class LinearModel(LinearState):
         return p
 
     def transform(self, X):
-        """Return rows as the learner sees them."""
+        """Return transformed rows, as the learner sees them."""
         with np.errstate(all="ignore"):
             return self.features.transform(X, self.weight_scale.smallest)
 

@@ -136,23 +136,23 @@ class LinearState(OnlineModel):
         yield "first >= 0", self.first >= 0.0
         if self.average:
             last, clock = self.fields[-1], self.clock[0, :, np.newaxis]
-            yield "clock of the sum is not ahead", (last >= 0.0) & (last <= clock)
+            yield "sums are not ahead of the clock", (last >= 0.0) & (last <= clock)
         if self.traits.keeps_first:
             largest = self.state()[0]
-            yield "first is not above the largest", self.first <= largest
+            yield "first is at most the largest value", self.first <= largest
         yield from self._learner_invariants(self.state())
 
     def _sizes(self):
         yield from super()._sizes()
         n_features, target = self.features.n_features, self.target
-        yield "features are those of rows", n_features == self.n_features
+        yield "features has n_features features", n_features == self.n_features
         if target is not None:
             shape = 2, self.n_outputs
-            yield "target is of the outputs", target.moments.shape == shape
+            yield "target has moments for each output", target.moments.shape == shape
             is_bounded = np.isfinite(self.loss.lipschitz)
-            yield "slopes have no unit if bounded", is_bounded or not target.unit_free
+            yield "unit_free needs a bounded loss", is_bounded or not target.unit_free
         shape = (self.n_coordinates,)
-        yield "first is of the coordinates", self.first.shape == shape
+        yield "first has an entry for each coordinate", self.first.shape == shape
 
     # Predictions.
 
@@ -179,7 +179,7 @@ class LinearState(OnlineModel):
         return (Z @ w.T + b) * self._factor(self.scale_of_predicted**2 * q)
 
     def _predict_reached(self, Z):
-        """Predict with shared weights for entries within reach, own ones beyond."""
+        """Predict with shared weights within reach, and with own weights beyond."""
         scale, s, t = self.scale_of_predicted, self.state(), self.t + 1
         is_sparse = sparse.issparse(Z)
         if is_sparse:
@@ -210,7 +210,7 @@ class LinearState(OnlineModel):
         return p
 
     def _weights(self):
-        """Weights of features, for values within reach, and intercepts."""
+        """Weights of features, for values within reach of the learner; intercepts."""
         if self.averages:
             return self._split(self._averaged_weights())
         return self._latest_weights()

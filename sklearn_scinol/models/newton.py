@@ -58,15 +58,15 @@ class NewtonModel(LinearModel):
     def invariants(self):
         yield from super().invariants()
         has_intercept = self.learner.fit_intercept == self.fit_intercept
-        yield "the learner knows of the intercept", has_intercept
-        yield "the learner forgets a part", self.learner.forgetting < 1.0
+        yield "learner and model have equal fit_intercept", has_intercept
+        yield "forgetting < 1", self.learner.forgetting < 1.0
         for name in "mean", "deviation", "origin":
             yield from floats(name, getattr(self, name), (self.n_features,))
         for name in "target_mean", "target_deviation":
             yield from floats(name, getattr(self, name), (self.n_outputs,))
         yield "deviation >= 0", self.deviation >= 0.0
         yield "target_deviation >= 0", self.target_deviation >= 0.0
-        yield "the next change is to come", self.next_change > self.t
+        yield "next_change > t", self.next_change > self.t
 
     def _add_outputs(self, origins):
         super()._add_outputs(origins)
@@ -87,7 +87,7 @@ class NewtonModel(LinearModel):
         self.mean = as_writable(self.mean)
         self.deviation = as_writable(self.deviation)
 
-    def learn(self, chunk, order=None, again=False, are_new=True):
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order):
@@ -102,7 +102,7 @@ class NewtonModel(LinearModel):
                 yield Learned(part, predicted.reported, predicted.all_finite)
 
     def _split_at_change(self, chunk, rows):
-        """Return rows up to the next change of moments, and the others."""
+        """Split rows at the next change of moments."""
         left = self.next_change - self.t
         if chunk.sample_weight is None:
             return rows[:left], rows[left:]
@@ -141,7 +141,7 @@ class NewtonModel(LinearModel):
         return self.features.has_moments or self.target is not None
 
     def _update_moments(self):
-        """Set the moments to those of all rows so far."""
+        """Compute the moments of all rows so far."""
         self.next_change = self.t + max(1, self.t // 2)
         if not self._is_standardised:
             return
@@ -185,10 +185,10 @@ class NewtonModel(LinearModel):
         model = super().with_columns(placement)
         initial = 0.0 if self.features.has_moments else 1.0
         is_seen = (self.deviation > 0.0) | (self.mean != 0.0)
-        model.deviation = placement.of(self.deviation, is_seen, initial)
+        model.deviation = placement.apply(self.deviation, is_seen, initial)
         for name in "mean", "origin":
             values = np.broadcast_to(getattr(self, name), is_seen.shape)
-            setattr(model, name, placement.of(values, is_seen))
+            setattr(model, name, placement.apply(values, is_seen))
         forward = placement.forward.toarray()
         if self.fit_intercept:
             forward = linalg.block_diag(forward, 1.0)

@@ -1,4 +1,4 @@
-"""Models under an online learner: what does not depend on how weights are stored."""
+"""Models under an online learner, however their weights are stored."""
 
 from abc import abstractmethod
 from typing import NamedTuple
@@ -77,13 +77,13 @@ class OnlineModel(Model):
         keywords = {"fit_intercept": self.fit_intercept, "average": self.average}
         return type(self)(*arguments, **keywords, **self._options)
 
-    def take_numbers(self, shards):
+    def merge_counts(self, shards):
         if not hasattr(self.learner, "merged"):
             name = type(self.learner).__name__
             raise TypeError(
                 f"{name} cannot be merged: a learner must declare `merged` for that."
             )
-        return super().take_numbers(shards)
+        return super().merge_counts(shards)
 
     @property
     @abstractmethod
@@ -150,7 +150,7 @@ class OnlineModel(Model):
 
     @property
     def scale_of_predicted(self):
-        """Factor of rows for the learner when they are only predicted."""
+        """Factor of rows for the learner in predictions without learning."""
         return self.row_scale * self.weight_scale.smallest
 
     @property
@@ -163,7 +163,7 @@ class OnlineModel(Model):
     def invariants(self):
         yield from super().invariants()
         yield "n_features is a number of features", is_count(self.n_features, 1)
-        yield "average is a number of a trial", is_count(self.average)
+        yield "average is a number of trials", is_count(self.average)
         yield "fit_intercept is true or false", is_number(self.fit_intercept, bool)
         yield from parameters("learner", self.learner, 0.0, np.inf)
         is_bounded = np.isfinite(self.lipschitz)
@@ -176,14 +176,14 @@ class OnlineModel(Model):
             yield from floats(name, values, (self.n_outputs,))
         yield from floats("clock", self.clock, (2, self.n_outputs))
         yield "clock >= 0", self.clock >= 0.0
-        yield "clock counts trials", self.clock[1] <= self.t
+        yield "clock counts at most t trials", self.clock[1] <= self.t
         if self.reference is not None:
-            yield "reference is an output", is_count(self.reference)
+            yield "reference is a count", is_count(self.reference)
             yield "reference is one of the outputs", self.reference < self.n_outputs
 
     def _sizes(self):
         """Invariants of the sizes of a new model, checked before one is made."""
-        yield "clock is of the outputs", self.clock.shape == (2, self.n_outputs)
+        yield "clock has all outputs", self.clock.shape == (2, self.n_outputs)
 
     def _learner_invariants(self, s):
         """Invariants of the learner, if it has any."""

@@ -17,13 +17,13 @@ from ..losses import as_targets
 from .base import MAX_SAFE_VALUE
 from .weights import WeightScale
 
-ONE = slice(0, 1)
+ONE_ROW = slice(0, 1)
 
-# Smallest number of entries of sparse rows that there is space for.
+# Minimum number of entries that a sparse row has space for.
 MIN_CAPACITY = 64
 
 # Attributes that the calls depend on, beside arrays.
-RELEVANT = "are_one", "arrays", "is_fixed", "kept"
+WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed", "kept"
 
 
 class Row:
@@ -162,14 +162,14 @@ class PreparedModel:
         for each in (model, *self._models):
             each.ensure_layout(row.X)
         recorder = engine.Recorder()
-        predictions = self._note_calls(recorder)
+        predictions = self._record_calls(recorder)
         self._calls = recorder.calls
         parts = {id(part): part for part in self._parts()}.values()
         attributes = [
             (part, name, value)
             for part in parts
             for name, value in vars(part).items()
-            if isinstance(value, np.ndarray) or name in RELEVANT
+            if isinstance(value, np.ndarray) or name in WATCHED_ATTRIBUTES
         ]
         self._places = [[*each] for each in zip(*attributes, strict=True)]
         units = {id(m.features.units): m.features.units for m in self._models}
@@ -182,7 +182,7 @@ class PreparedModel:
                 self._unseen |= ~each.seen
             self._has_unseen = self._unseen.any()
         # All models learn the same rows.
-        self._next = min(self._models, key=lambda m: m.next_change - m.t)
+        self._next_to_change = min(self._models, key=lambda m: m.next_change - m.t)
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in self._models)
         whole, by_feature = self._split_arrays(_float_arrays(parts))
@@ -193,10 +193,10 @@ class PreparedModel:
     def _linear_models(self):
         return [self.model]
 
-    def _note_calls(self, recorder):
-        """Record the calls; return the arrays that they write predictions to."""
+    def _record_calls(self, recorder):
+        """Record the calls; return the arrays of their predictions."""
         model, row = self.model, self.row
-        predicted = model.learn_block(recorder, model.block(recorder, row, ONE))
+        predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
 
@@ -212,7 +212,7 @@ class PreparedModel:
                 yield from (model.shared, model.fields, *model.arrays)
 
     def _split_arrays(self, arrays):
-        """Split arrays into those that change as a whole and those by feature.
+        """Split arrays into arrays to save as a whole and arrays to save by feature.
 
         Sparse rows change few features. The rest of their arrays is of the intercept.
         """
@@ -240,7 +240,7 @@ class PreparedModel:
         return all(units.seen.tobytes() == seen for units, seen in self._seen)
 
     def accepts(self, n_entries):
-        """Whether a row with so many entries fits; None stands for a dense row."""
+        """Whether a row with `n_entries` fits; None stands for a dense row."""
         if self.row.capacity is None:
             return n_entries is None or self.makes_dense
         return n_entries is not None and n_entries <= self.row.capacity
@@ -253,7 +253,10 @@ class PreparedModel:
             return False
         if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
             return False
-        return row.given == 0.0 or self._next.t + 1 < self._next.next_change
+        return (
+            row.given == 0.0
+            or self._next_to_change.t + 1 < self._next_to_change.next_change
+        )
 
     def learn(self, estimator=None):
         """Predict the row, and learn it if it has a weight.
@@ -274,7 +277,7 @@ class PreparedModel:
             if around is not None:
                 around.append(restore)
         try:
-            if self._learn_new_features() and self._go():
+            if self._learn_new_features() and self._learn_row():
                 if estimator is not None:
                     self._add_to_curves(estimator, loss_before, rollbacks)
                 return True
@@ -297,12 +300,12 @@ class PreparedModel:
             return True
         for units in self._units:
             if not units.seen[row.indices].all():
-                weights = row.weights(self.model.weight_scale, ONE)
-                rows = self._models[0].rows(row.X, ONE)
+                weights = row.weights(self.model.weight_scale, ONE_ROW)
+                rows = self._models[0].rows(row.X, ONE_ROW)
                 units.learn_and_convert(self._engine, rows, weights, checks=False)
         return all(units.are_one for units in self._units)
 
-    def _go(self):
+    def _learn_row(self):
         """Make the calls; return whether all results are finite."""
         for call in self._calls:
             call()

@@ -104,7 +104,7 @@ class OnlineBinner(FeatureTransformer):
         return sparse.vstack([none, codes], format="csr") if n_without else codes
 
     def _merge_state(self, engine, shards, sources):
-        bins = self._bins = FeatureBins.merged(shards.of(lambda each: each._bins))
+        bins = self._bins = FeatureBins.merged(shards.map(lambda each: each._bins))
         n_columns = bins.n_columns * self.n_features_in_
         starts, placements = np.arange(0, n_columns, bins.n_columns), []
         for each in sources:

@@ -15,7 +15,7 @@ __all__ = ["OnlineScaler"]
 class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     """Standardises features, on a stream.
 
-    Mean and variance are those of all rows so far, the row itself included: the first
+    Mean and variance are over all rows so far, including the row itself: the first
     row becomes zeros, and no value becomes larger than the square root of the number of
     rows. :class:`~sklearn.preprocessing.StandardScaler` leaves out a new row, and sees
     whole chunks before it transforms their rows.
@@ -78,7 +78,7 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
 
     def _merge_state(self, engine, shards, sources):
         self._standard = StandardTransform.merged(
-            shards.of(lambda each: each._standard)
+            shards.map(lambda each: each._standard)
         )
         return [None for _ in sources]
 

@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._invariants import is_count
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
-from .._shards import LATER_START, Shards
+from .._shards import START_IS_NEWER, Shards
 from .._typing import TableLike, _fit_context
-from .._validation import advised, refuse_masks
+from .._validation import add_advice, check_not_masked
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
@@ -29,11 +29,11 @@ class StreamTransformer(
 ):
     """Base of the transformers that learn from a stream, row after row."""
 
-    # What the subclasses give.
+    # To be defined by subclasses.
 
     @abstractmethod
     def _read(self, X, reset):
-        """Validate rows; return them as `_start` and `_encode` take them."""
+        """Validate rows, and convert them for `_start` and `_encode`."""
 
     @abstractmethod
     def _start(self, rows):
@@ -49,7 +49,7 @@ class StreamTransformer(
 
     @abstractmethod
     def _invariants_of_state(self):
-        """Yield what holds of the state, beyond what its parts state."""
+        """Yield invariants of the state, besides the invariants of its parts."""
 
     @abstractmethod
     def _merge_state(self, engine, shards, sources):
@@ -63,7 +63,7 @@ class StreamTransformer(
         """Learn rows without transforming them."""
         self._encode(engine, rows, learns=True)
 
-    # What they get.
+    # Methods of all transformers.
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: TableLike, y: object = None) -> Self:
@@ -193,10 +193,10 @@ class StreamTransformer(
 
     def _merged(self, others, start):
         """Merge this transformer and others."""
-        return self._merged_and_placed(others, start)[0]
+        return self._merged_with_placements(others, start)[0]
 
-    def _merged_and_placed(self, others, start):
-        """Merge; also return placements for this, the others, and `start` if any."""
+    def _merged_with_placements(self, others, start):
+        """Merge transformers; also return their placements, and that of `start`."""
         members = [self, *others]
         sources = members if start is None else [*members, start]
         if not others:
@@ -205,9 +205,9 @@ class StreamTransformer(
             self._check_alike(other)
         fresh, merged = self._fresh(), self._fresh()
         shards = Shards(members, fresh if start is None else start, None)
-        n_rows = shards.of(lambda each: each.n_samples_seen_)
+        n_rows = shards.map(lambda each: each.n_samples_seen_)
         if min(n_rows) < n_rows.start:
-            raise ValueError(LATER_START)
+            raise ValueError(START_IS_NEWER)
         merged.n_samples_seen_ = int(n_rows.sum())
         return merged, merged._merge_state(
             get_engine(current_engine()), shards, sources
@@ -253,8 +253,8 @@ class FeatureTransformer(StreamTransformer):
     """Base of the transformers of rows of numbers, where NaN is a missing value."""
 
     def _read(self, X, reset):
-        refuse_masks(X=X)
-        with advised(X, type(self).__name__):
+        check_not_masked(X=X)
+        with add_advice(X, type(self).__name__):
             return validate_data(
                 self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
             )

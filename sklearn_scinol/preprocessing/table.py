@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import refuse_masks
+from .._validation import check_not_masked
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.rows import SparseRow
@@ -117,9 +117,8 @@ class TableEncoder(StreamTransformer):
     before it and not on its chunk, but for the first chunk with values of a column,
     which decides its kind. :meth:`transform` encodes each row as if it came next.
 
-    A column whose first value is missing has room for any kind. Its columns come after
-    those of the others; those that its kind does not need have names that end in a
-    number.
+    A column whose first value is missing has room for any kind. Its encoded columns
+    come last; names of columns that its kind does not need end in a number.
 
     Rescaling a number by a power of two changes nothing, by any other factor nothing
     but rounding. Times are in UTC.
@@ -225,7 +224,7 @@ class TableEncoder(StreamTransformer):
     # How it is done.
 
     def _read(self, X, reset):
-        refuse_masks(X=X)
+        check_not_masked(X=X)
         frame = open_frame(X)
         if frame.n_rows == 0:
             raise ValueError(
@@ -377,7 +376,7 @@ class TableEncoder(StreamTransformer):
             return each._encoding.with_kinds(found, each.n_samples_seen_)
 
         encoding = self._encoding = self._encoding.with_kinds(found, 0)
-        encoding.merge(engine, shards.of(encoding_of))
+        encoding.merge(engine, shards.map(encoding_of))
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):
@@ -385,17 +384,17 @@ class TableEncoder(StreamTransformer):
 
     def _invariants_of_state(self):
         yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
-        yield "kinds are known", {*self.kinds_.values()} <= {*KINDS, None}
+        yield "kinds are names of kinds", {*self.kinds_.values()} <= {*KINDS, None}
         yield "the state is an encoding", type(self._encoding) is Encoding
         late = self._encoding.late
-        yield "late columns are there", late.items() <= self.kinds_.items()
+        yield "late columns have kinds", late.items() <= self.kinds_.items()
         early = {name: kind for name, kind in self.kinds_.items() if name not in late}
         expected = Encoding(early, [], 1, 1, 1, 1)
         of_state, fresh = (
             [(type(each), each.names) for each in encoding.groups if not each.is_late]
             for encoding in (self._encoding, expected)
         )
-        yield "the state has the kinds", of_state == fresh
+        yield "the encoding has the kinds of the columns", of_state == fresh
 
     def _checkpoint_state(self):
         return self._encoding.checkpoint()

@@ -17,7 +17,7 @@ DONE = object()
 
 
 def read_ahead(iterator, n):
-    """Yield the items of a generator, up to `n` of them made ahead in a thread."""
+    """Yield the items of a generator, which a thread computes up to `n` ahead."""
     if n == 0:
         yield from iterator
         return

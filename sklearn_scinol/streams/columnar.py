@@ -5,15 +5,15 @@ from contextlib import contextmanager
 
 from .columns import check_names
 from .errors import one_line, read_errors
-from .rows import Part, Tables, check_rows, gather, halves
+from .rows import Part, Tables, check_rows, parse_by_halves, split_faults
 
 __all__ = ["Arrow", "Parquet"]
 
 #: Number of rows decoded at once.
 BATCH_ROWS = 2**15
 
-#: Bytes of each column read at once. By default, whole groups of rows are; `pre_buffer`
-#: would keep all of them.
+#: Bytes of each column read at once. The default is whole groups of rows, all of which
+#: `pre_buffer` would keep.
 BUFFER_BYTES = 2**16
 
 #: Files of the IPC format begin with this, streams do not.
@@ -34,7 +34,7 @@ class ColumnarFormat(Tables):
         self.files = files
 
     @abstractmethod
-    def opened(self, file):
+    def open_blocks(self, file):
         """Open a file; return a context manager of schema and batches.
 
         `batches(names, use_threads)` yields record batches of these columns.
@@ -43,7 +43,7 @@ class ColumnarFormat(Tables):
     def infer_schema(self):
         """Return the schema of the first file."""
         file = self.files[0]
-        with read_errors(file), self.opened(file) as (schema, _):
+        with read_errors(file), self.open_blocks(file) as (schema, _):
             self.names = schema.names
             check_names(self.names, self.names, file, file)
             return schema
@@ -52,7 +52,7 @@ class ColumnarFormat(Tables):
         """Yield a :class:`Part` for each batch of a file."""
         import pyarrow as pa
 
-        with read_errors(file), self.opened(file) as (schema, batches):
+        with read_errors(file), self.open_blocks(file) as (schema, batches):
             check_names(self.names, schema.names, self.files[0], file)
             for batch in batches(self.schema.names, n_threads > 0):
                 batch.validate(full=True)
@@ -61,8 +61,10 @@ class ColumnarFormat(Tables):
 
     def _part(self, table, only_first_bad):
         """Convert rows, and find the bad ones."""
-        good, faults = gather(
-            halves(lambda i, j: self._cast(table.slice(i, j - i)), 0, table.num_rows),
+        good, faults = split_faults(
+            parse_by_halves(
+                lambda i, j: self._cast(table.slice(i, j - i)), 0, table.num_rows
+            ),
             lambda rows: check_rows(rows, self.roles),
             lambda error: [f"has a value of another type: {one_line(error)}"],
             only_first_bad,
@@ -77,7 +79,7 @@ class Parquet(ColumnarFormat):
     """Files of Apache Parquet."""
 
     @contextmanager
-    def opened(self, file):
+    def open_blocks(self, file):
         import pyarrow.parquet as pq
 
         def batches(names, use_threads):
@@ -94,7 +96,7 @@ class Arrow(ColumnarFormat):
     """Files and streams of Arrow's IPC format, also called Feather."""
 
     @contextmanager
-    def opened(self, file):
+    def open_blocks(self, file):
         import pyarrow as pa
 
         with open(file, "rb") as stream:

@@ -7,7 +7,7 @@ import numpy as np
 from ..tables.frames import as_single_array, is_string_type
 from .errors import ReadError, quote, with_article
 
-__all__ = ["Roles", "as_array", "check_names", "describe_type", "wanted_schema"]
+__all__ = ["Roles", "as_array", "check_names", "describe_type", "schema_to_read"]
 
 
 class Roles(NamedTuple):
@@ -49,7 +49,7 @@ class Roles(NamedTuple):
         return cls(columns, target, sample_weight)
 
     def unpack(self, table):
-        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
+        """Return `X`, or a tuple of `X` and the target and weight that exist."""
         X = table.select(self.features)
         others = [as_array(table[name]) for name in self[1:] if name is not None]
         return (X, *others) if others else X
@@ -82,7 +82,7 @@ def check_names(expected, names, first, file):
         )
 
 
-def wanted_schema(schema, roles, column_types, is_inferred, file):
+def schema_to_read(schema, roles, column_types, is_inferred, file):
     """Return names and types of the columns to read, given the first file's schema.
 
     `is_inferred` tells whether its types were inferred from the first rows.

@@ -14,14 +14,14 @@ MAX_JSON_DEPTH = 100
 
 TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
 
-#: Makes one kind of all brackets; deletes all but these, quotes and ends of lines.
+#: Turns square brackets into braces; deletes all but braces, quotes and ends of lines.
 BRACKETS = bytes.maketrans(b"[]", b"{}")
 NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 
 #: A string, whose letters are deleted; one that is never closed ends with its line.
 STRING = re.compile(rb'"[^"\r\n]*+"?+')
 
-#: A null that is a row: others follow a colon, a comma or "[".
+#: A null that is a row: any other null follows a colon, a comma or "[".
 NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
 
 
@@ -33,7 +33,7 @@ class JSONLines(TextTable):
         import pyarrow as pa
 
         kinds, errors = {}, []
-        with self.opened(self.files[0]) as (_, blocks):
+        with self.open_blocks(self.files[0]) as (_, blocks):
             lines = self.rows_in(next(blocks))
             for _, rows, error in parse_lines(self._read, lines):
                 if error is not None:

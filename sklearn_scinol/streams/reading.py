@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from .._optional import import_optional
 from .ahead import read_ahead as made_ahead
 from .columnar import Arrow, Parquet
-from .columns import Roles, wanted_schema
+from .columns import Roles, schema_to_read
 from .errors import ReadError
 from .files import find_files, format_of
 from .json_lines import JSONLines
@@ -178,16 +178,16 @@ def read_table(
     reader_class = READERS[file_format]
     known = options.keys() & signature(reader_class).parameters
     reader_options = {name: options.pop(name) for name in known}
-    _refuse(file_format, options)
+    _check_options(file_format, options)
     reader = reader_class(files, **reader_options)
     if isinstance(reader, Tables):
         schema = reader.infer_schema()
         roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
-        types = wanted_schema(schema, roles, column_types, reader.is_text, files[0])
+        types = schema_to_read(schema, roles, column_types, reader.is_text, files[0])
         reader.prepare(roles, types)
     else:
         named = {"target": target, "sample_weight": sample_weight, "columns": columns}
-        _refuse(file_format, {**named, "column_types": column_types})
+        _check_options(file_format, {**named, "column_types": column_types})
     return TableStream(reader, int(chunk_rows), on_bad_row, int(read_ahead))
 
 
@@ -245,7 +245,7 @@ class TableStream:
             yield None if rows is None else reader.unpack(rows), bad
 
     def _parts(self):
-        """Yield rows in order, and the bad ones among them."""
+        """Yield good rows in order, and bad rows."""
         import pyarrow as pa
 
         n_threads = pa.cpu_count() if self._read_ahead else 0
@@ -280,7 +280,7 @@ def _with_remedy(message, remedy):
     return f"{message.rstrip('.')}: pass {remedies}."
 
 
-def _refuse(file_format, options):
+def _check_options(file_format, options):
     """Refuse options that a format does not have."""
     for name, value in options.items():
         if value is not None:

@@ -17,10 +17,10 @@ __all__ = [
     "SparseRows",
     "Tables",
     "check_rows",
-    "gather",
-    "halves",
+    "parse_by_halves",
     "parse_lines",
     "rechunk",
+    "split_faults",
 ]
 
 
@@ -95,7 +95,7 @@ class Tables(ABC):
         return pa.concat_tables(tables)
 
     def unpack(self, table):
-        """Return `X`, or a tuple of `X`, target and weight as far as there are any."""
+        """Return `X`, or a tuple of `X` and the target and weight that exist."""
         return self.roles.unpack(table)
 
 
@@ -121,7 +121,7 @@ class SparseRows(NamedTuple):
         return SparseRows(sparse.vstack(X, format="csr"), np.concatenate(y))
 
 
-def halves(parse, start, stop):
+def parse_by_halves(parse, start, stop):
     """Parse rows in parts as large as possible; bad rows end up alone, by halving.
 
     Yields
@@ -145,17 +145,17 @@ def halves(parse, start, stop):
         yield start, rows, None
         return
     middle = (start + stop) // 2
-    yield from halves(parse, start, middle)
-    yield from halves(parse, middle, stop)
+    yield from parse_by_halves(parse, start, middle)
+    yield from parse_by_halves(parse, middle, stop)
 
 
 def parse_lines(parse, lines):
-    """Parse lines of text as :func:`halves` does rows, given how to parse text."""
-    return halves(lambda i, j: parse(b"".join(lines[i:j])), 0, len(lines))
+    """Parse lines of text by :func:`parse_by_halves`."""
+    return parse_by_halves(lambda i, j: parse(b"".join(lines[i:j])), 0, len(lines))
 
 
-def gather(parts, check, explain, only_first):
-    """Separate the rows that :func:`halves` yields into good rows and faults.
+def split_faults(parts, check, explain, only_first):
+    """Separate the rows that :func:`parse_by_halves` yields into good rows and faults.
 
     `check` gives the good ones of parsed rows, and faults of the others; `explain`
     gives reason and remedy for the error of a row. `only_first` stops at the first bad

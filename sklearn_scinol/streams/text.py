@@ -1,4 +1,4 @@
-"""CSV and LIBSVM: files whose rows are lines of text, and what such formats share.
+"""CSV, LIBSVM, and the base of formats whose rows are lines of text.
 
 Files are read in blocks of whole rows, which threads parse one by one. That is faster
 than pyarrow's readers of whole files, takes little memory, and lets a block with a bad
@@ -25,8 +25,8 @@ from .rows import (
     SparseRows,
     Tables,
     check_rows,
-    gather,
     parse_lines,
+    split_faults,
 )
 
 __all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
@@ -35,8 +35,8 @@ __all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
 #: stay in the processor's cache.
 BLOCK_BYTES = 2**20
 
-#: A block of wide rows is larger, up to these numbers of rows or bytes: a column of a
-#: block takes as long as a hundred values.
+#: Rows of a block of wide rows, up to a number of bytes: each column of a block takes
+#: as long as a hundred values.
 MIN_BLOCK_ROWS = 100
 MAX_BLOCK_BYTES = 2**25
 
@@ -100,12 +100,12 @@ class TextFormat(ABC):
 
     def read(self, file, n_threads, only_first_bad):
         """Yield a :class:`Part` for each block of a file."""
-        with self.opened(file) as (names, blocks):
+        with self.open_blocks(file) as (names, blocks):
             part = partial(self._part, names, only_first_bad)
             yield from map_ahead(part, blocks, n_threads)
 
     @contextmanager
-    def opened(self, file):
+    def open_blocks(self, file):
         """Open a file: names of its columns, and an iterator over its blocks."""
         with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
             blocks = self.blocks(stream)
@@ -148,7 +148,7 @@ class TextFormat(ABC):
             n_rows = len(lines)
             parts = parse_lines(partial(self.parse, names), lines)
         explain = partial(self.explain, names)
-        good, faults = gather(parts, self.check, explain, only_first_bad)
+        good, faults = split_faults(parts, self.check, explain, only_first_bad)
         if faults and lines is None:
             lines = self.rows_in(block)
         for i, fault in enumerate(faults):
@@ -192,7 +192,7 @@ class CSV(TextTable):
 
     def infer_schema(self):
         """Return names and types of the columns, from the first rows."""
-        with self.opened(self.files[0]) as (names, blocks):
+        with self.open_blocks(self.files[0]) as (names, blocks):
             self.names = names
             block = next(blocks, b"\n")
             options = self._convert_options()
@@ -290,7 +290,7 @@ class CSV(TextTable):
         end = super().end_of_rows(data)
         if _is_even(data, end):
             return end
-        # A quote is open there, or stands for itself, such as in 5".
+        # A quote is open at the end, or stands for itself, as in 5".
         end = 0
         while row := self.row.match(data, end):
             end = row.end()

@@ -1,1 +1,1 @@
-"""Tables as they come, with columns of all kinds, made into rows of numbers."""
+"""Encoding of raw tables, with columns of all kinds, as rows of numbers."""

@@ -1,4 +1,4 @@
-"""Columns of one kind as a group, and what a group encodes them as."""
+"""Groups of columns of one kind, and their encodings."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -59,7 +59,7 @@ class ColumnGroup:
     #: Number of columns for the values of each.
     n_values_each = 0
 
-    #: Numbers of columns for the codes of each. Those of all come block after block.
+    #: Widths of blocks of columns for codes, for one column of the table.
     widths: tuple[int, ...] = (1,)
 
     #: Which of the columns for codes stands for a missing value.
@@ -147,7 +147,7 @@ class ColumnGroup:
         return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
 
     def retired_columns(self):
-        """Return the columns that no row will come to any more."""
+        """Return the columns that no further row can have."""
         return np.empty(0, np.intp)
 
     def checkpoint(self):
@@ -159,7 +159,7 @@ class ColumnGroup:
         """Count rows before the first one, in which all values were missing."""
 
     def copy_from(self, group):
-        """Copy what a group of some of these columns has learned."""
+        """Copy the state of a group that has some of these columns."""
         for name in self.learned:
             places = [self.names.index(each) for each in group.names]
             getattr(self, name).copy_from(getattr(group, name), places)
@@ -167,17 +167,17 @@ class ColumnGroup:
     # Merging.
 
     def merge(self, shards):
-        """Learn what several groups have learned, before the first row."""
+        """Merge the states of several groups into this one, before its first row."""
         for name in self.learned:
-            parts = shards.of(lambda group, name=name: getattr(group, name))
+            parts = shards.map(lambda group, name=name: getattr(group, name))
             setattr(self, name, type(parts.start).merged(parts))
 
     def keys_match(self, other, name):
-        """Whether a column's values have the same keys in a group that was merged."""
+        """Whether a column's values have equal keys in a group that was merged."""
         return True
 
     def add_moves(self, other, moves, hashed_columns):
-        """Note in `moves` where the columns of a group that was merged lie among these.
+        """Add moves from the columns of a merged group to the columns of this one.
 
         `hashed_columns(name, keys)` gives the columns that values are hashed to.
         """
@@ -189,19 +189,19 @@ class ColumnGroup:
 
 @lru_cache(maxsize=1024)
 def _evenly_spaced(start, n, step):
-    """Return numbers with a step between them, as an array not to be changed."""
+    """Return evenly spaced numbers as a read-only array."""
     return start + step * np.arange(n)
 
 
 @lru_cache(maxsize=1024)
 def key_of_text(engine, text):
-    """Return the key of a single string, as an array not to be changed."""
+    """Return the key of a single string, as a read-only array."""
     strings = Strings.encode([text])
     return engine.hash_strings(strings.data, strings.offsets)
 
 
 def keys_of_values(engine, name, keys):
-    """Return keys to be hashed, from those of the values of the column `name`."""
+    """Return keys to be hashed, from keys of the values of the column `name`."""
     if not keys.size:
         return keys
     return engine.mix_keys(key_of_text(engine, f"{name}="), keys)

@@ -107,7 +107,7 @@ class Numbers(ColumnGroup):
         return np.where(found >= 0, found + starts, -1)
 
     def _keys(self, j, X, codes):
-        """Return keys of bins, or of the values themselves where they have no bin."""
+        """Return keys of bins, or of values where there are no bins."""
         bins, slots = codes[:, j], codes[:, len(self.names) :]
         own = slots[:, j] if slots.size else -1
         combined = np.where(bins < 0, own, bins)
@@ -154,7 +154,7 @@ class Numbers(ColumnGroup):
         self.vocabulary.add_moves(other.vocabulary, self.starts(1), moves)
 
     def keys_match(self, other, name):
-        """Whether a number has bins, or its values the same slots.
+        """Whether a column of numbers has bins, or equal slots in a merged group.
 
         Few rows come before there are bins and have other keys, as with one model.
         """
@@ -293,7 +293,7 @@ class Categories(ColumnGroup):
         ]
 
     def add_moves(self, other, moves, hashed_columns):
-        """Note where columns lie; values without a slot are hashed."""
+        """Add moves of columns; values without a slot are hashed."""
         mine, theirs = self.vocabulary, other.vocabulary
         starts = self.starts() + 1
         mine.add_moves(theirs, starts, moves)
@@ -304,7 +304,7 @@ class Categories(ColumnGroup):
             slots, keys = theirs.slots_not_in(mine, j)
             columns = hashed_columns(name, keys)
             moves.place[start + slots] = columns
-            moves.join(columns, start + slots, np.ones(slots.size))
+            moves.add(columns, start + slots, np.ones(slots.size))
 
     def newly_hashed(self, engine, other):
         for j, name in enumerate(self.names):

@@ -206,7 +206,7 @@ class Encoding:
         raise KeyError(name)
 
     def _hash(self, engine, hashed, n_rows, learns):
-        """Return columns of keys: one of each row, then those of rows with several."""
+        """Return columns of keys: one of each row, then further ones."""
         places, single, several, rows = [], [], [], []
         for each in hashed:
             places.append(self.hashed.places(each.keys))
@@ -278,27 +278,27 @@ class Encoding:
         return found
 
     def retired_columns(self):
-        """Return the columns that no row will come to any more."""
+        """Return the columns that no further row can have."""
         return np.concatenate([group.retired_columns() for group in self.groups])
 
     def hashed_names(self):
-        """Map columns that keys are hashed to, to the names that came to them."""
+        """Map hashed columns to the names of their first keys."""
         start = self.n_named_columns
         return {start + place: names for place, names in self.hashed.names().items()}
 
     # Merging.
 
     def merge(self, engine, shards):
-        """Learn what encodings of the same kinds have learned, before the first row."""
+        """Merge encodings of equal kinds into this one, before its first row."""
         for number, group in enumerate(self.groups):
-            group.merge(shards.of(lambda each, number=number: each.groups[number]))
+            group.merge(shards.map(lambda each, number=number: each.groups[number]))
         for encoding in shards:
             self._check_interactions(encoding)
         for encoding in shards:
             self._remember(engine, encoding)
 
     def _check_interactions(self, other):
-        """Check that combined columns have the same keys in another encoding."""
+        """Check that combined columns have equal keys in another encoding."""
         combined = {name for names in self.interactions for name in names}
         for group, theirs in zip(self.groups, other.groups, strict=True):
             for name in combined.intersection(group.names):
@@ -310,7 +310,7 @@ class Encoding:
                     )
 
     def _remember(self, engine, other):
-        """Remember what another one has hashed, and what is hashed from now on."""
+        """Remember keys that another encoding has hashed, or would hash now."""
         self.hashed.remember_all(engine, other.hashed)
         for group, theirs in zip(self.groups, other.groups, strict=True):
             for keys, names in group.newly_hashed(engine, theirs):
@@ -341,7 +341,7 @@ class Encoding:
             name = f"the {type(group).__name__}"
             yield from same_structure(group, group.fresh(), name)
         for group in early:
-            yield "columns follow one another", group.start == start
+            yield "groups of columns follow one another", group.start == start
             start += group.n_codes
         if self.late:
             yield from self._invariants_of_late(n_values, start)
@@ -351,20 +351,20 @@ class Encoding:
         yield from same_structure(self.hashed, fresh, "the hashed columns")
         names = {name for group in self.groups for name in group.names}
         for together in self.interactions:
-            yield "columns that are combined are there", names.issuperset(together)
+            yield "combined columns exist", names.issuperset(together)
 
     def _invariants_of_late(self, n_values, start):
-        """Yield what holds of late columns, which come after the others."""
+        """Yield invariants of late columns, which come after all others."""
         n_late = len(self.late)
         yield "room is a number of columns", is_count(self.room, 1)
-        yield "there is no room without bound", self.room <= MAX_ROOM
+        yield "room is at most its limit", self.room <= MAX_ROOM
         yield "there are three sizes", len(self.sizes) == 3
         yield "sizes are numbers", all(map(is_count, self.sizes))
         yield "sizes fit into the room", max(self.sizes[0], self.sizes[2]) <= self.room
         before, room = self._room_of_any_kind()
-        yield "any kind has room", self.room == room
+        yield "room is that of the widest kind", self.room == room
         missing = start + before + room * np.arange(n_late)
-        yield "missing is where it was", _are_equal(self.missing, missing)
+        yield "missing has its places", _are_equal(self.missing, missing)
         yield "values come first", self.n_values == n_values + MAX_VALUES * n_late
         groups = [group for group in self.groups if group.is_late]
         for group, fresh in zip(groups, self._groups_of(self.late), strict=True):
@@ -389,7 +389,7 @@ def _are_equal(state, expected):
 
 
 def _hstack(blocks, n_rows, dtype):
-    """Put arrays side by side, without a copy of a single one."""
+    """Put arrays side by side; return a single array as it is."""
     if len(blocks) == 1:
         return blocks[0].astype(dtype, copy=False)
     return np.hstack([np.empty((n_rows, 0), dtype), *blocks], dtype=dtype)

@@ -1,4 +1,4 @@
-"""Columns that keys are hashed to, and the names that came to them."""
+"""Columns that keys are hashed to, and the names of their first keys."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["HashedColumns"]
 
 
 class HashedColumns:
-    """Columns that keys are hashed to, which know the first two keys of each.
+    """Columns that keys are hashed to, with the first two keys of each.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class HashedColumns:
             self.remembered[-2:] = [_concatenate(self.remembered[-2:])]
 
     def names(self):
-        """Return the names that came to each column: a dict from columns to lists."""
+        """Return names of each column's first keys: a dict of lists."""
         found = {}
         for columns, names in self.remembered:
             for i, column in enumerate(columns.tolist()):
@@ -56,7 +56,7 @@ class HashedColumns:
         return found
 
     def remember_all(self, engine, other):
-        """Remember what another one does."""
+        """Remember the names that other columns remember."""
         if not other.remembered:
             return
         columns, names = _concatenate(other.remembered)
@@ -69,12 +69,12 @@ class HashedColumns:
         """Yield what holds between two calls."""
         yield "n_columns is a number of columns", is_count(self.n_columns, 1)
         for keys in self.first, self.second:
-            yield "there are keys", keys.dtype == np.uint64
+            yield "keys are of type uint64", keys.dtype == np.uint64
             yield "each column has keys", keys.shape == (self.n_columns,)
         for columns, names in self.remembered:
             yield "columns are numbers", columns.dtype == np.int32
             yield "columns have names", columns.shape == (len(names),)
-            yield "columns are there", (columns >= 0) & (columns < self.n_columns)
+            yield "columns are in range", (columns >= 0) & (columns < self.n_columns)
             yield "names are strings", isinstance(names, Strings)
 
     def checkpoint(self):

@@ -20,8 +20,7 @@ __all__ = [
 
 KINDS = "number", "category", "boolean", "date", "text"
 
-# Strings are text if they have as many words on average, and more than half of them are
-# distinct.
+# Minimum mean number of words of text; more than half of the strings must be distinct.
 MIN_MEAN_WORDS = 3.0
 
 # Number of strings that decide.

@@ -1,4 +1,4 @@
-"""Arrays of strings, as the bytes of all of them."""
+"""Arrays of strings, stored as bytes and offsets."""
 
 import numpy as np
 

@@ -88,7 +88,7 @@ class Vocabulary:
         start = shards.start
         merged = cls(len(start.names), start.n_slots, start.slots.fewest_seen)
         keys, n_used, n_seen, is_open, fewest_seen = merged.slots
-        n_seen[:] = shards.of(lambda each: each.slots.n_seen).sum()
+        n_seen[:] = shards.map(lambda each: each.slots.n_seen).sum()
         for j in range(len(start.names)):
             ranks, names = {}, {}
             for each in shards:
@@ -111,7 +111,7 @@ class Vocabulary:
         return self.slots.keys[j, : self.slots.n_used[j]].tolist()
 
     def slots_in(self, other, j):
-        """Map the slots of a column to those of another vocabulary; -1 for none.
+        """Map the slots of a column to slots of another vocabulary, or to -1.
 
         Slots that are free in both stay where they are.
         """
@@ -127,16 +127,16 @@ class Vocabulary:
         return slots, self.slots.keys[j, slots]
 
     def add_moves(self, other, starts, moves):
-        """Note where slots of another one lie; see :meth:`FeatureBins.add_moves`."""
+        """Add moves of the slots of another vocabulary to `moves`."""
         for j, start in enumerate(starts):
-            moves.block(start, self.slots_in(other, j), other.slots_in(self, j))
+            moves.add_block(start, self.slots_in(other, j), other.slots_in(self, j))
 
     def invariants(self):
         """Yield what holds between two calls, beyond :func:`same_structure`."""
         n_used = self.slots.n_used
-        yield "fewest_seen is a number", is_count(self.slots.fewest_seen)
-        yield "a slot is used once", (n_used >= 0) & (n_used <= self.n_slots)
-        yield "keys were seen", self.slots.n_seen >= 0
+        yield "fewest_seen is a count", is_count(self.slots.fewest_seen)
+        yield "n_used is in its range", (n_used >= 0) & (n_used <= self.n_slots)
+        yield "n_seen >= 0", self.slots.n_seen >= 0
         yield "keys have names", np.array([*map(len, self.names)]) == n_used
         yield (
             "names are text",

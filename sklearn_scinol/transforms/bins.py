@@ -90,7 +90,7 @@ class FeatureBins:
 
     @property
     def kind(self):
-        """Parameters, equal for bins with the same edges after the same rows."""
+        """Parameters, equal for bins that get equal edges from equal rows."""
         return self.n_samples, self.n_quantiles
 
     @property
@@ -167,7 +167,7 @@ class FeatureBins:
 
     @classmethod
     def merged(cls, shards):
-        """Return bins with fixed edges of one, whichever the order, or of all rows."""
+        """Merge bins: fixed edges of one member, or edges from all rows."""
         start = shards.start
         merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
         members = [start] if start.is_fixed else shards.members
@@ -183,7 +183,7 @@ class FeatureBins:
         return merged
 
     def shares_in(self, other, pairs):
-        """Return the share of each column of codes that lies in those of other bins.
+        """Return shares of overlap of columns of codes with columns of other bins.
 
         Values are taken to be spread evenly between two edges. Rows of this CSR array
         sum to 1, or to 0 if one of the two has no edges.
@@ -206,7 +206,7 @@ class FeatureBins:
         return shares.tocsr()
 
     def _shares_of_feature(self, other, j):
-        """Return shares of the bins of a feature: (n_bins, n_bins of the other)."""
+        """Return shares of overlap of bins of a feature: (n_bins, n_other_bins)."""
         edges, others = (bins.edges[j] for bins in (self, other))
         edges, others = edges[~np.isnan(edges)], others[~np.isnan(others)]
         shares = np.zeros((len(edges) + 1, len(others) + 1))
@@ -223,7 +223,7 @@ class FeatureBins:
         return shares
 
     def add_moves(self, other, starts, moves):
-        """Note in `moves` where the codes of other bins lie among these.
+        """Add moves from the codes of other bins to the codes of these bins.
 
         `starts` has the first column of each feature.
         """
@@ -237,10 +237,10 @@ class FeatureBins:
             forward = other._shares_of_feature(self, j)
             known = np.flatnonzero(forward.any(axis=1))
             places[known] = forward[known].argmax(axis=1)
-            moves.block(start, np.full_like(places, -1), places)
+            moves.add_block(start, np.full_like(places, -1), places)
             shares = self._shares_of_feature(other, j)
             columns, sources = np.nonzero(shares)
-            moves.join(start + columns, start + sources, shares[columns, sources])
+            moves.add(start + columns, start + sources, shares[columns, sources])
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
@@ -249,12 +249,12 @@ class FeatureBins:
     def invariants(self):
         """Yield what holds between two calls."""
         for name in "n_samples", "n_quantiles":
-            yield f"{name} is a number", is_count(getattr(self, name), 1)
+            yield f"{name} is a count", is_count(getattr(self, name), 1)
         n_features = len(self.edges)
         n_first = len(self.first)
-        yield "first has a column a feature", self.first.shape == (n_first, n_features)
-        yield "first is kept while it is needed", (n_first == 0) or not self.is_fixed
-        yield "first is not all that is needed", n_first < self.n_samples
+        yield "first has all features", self.first.shape == (n_first, n_features)
+        yield "first is empty once edges are fixed", (n_first == 0) or not self.is_fixed
+        yield "first has fewer than n_samples rows", n_first < self.n_samples
         yield from floats("first", np.nan_to_num(self.first), self.first.shape)
         yield from floats(
             "edges", np.nan_to_num(self.edges), (n_features, 2 * self.n_quantiles)
@@ -262,12 +262,12 @@ class FeatureBins:
         with np.errstate(invalid="ignore"):
             steps = np.diff(self.edges, axis=1)
         yield "edges ascend", (steps > 0.0) | np.isnan(steps)
-        yield "NaN comes last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
+        yield "NaN is last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
 
 
 @lru_cache(maxsize=16)
 def _places(n_edges, n_quantiles, pairs):
-    """Return places for features with so many edges, see :meth:`FeatureBins.places`."""
+    """Return places for features with `n_edges` edges."""
     bins = FeatureBins(len(n_edges), 0, n_quantiles)
     features, n_bins = np.flatnonzero(n_edges), 1 + np.array(n_edges)
     n_sides = n_quantiles + 1

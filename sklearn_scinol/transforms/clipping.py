@@ -25,7 +25,7 @@ def map_entries(function, X):
 
 @portable
 def clipped(x, largest, ratio):
-    """Clip a finite value to `ratio` times the largest before, if there was one."""
+    """Clip a finite value to ±`ratio` times the largest earlier value, if any."""
     limit = chosen(largest > 0.0, ratio * largest, np.inf)
     return chosen((np.abs(x) > limit) & (np.abs(x) < np.inf), np.copysign(limit, x), x)
 
@@ -68,14 +68,14 @@ class FeatureLimits:
     def with_columns(self, placement):
         """Return the limits of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
-        placed.largest = placement.of(self.largest, self.largest > 0.0)
+        placed.largest = placement.apply(self.largest, self.largest > 0.0)
         return placed
 
     @classmethod
     def merged(cls, shards):
         """Merge the limits of several."""
         merged = cls(len(shards.start.largest), shards.start.ratio)
-        merged.largest = shards.largest.most()
+        merged.largest = shards.largest.max()
         merged.some_clipped = any(shards.some_clipped.members)
         return merged
 

@@ -1,4 +1,4 @@
-"""Centring and scaling of features by their running moments."""
+"""Centring and scaling of features by running moments."""
 
 from copy import copy
 
@@ -10,7 +10,7 @@ from .._shards import Shards
 from ..blocks import Moments, as_writable
 from . import moments
 from .clipping import FeatureLimits, map_entries
-from .ranges import MAX_VALUE, refuse_large
+from .ranges import MAX_VALUE, check_values
 from .units import MAX_IN_UNITS, FeatureUnits
 
 __all__ = ["FeatureTransform"]
@@ -74,7 +74,7 @@ class FeatureTransform:
 
     @property
     def kind(self):
-        """Parameters, equal for transforms that do the same."""
+        """Parameters, equal for transforms with equal results."""
         ratio = None if self.limits is None else self.limits.ratio
         units = self.units is not None
         return self.center, self.scale, self.forgetting, units, ratio
@@ -104,7 +104,7 @@ class FeatureTransform:
         self._weight_sum[0] = value
 
     def ensure_layout(self, is_sparse):
-        """Make the state what engines take for dense or sparse rows."""
+        """Convert the state to the layout of engines for dense or sparse rows."""
         if not is_sparse:
             self.moments = self._moments_of_all()
         # Zeros of sparse rows wait for an unknown number of rows.
@@ -144,7 +144,7 @@ class FeatureTransform:
         return restore
 
     def state(self):
-        """Return the moments as engines take them, or None."""
+        """Return the moments in the form that engines take, or None."""
         if not self.has_moments:
             return None
         return Moments(self.moments, self._weight_sum, bool(self.center), self.kept)
@@ -164,7 +164,7 @@ class FeatureTransform:
             rows = self.limits.learn_and_convert(engine, rows, weights)
         if self.units is None:
             if checks:
-                refuse_large(engine, rows, weights)
+                check_values(engine, rows, weights)
             return rows, np.empty(0, np.intp)
         rows, outgrown = self.units.learn_and_convert(engine, rows, weights, checks)
         self.moments[:2, outgrown] = 0.0
@@ -177,7 +177,7 @@ class FeatureTransform:
         return engine.transform_rows(self.state(), rows, weights)
 
     def transform(self, X, weight):
-        """Transform rows without learning, each of the same `weight` in its moments."""
+        """Transform rows without learning, each with `weight` in its moments."""
         X = self.convert(X)
         if sparse.issparse(X):
             if not self.center:
@@ -193,7 +193,7 @@ class FeatureTransform:
         return (Z - self.moments[0]) * self._shares(weight)[1] * factors
 
     def to_raw(self, w, b, weight):
-        """Convert coefficients for transformed rows to those for raw rows.
+        """Convert coefficients of transformed rows to coefficients of raw rows.
 
         Parameters
         ----------
@@ -206,12 +206,12 @@ class FeatureTransform:
         return w if self.units is None else self.units.to_raw(w), b
 
     def to_units(self, w, b, weight):
-        """Convert coefficients to those for rows in units; see :meth:`to_raw`."""
+        """Convert coefficients of transformed rows to coefficients of rows in units."""
         w = w * self._factors(weight)
         return w, b - w @ self.moments[0] if self.center else b
 
     def from_units(self, w, b, weight):
-        """Convert coefficients for rows in units to those for transformed rows."""
+        """Convert coefficients of rows in units to coefficients of transformed rows."""
         if self.center:
             b = b + w @ self.moments[0]
         factors = np.broadcast_to(self._factors(weight), w.shape)
@@ -222,7 +222,7 @@ class FeatureTransform:
         """Return the factors of centred features."""
         factors = 1.0
         if self.scale:
-            # Of a row at the mean: others take part in their standard deviation.
+            # For a row at the mean; any other row changes the standard deviation.
             factors = self._inverse_deviations(self.mean_and_variance()[0], weight)
         return factors * self._shares(weight)[1] if self.center else factors
 
@@ -257,7 +257,7 @@ class FeatureTransform:
         placed = copy(self)
         placed.n_features = placement.n_columns
         placed.moments = self._moments_of_all()
-        placed.moments = placement.of(placed.moments, placed.moments.any(axis=0))
+        placed.moments = placement.apply(placed.moments, placed.moments.any(axis=0))
         if self.limits is not None:
             placed.limits = self.limits.with_columns(placement)
         if self.units is not None:
@@ -272,7 +272,7 @@ class FeatureTransform:
         -------
         merged : FeatureTransform
         scales : list of ndarray of shape (n_features,)
-            Factors from each transform's units to those of the merged one.
+            Factors from each transform's units to the merged transform's units.
         """
         merged = shards.start.fresh()
         scales = [np.ones(merged.n_features) for _ in shards.members]
@@ -280,7 +280,7 @@ class FeatureTransform:
             merged.limits = FeatureLimits.merged(shards.limits)
         if merged.units is not None:
             merged.units, scales = FeatureUnits.merged(
-                shards.of(lambda transform: transform.units)
+                shards.map(lambda transform: transform.units)
             )
         if not merged.has_moments:
             return merged, scales
@@ -292,7 +292,7 @@ class FeatureTransform:
             mean, variance = transform.moments[0], np.zeros(merged.n_features)
             if transform.scale:
                 mean, variance = transform.mean_and_variance()
-            # What forgets has the same number of rows left in each.
+            # With forgetting, all members have an equal effective number of rows.
             weight = transform.weight_sum * (share if merged.forgetting else 1.0)
             return scale * mean, scale * scale * variance, weight
 
@@ -318,7 +318,7 @@ class FeatureTransform:
             return moments.moved_mean(mean, shares[0], -mean), variance
 
     def _inverse_deviations(self, values, weight, features=...):
-        """Return factors of values, each of which counts in its own moments."""
+        """Return factors of values, whose own rows count in the moments."""
         mean, variance = self.mean_and_variance(features)
         share, past = self._shares(weight)
         variance = moments.moved_variance(variance, share, past, values - mean)
@@ -333,7 +333,7 @@ class FeatureTransform:
             yield f"{name} is true or false", is_number(getattr(self, name), bool)
         is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0
         yield "forgetting is a share", is_share
-        yield "kept is what is not forgotten", self.kept in (1.0, 1.0 - self.forgetting)
+        yield "kept is 1, or 1 - forgetting", self.kept in (1.0, 1.0 - self.forgetting)
         shape = (3 if self.scale else int(self.center), self.n_features)
         yield from floats("moments", self.moments, shape)
         yield from floats("weight_sum", self._weight_sum, (1,))

@@ -4,7 +4,7 @@ import numpy as np
 
 from .._portable import portable
 
-__all__ = ["mixed", "place"]
+__all__ = ["combine", "place"]
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
@@ -14,8 +14,8 @@ HALF = np.uint64(32)
 
 
 @portable
-def mixed(h, key):
-    """Combine a hash and any key, in this order.
+def combine(h, key):
+    """Combine a hash and a key; the order matters.
 
     Bits are mixed as in SplitMix64 (Steele, Lea and Flood, 2014).
     """

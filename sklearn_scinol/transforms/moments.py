@@ -13,7 +13,7 @@ All terms are non-negative: nothing cancels, and units that are powers of two ar
 Many equal rows at once are one row of their total weight, so that zeros of sparse rows
 can wait until their feature comes up again.
 
-With forgetting, each row multiplies the weight of those before by `kept`, a number
+With forgetting, each row multiplies the weight of earlier rows by `kept`, a number
 below 1. The deviation of a feature that no longer varies then falls to where
 :math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
 
@@ -79,10 +79,10 @@ def merged(shards):
 
     Chan, Golub and LeVeque (1979) merge two.
     """
-    weight = np.maximum(shards.of(lambda m: m[2]).sum(1), 0.0)
+    weight = np.maximum(shards.map(lambda m: m[2]).sum(1), 0.0)
     share = np.where(weight > 0.0, 1.0 / np.where(weight > 0.0, weight, 1.0), 0.0)
     first = shards.members[0][0]
-    mean = first + share * shards.of(lambda m: m[2] * (m[0] - first)).sum(1)
+    mean = first + share * shards.map(lambda m: m[2] * (m[0] - first)).sum(1)
 
     def square(moments):
         mean_of_part, variance, weight_of_part = moments
@@ -90,12 +90,12 @@ def merged(shards):
         between = smaller(deviation * deviation, MAX_SQUARE)
         return weight_of_part * (variance + between)
 
-    return mean, np.maximum(share * shards.of(square).sum(1), 0.0), weight
+    return mean, np.maximum(share * shards.map(square).sum(1), 0.0), weight
 
 
 @portable
 def shares_of_waiting(weight_sum, recorded):
-    """Return shares of rows that wait, and of those with the weight `recorded`."""
+    """Return shares of waiting rows, and of rows with the total weight `recorded`."""
     any_waits = weight_sum > recorded
     return (
         chosen(any_waits, (weight_sum - recorded) / weight_sum, 0.0),

@@ -1,4 +1,4 @@
-"""Places of the columns of several models in those of a merged one."""
+"""Places of the columns of several models among the columns of a merged model."""
 
 import numpy as np
 from scipy import sparse
@@ -7,13 +7,13 @@ __all__ = ["Moves", "Placement"]
 
 
 class Placement:
-    """Places of a model's columns among those of a merged one.
+    """Places of a model's columns among the columns of a merged model.
 
     Parameters
     ----------
     shares : CSR array of shape (n_merged, n_columns)
         Shares of columns in each merged one: most often a single column or none. The
-        state of a merged column is the mean of those that were seen, by their shares.
+        state of a merged column is the mean over columns that were seen, by share.
     forward : CSR array of shape (n_merged, n_columns)
         Shares of each column's values that go to each merged one.
     """
@@ -22,7 +22,7 @@ class Placement:
         self.shares, self.forward = shares, forward
 
     @classmethod
-    def unmoved(cls, n_columns):
+    def identity(cls, n_columns):
         """Return the placement of columns that stay where they are."""
         stay = sparse.eye_array(n_columns, format="csr")
         return cls(stay, stay)
@@ -37,14 +37,14 @@ class Placement:
         return Placement(self.shares[columns], self.forward[columns])
 
     def reversed(self):
-        """Return the inverse, where no column is made of several."""
+        """Return the inverse placement, of columns with one source each."""
         return Placement(self.shares.T.tocsr(), self.forward.T.tocsr())
 
-    def reaches(self, is_seen):
-        """Mask of the merged columns made of a column that rows had."""
+    def place_mask(self, is_seen):
+        """Mask of the merged columns that have a source which rows had."""
         return self.shares @ is_seen > 0.0
 
-    def of(self, values, is_seen, initial=0.0):
+    def apply(self, values, is_seen, initial=0.0):
         """Return an array of the state, of shape (..., n_columns), in merged columns.
 
         Parameters
@@ -73,7 +73,7 @@ class Placement:
 
 
 class Moves:
-    """Collects moves of columns for a placement; at first all stay where they are.
+    """Moves of columns, collected for a placement.
 
     Attributes
     ----------
@@ -87,13 +87,13 @@ class Moves:
         self.source, self.place = np.arange(n_columns), np.arange(n_columns)
         self._more = []
 
-    def block(self, start, source, place):
+    def add_block(self, start, source, place):
         """Move columns of a block that begins at `start`, by their numbers in it."""
         columns = slice(start, start + len(source))
         self.source[columns] = np.where(source < 0, -1, start + source)
         self.place[columns] = np.where(place < 0, -1, start + place)
 
-    def join(self, columns, sources, shares):
+    def add(self, columns, sources, shares):
         """Add sources of columns, with their shares."""
         if columns.size:
             self._more.append((columns, sources, shares))

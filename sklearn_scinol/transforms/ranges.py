@@ -4,10 +4,9 @@ import numpy as np
 
 from ..blocks import repeat_to_entries
 
-__all__ = ["MAX_VALUE", "OutOfRange", "refuse_large", "too_large"]
+__all__ = ["MAX_VALUE", "OutOfRange", "check_values", "too_large"]
 
-#: Maximum of a value times the weight of its row over that of the first row, if that
-#: quotient is above 1.
+#: Maximum of a value, times the relative weight of its row if that is above 1.
 MAX_VALUE = 1e100
 
 
@@ -15,7 +14,7 @@ class OutOfRange(ValueError):
     """Values are not finite, or too large to learn from."""
 
 
-def refuse_large(engine, rows, weights):
+def check_values(engine, rows, weights):
     """Raise :exc:`OutOfRange` if a value is not finite, or too large."""
     if too_large(engine, rows, weights, MAX_VALUE) is not None:
         raise OutOfRange(
@@ -30,7 +29,7 @@ def too_large(engine, rows, weights, largest):
     It is None if there are none.
     """
     values = rows[0]
-    if engine.norm(values) <= largest / weights.heaviest:  # false of NaN
+    if engine.norm(values) <= largest / weights.max_relative:  # false of NaN
         return None
     c = np.maximum(weights.relative, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):

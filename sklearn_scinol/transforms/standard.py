@@ -13,7 +13,7 @@ __all__ = ["StandardTransform"]
 
 
 class StandardTransform:
-    """Centres and scales features by the running moments of the values that are there.
+    """Standardisation of features by the running moments of their given values.
 
     A value takes part in the moments that it is transformed with.
 
@@ -68,7 +68,7 @@ class StandardTransform:
     def merged(cls, shards):
         """Merge transforms of several parts of the rows."""
         merged = cls(shards.start.moments.shape[1])
-        merged.units, scales = FeatureUnits.merged(shards.of(lambda each: each.units))
+        merged.units, scales = FeatureUnits.merged(shards.map(lambda each: each.units))
         scales = [merged.units.scales_of(shards.start.units), *scales]
 
         def in_units(standard, scale):
@@ -93,4 +93,4 @@ class StandardTransform:
     def invariants(self):
         """Yield what holds between two calls."""
         yield from floats("moments", self.moments, self.moments.shape)
-        yield "variances and numbers are not negative", self.moments[1:] >= 0.0
+        yield "variances and counts are not negative", self.moments[1:] >= 0.0

@@ -12,7 +12,7 @@ __all__ = ["TargetTransform"]
 class TargetTransform:
     """Lets a learner predict standardised targets.
 
-    Mean and deviation are those of the targets before the row. The first target has no
+    Mean and deviation are over all targets before the row. The first target has no
     deviation yet: only the mean learns from it.
 
     Parameters
@@ -36,11 +36,11 @@ class TargetTransform:
 
     @property
     def kind(self):
-        """Parameters, equal for transforms that do the same."""
+        """Parameters, equal for transforms with equal results."""
         return self.unit_free
 
     def ensure_layout(self):
-        """Make the state what engines take; joblib maps arrays read-only."""
+        """Convert the state to the layout of engines; joblib maps arrays read-only."""
         self.moments = as_writable(self.moments, "C")
         self.weight_sum = as_writable(self.weight_sum)
 
@@ -52,7 +52,7 @@ class TargetTransform:
     def merged(cls, shards):
         """Merge transforms of several parts of the rows."""
         merged = shards.start.fresh()
-        parts = shards.of(lambda target: (*target.moments, target.weight_sum))
+        parts = shards.map(lambda target: (*target.moments, target.weight_sum))
         mean, variance, merged.weight_sum[:] = moments.merged(parts)
         merged.moments[:] = mean, variance
         return merged

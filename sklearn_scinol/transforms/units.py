@@ -77,19 +77,19 @@ class FeatureUnits:
             return np.ldexp(values, -self.exponents[features])
 
     def from_raw(self, u):
-        """Convert weights of raw values to those of values in units."""
+        """Convert weights of raw values to weights of values in units."""
         with np.errstate(over="ignore"):
             return u if self.are_one else np.ldexp(u, self.exponents)
 
     def to_raw(self, w):
-        """Convert weights of values in units to those of raw values."""
+        """Convert weights of values in units to weights of raw values."""
         return w if self.are_one else np.ldexp(w, -self.exponents)
 
     def with_columns(self, placement):
         """Return the units of rows with other columns; see :class:`Placement`."""
         placed = copy(self)
-        placed.seen = placement.of(self.seen, self.seen, False)
-        placed.exponents = placement.of(self.exponents, self.seen, 0)
+        placed.seen = placement.apply(self.seen, self.seen, False)
+        placed.exponents = placement.apply(self.exponents, self.seen, 0)
         placed.are_one = not placed.exponents.any()
         return placed
 
@@ -100,18 +100,18 @@ class FeatureUnits:
 
     @classmethod
     def merged(cls, shards):
-        """Return the largest units of several, and the :meth:`scales_of` each."""
+        """Merge units to the largest; also return the :meth:`scales_of` each."""
         merged = cls(len(shards.start.seen))
-        merged.seen = shards.seen.most()
+        merged.seen = shards.seen.max()
         lowest = np.iinfo(np.int16).min
-        exponents = shards.of(lambda u: np.where(u.seen, u.exponents, lowest)).most()
+        exponents = shards.map(lambda u: np.where(u.seen, u.exponents, lowest)).max()
         merged.exponents = np.where(merged.seen, exponents, 0).astype(np.int16)
         merged.are_one = not merged.exponents.any()
         merged.some_outgrown = any(shards.some_outgrown.members)
         return merged, [*map(merged.scales_of, shards.members)]
 
     def scales_of(self, other):
-        """Return factors from the units of another one to these."""
+        """Return factors from other units to these."""
         change = other.exponents.astype(np.intc) - self.exponents
         return np.where(other.seen, np.ldexp(1.0, change), 1.0)
 

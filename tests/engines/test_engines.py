@@ -122,7 +122,7 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     # That over rows, and those that look for large values and, of kernels, for losses.
     expected = {"learn_rows", "norm"}
     if getattr(estimator, "kernel", "linear") != "linear":
-        expected = {"learn_combination", "norm", "charge"}
+        expected = {"learn_combination", "norm", "compute_losses"}
     elif estimator._model.features.units is not None and container is not np.array:
         expected.add("first_values")
     assert sorted(expected) == sorted(loop._function.__name__ for loop in loops)
@@ -254,7 +254,8 @@ def test_losses_do_not_depend_on_chunks(loss):
     def losses(rows):
         weights = RowWeights(np.ones(n)[rows], np.ones(n)[rows], np.ones(2))
         block = Block((), None, targets[rows], weights, None)
-        return get_engine("numba").charge(loss, block, predictions[rows], 0.0)[0]
+        compute_losses = get_engine("numba").compute_losses
+        return compute_losses(loss, block, predictions[rows], 0.0)[0]
 
     one_by_one = [losses(slice(row, row + 1)) for row in range(n)]
     assert losses(slice(None)).tobytes() == np.concatenate(one_by_one).tobytes()

@@ -377,7 +377,7 @@ def test_losses_of_the_other_kind(estimator, loss, words):
 
 # Masks, which NumPy's functions leave out in silence.
 
-OF_MASKS = {
+MASK_ADVICE = {
     "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "
     "TableEncoder.",
     "y": "leave out the rows that have no target.",
@@ -386,7 +386,9 @@ OF_MASKS = {
 
 
 def words_on_mask(name):
-    words = f"{name} has masked values, and its mask would be ignored: {OF_MASKS[name]}"
+    words = (
+        f"{name} has masked values, and its mask would be ignored: {MASK_ADVICE[name]}"
+    )
     return f"^{re.escape(words)}$"
 
 
@@ -399,7 +401,7 @@ def masked(values):
 @all_estimators
 @all_methods
 @fresh_and_fitted
-@pytest.mark.parametrize("name", OF_MASKS)
+@pytest.mark.parametrize("name", MASK_ADVICE)
 def test_masks(estimator, method, fitted, name):
     given = {"X": rows(), "y": targets(estimator), "sample_weight": np.ones(12)}
     given[name] = masked(given[name])

@@ -136,7 +136,7 @@ class Weary(ScInOLRegressor):
         (
             Infinite,
             "state",
-            "Infinite._model: not so that M is finite, first at [0, 0]",
+            "Infinite._model: expected that M is finite (violated at [0, 0])",
         ),
         (Clueless, "answer", "predict is NaN"),
         (Curt, "answer", "predict has 3 entries for 4 rows"),
@@ -191,15 +191,15 @@ def test_processes_that_die(monkeypatch):
 
 def test_report(capsys):
     findings = [
-        Finding("One", 7, "state", "G is finite, first at [0, 3]"),
-        Finding("One", 2, "state", "G is finite, first at [1, 5]"),
+        Finding("One", 7, "state", "G is finite (violated at [0, 3])"),
+        Finding("One", 2, "state", "G is finite (violated at [1, 5])"),
         Finding("One", 5, "crash", "Segmentation fault"),
     ]
     fuzz.report(findings, ["One", "Other"], 10)
     said = capsys.readouterr().out
     assert re.search(r"^One +10 +1 +0 +2 +0", said, re.M)
     assert re.search(r"^Other +10( +0)+$", said, re.M)
-    assert "2 state     G is finite, first at [...]\n" in said
+    assert "2 state     G is finite (violated at [...])\n" in said
     assert "--replay One 2\n" in said
     assert "--replay One 7" not in said
 
@@ -287,21 +287,21 @@ def states(model):
         (lambda m: setattr(m, "t", -1), "t is a number of rows"),
         (lambda m: setattr(m, "cumulative_loss", np.nan), "numbers is finite"),
         (lambda m: setattr(m, "cumulative_loss", -1.0), "cumulative_loss >= 0"),
-        (lambda m: setattr(m, "first", m.first + 9.0), "first is not above"),
+        (lambda m: setattr(m, "first", m.first + 9.0), "first is at most"),
         (
             lambda m: m.features.moments[1].fill(-1.0),
-            "features: not so that variance >= 0",
+            "features: expected that variance >= 0",
         ),
         (
             lambda m: m.features.moments[2].fill(99.0),
-            "features: not so that recorded <= weight",
+            "features: expected that recorded <= weight",
         ),
         (
             lambda m: setattr(m, "fields", m.fields[:, :, 1:]),
             "model.fields has shape (6, 1, 4)",
         ),
-        (lambda m: m.target.moments.fill(-1.0), "target: not so that variance >= 0"),
-        (lambda m: m.fields[-1].fill(1e9), "clock of the sum is not ahead"),
+        (lambda m: m.target.moments.fill(-1.0), "target: expected that variance >= 0"),
+        (lambda m: m.fields[-1].fill(1e9), "sums are not ahead of the clock"),
     ],
 )
 def test_linear_models(breaking, words):
@@ -322,15 +322,15 @@ def test_linear_models(breaking, words):
             lambda m: m.hedges[0]._state.of_experts[1].fill(1.0),
             "of_experts sum to one",
         ),
-        (lambda m: m.target_range.limits.fill(np.nan), "limits are in order"),
-        (lambda m: setattr(m, "points", m.points[::-1]), "points grow"),
-        (lambda m: m.curve.pop(), "a curve for each point"),
+        (lambda m: m.target_range.limits.fill(np.nan), "lower limits"),
+        (lambda m: setattr(m, "points", m.points[::-1]), "points ascend"),
+        (lambda m: m.curve.pop(), "each point has weights"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
-        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points have been"),
-        (lambda m: setattr(m, "t", 5), "weights learn a row once at most"),
+        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points are below"),
+        (lambda m: setattr(m, "t", 5), "weights have learned at most t rows"),
         (
             lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
-            "first is not above the largest",
+            "first is at most the largest",
         ),
     ],
 )
@@ -368,7 +368,10 @@ def test_mixtures_without_switches(breaking, words):
         (lambda m: setattr(m, "n_rows", 1), "stored rows are rows of the stream"),
         (lambda m: m.coef.rows.fill(np.nan), "coef is finite"),
         (lambda m: m.coef.append(m.coef.rows[:1]), "coef has shape"),
-        (lambda m: m.vectors.append(m.vectors.rows[:1]), "a vector for each stored"),
+        (
+            lambda m: m.vectors.append(m.vectors.rows[:1]),
+            "each stored row has a vector",
+        ),
         (lambda m: setattr(m, "max_support", 2), "n_support <= max_support"),
     ],
 )

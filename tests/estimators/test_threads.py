@@ -297,13 +297,13 @@ def test_a_file_has_the_model_before_later_rows(tmp_path, monkeypatch):
 
     X, y = dense(9), np.arange(9.0)
     model = ScInOLRegressor().partial_fit(X[:6], y[:6])
-    before, packed = model.coef_, persistence._packed
+    before, packed = model.coef_, persistence._pack
 
     def learn_and_pack(io, saved):
         model.partial_fit(X[6:], y[6:])
         return packed(io, saved)
 
-    monkeypatch.setattr(persistence, "_packed", learn_and_pack)
+    monkeypatch.setattr(persistence, "_pack", learn_and_pack)
     persistence.save(model, tmp_path / "model.skops")
     assert_identical(persistence.load(tmp_path / "model.skops").coef_, before)
 

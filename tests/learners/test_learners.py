@@ -10,7 +10,7 @@ from support.outside import LeastSquares
 from support.packages import run
 from support.registry import ENGINES, LEARNERS, thoroughly
 
-from sklearn_scinol.learners.interface import configured, traits
+from sklearn_scinol.learners.interface import make_learner, traits
 from sklearn_scinol.losses import SquaredError
 from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
@@ -45,7 +45,7 @@ def test_traits(trait):
 def test_learners_that_divide_by_the_number_of_features():
     values = {"n_coordinates": 7, "learning_rate": 0.5, "normalizer": "max"}
     for name in "sfmd", "k17":
-        assert 7 in configured(LEARNERS[name], values)
+        assert 7 in make_learner(LEARNERS[name], values)
         counts = "n_coordinates" in LEARNERS[name].parameters.values()
         assert counts
 

@@ -458,7 +458,7 @@ def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(PreparedModel, "_go", interrupted)
+        patch.setattr(PreparedModel, "_learn_row", interrupted)
         patch.setattr(model, "_learn_rows", interrupted)
         before = vars(copy.deepcopy(model))
         with pytest.raises(KeyboardInterrupt):

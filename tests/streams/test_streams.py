@@ -296,7 +296,7 @@ def test_blocks_of_wide_rows_are_larger(max_bytes, n_rows, tmp_path, monkeypatch
     file = tmp_path / "rows.csv"
     file.write_text("x,y\n" + f"1,{'a' * 1000}\n" * 40)
     reader = text.CSV([file])
-    with reader.opened(file) as (_, blocks):
+    with reader.open_blocks(file) as (_, blocks):
         counts = [bytes(block).count(b"\n") for block in blocks]
     assert sum(counts) == 40
     assert min(counts[:-1]) >= n_rows - 1  # the header is one of the first ones

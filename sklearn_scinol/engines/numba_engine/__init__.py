@@ -15,7 +15,7 @@ the next one.
 
 from .combination import learn_combination
 from .learning import change_units, learn_rows, learn_stacked
-from .losses import charge, norm
+from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .recording import Recorder, SavedArrays
 from .tables import (
@@ -41,8 +41,8 @@ __all__ = [
     "SavedArrays",
     "add_codes",
     "change_units",
-    "charge",
     "clip_rows",
+    "compute_losses",
     "count_below",
     "find_slots",
     "first_values",

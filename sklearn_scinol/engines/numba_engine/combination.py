@@ -1,4 +1,4 @@
-"""The loop over rows whose weights are combinations of those rows and of others."""
+"""Loop over rows, by weights that are combinations of rows, new or stored."""
 
 from functools import cache
 
@@ -12,11 +12,11 @@ from .compiling import compiled, jitable, source_digest
 __all__ = ["learn_combination"]
 
 
-def learn_combination(task, state, block, combination, answers):
-    """Learn from rows and combinations of them."""
-    average = answers.averaged is not None
+def learn_combination(task, state, block, combination, out):
+    """Learn rows by weights that are combinations of rows."""
+    average = out.averaged is not None
     loop = _loop(type(task.learner), type(task.loss), average=average)
-    n, n_outputs = answers.predictions.shape
+    n, n_outputs = out.predictions.shape
     increments = np.zeros((n, n_outputs))
     sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
     r, state.numbers[0] = loop(
@@ -24,7 +24,7 @@ def learn_combination(task, state, block, combination, answers):
         (task.learner.Shared(*state.shared), state.clock, float(state.numbers[0])),
         block,
         combination,
-        answers,
+        out,
         (increments, sum_increments),
     )
     return r, increments, sum_increments
@@ -47,13 +47,13 @@ def _loop(learner, loss, *, average):
     derivatives = joint if loss.joint else separate
     digest = source_digest(learner, loss)
 
-    def learn_combination(task, state, block, combination, answers, changes):
+    def learn_combination(task, state, block, combination, out, changes):
         digest  # noqa: B018 - see source_digest
         learner = task.learner
         shared, clock, t = state
         gram, values, sums = combination.gram, combination.values, combination.sums
         increments, sum_increments = changes
-        predictions, room = answers.predictions, combination.room
+        predictions, room = out.predictions, combination.room
         n_outputs, n = values.shape
         g, own = np.zeros(n_outputs), np.arange(n_outputs)
         dots = np.empty(n_outputs)
@@ -71,7 +71,7 @@ def _loop(learner, loss, *, average):
                     p = predictions[r, k]
                     if n_averaged > 0.0:
                         p = (sums[k, r] + clock[0, k] * dots[k]) / n_averaged
-                    answers.averaged[r, k] = p
+                    out.averaged[r, k] = p
             if not learns:
                 r += 1
                 continue

@@ -38,17 +38,17 @@ __all__ = [
     "source_digest",
 ]
 
-# Everything of "fast math" but the promise that there are no NaN and infinities.
+# All flags of "fast math" except those that exclude NaN and infinity.
 OPTIONS = {
     "error_model": "numpy",
     "fastmath": {"reassoc", "contract", "arcp", "nsz"},
 }
 
-# For what must be done operation for operation. "fastmath" would be the caller's.
+# For code whose operations must keep their order, whatever `fastmath` of the caller.
 STRICT = {"error_model": "numpy", "fastmath": False}
 
-# What is called for every row becomes part of the loop. Otherwise references to each
-# array that goes in are counted up and down again, which takes as long as a short row.
+# Functions called for each row are inlined: otherwise references to each array argument
+# are counted up and down, which takes as long as a short row.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 INLINE = {**OPTIONS, **INNER, "forceinline": True}
 INLINE_STRICTLY = {**STRICT, **INNER, "forceinline": True}
@@ -157,8 +157,8 @@ def _function(function, options=INLINE):
     return overload(function, jit_options=options, strict=False)
 
 
-# The methods of learners that compiled code calls. What a learner need not have is
-# named all the same, in branches of the loop that are never taken.
+# The methods of learners that compiled code calls. Branches of the loop that are never
+# taken also name methods that a learner may lack.
 
 
 def _square(self, s, i, x):
@@ -217,9 +217,9 @@ _method("implicit_row_step")(
 _method("take_scale")(lambda self, shared, k: _own(self, "take_scale"))
 _method("fold")(lambda self, s, i, scale: _own(self, "fold", _no_fold))
 
-# Those of losses stand behind functions: Numba has no methods of an empty NamedTuple.
-# Losses of many rows are taken several at once, but for the last: each as it stands, so
-# that it does not matter where chunks end.
+# Methods of losses are functions here: Numba has no methods of an empty NamedTuple.
+# Values of the last rows of a chunk are not vectorised: `value` is strict, so that
+# results do not depend on where chunks end.
 _function(methods.value, INLINE_STRICTLY)(lambda loss, y, p: loss.instance_class.value)
 _function(methods.row_value)(lambda loss, y, p: loss.instance_class.row_value)
 _function(methods.row_gradient)(lambda loss, y, p, g: loss.instance_class.row_gradient)
@@ -262,7 +262,7 @@ class Loop:
         """The dispatcher of Numba."""
         dispatcher = numba.njit(self._function, **self._options)
         if all(map(can_be_found, self._foreign)):
-            with suppress(RuntimeError):  # there is no folder to keep it in
+            with suppress(RuntimeError):  # no folder for the cache
                 dispatcher._cache = Cache(self._function, origin(self._foreign))
         return dispatcher
 
@@ -272,25 +272,25 @@ class Loop:
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
 
-    def prepared(self, *arguments):
-        """The call as a function that takes none of them: what arrays have may change.
+    def bind(self, *arguments):
+        """Bind arguments; return a function that reads the arrays when called.
 
         To look at the types of many arrays takes several times as long as to learn a
         row; here that is done once.
         """
         if numba.config.DISABLE_JIT:
             return partial(self, *arguments)
-        kind = kind_of(arguments)
+        kind = type_key(arguments)
         if kind not in self._entries:
             types = tuple(map(self.dispatcher.typeof_pyval, arguments))
             self._entries[kind] = self.dispatcher.compile(types)
         return partial(self._entries[kind], *arguments)
 
 
-def kind_of(value):
-    """Equal for arguments of the same type to Numba, which takes its time to tell."""
+def type_key(value):
+    """Key that is equal for arguments of one Numba type, and fast to compute."""
     if isinstance(value, tuple):
-        return type(value), *map(kind_of, value)
+        return type(value), *map(type_key, value)
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim, value.flags.num
     return type(value)
@@ -326,8 +326,8 @@ def source_digest(*classes):
 def compiled_modules(*classes):
     """Return the names of the modules that a loop of learners and losses may compile.
 
-    They are those of the engine and of the classes, and all that these import. The
-    packages' lists of names are read as well, but what is listed there is not.
+    The modules of the engine and of the classes, and all modules that they import. The
+    `__init__` of a package counts, but not the modules that it imports.
     """
     engine = walk_packages([str(Path(__file__).parent)], f"{__package__}.")
     found = set()
@@ -335,12 +335,12 @@ def compiled_modules(*classes):
     to_read = {__package__, *(module.name for module in engine), *modules}
     while to_read:
         found |= to_read
-        to_follow = [name for name in to_read if not _is_list(name)]
+        to_follow = [name for name in to_read if not _is_other_package(name)]
         to_read = {name for one in to_follow for name in _imported(one)} - found
     return sorted(found)
 
 
-def _is_list(module):
+def _is_other_package(module):
     """Whether a module is a package other than the engine's."""
     return module != __package__ and hasattr(sys.modules[module], "__path__")
 

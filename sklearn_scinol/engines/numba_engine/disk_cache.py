@@ -1,4 +1,4 @@
-"""Compiled loops kept on disk, as long as the disk lets them."""
+"""Cache of compiled loops on disk, which ignores errors of the disk."""
 
 from contextlib import suppress
 
@@ -8,7 +8,7 @@ __all__ = ["Cache"]
 
 
 class Cache(FunctionCache):
-    """Numba's, but files that are damaged or cannot be written do not matter.
+    """Numba's cache, which ignores damaged files and failed writes.
 
     What cannot be read is compiled again, and replaces what was there; what cannot be
     written is there for this process alone.

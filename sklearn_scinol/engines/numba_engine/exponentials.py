@@ -28,7 +28,7 @@ C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
     1.0 / factorial(n) for n in range(2, 14)
 )
 
-#: The same of ``log((1 + s) / (1 - s))``, in s squared, for s up to 1/3.
+#: Taylor's series of ``log((1 + s) / (1 - s))``, in s squared, for s up to 1/3.
 A3, A5, A7, A9, A11, A13, A15, A17, A19, A21, A23, A25, A27, A29, A31, A33 = (
     2.0 / n for n in range(3, 34, 2)
 )
@@ -80,19 +80,19 @@ def parts_of_exp(x):
 
 
 def exp(x):
-    """Exponential, for the function of this name in :mod:`sklearn_scinol._portable`."""
+    """Exponential, which replaces :func:`sklearn_scinol._portable.exp`."""
     s, e = parts_of_exp(x)
     return muladd(s, e, s)
 
 
 def expm1(x):
-    """Exponential minus 1, for the function of this name there."""
+    """Exponential minus 1, which replaces :func:`sklearn_scinol._portable.expm1`."""
     s, e = parts_of_exp(x)
     return muladd(s, e, s - 1.0)
 
 
 def log1p(x):
-    """Logarithm of 1 + x, for the function of this name there."""
+    """Logarithm of 1 + x, which replaces :func:`sklearn_scinol._portable.log1p`."""
     # Twice the inverse hyperbolic tangent of s, which is at most 1/3.
     s = x / (2.0 + x)
     s2 = s * s

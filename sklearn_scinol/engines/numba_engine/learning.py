@@ -19,10 +19,10 @@ from . import parts
 from .compiling import compiled, source_digest
 from .losses import joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
-from .transforms import Records, looked_at, scale_sparse_rows, transformed
-from .unowned import borrowed
+from .transforms import Records, scale_sparse_rows, update_and_transform, update_moments
+from .unowned import unowned
 
-__all__ = ["change_units", "learn_rows", "learn_stacked", "learning"]
+__all__ = ["change_units", "learn_call", "learn_rows", "learn_stacked"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -37,20 +37,20 @@ NO_MOMENTS = np.empty((0, 0)), np.empty(1), False, 1.0
 NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 
-def learn_rows(task, state, block, answers):
+def learn_rows(task, state, block, out):
     """Learn from the rows of a block."""
-    return learn_stacked([task], [state], block, [answers])
+    return learn_stacked([task], [state], block, [out])
 
 
-def learn_stacked(tasks, states, block, answers):
-    """Learn with several learners side by side.
+def learn_stacked(tasks, states, block, out):
+    """Learn the rows of a block with several learners side by side.
 
     As if they were outputs of one learner: while the processor waits for one of them,
     it goes on with others.
     """
     if not isinstance(block.rows, DenseRows):
         if block.moments is not None:
-            _learn_scaled(tasks, states, block, answers)
+            _learn_scaled(tasks, states, block, out)
             return True
         if states[0].first.size == 1:  # an array of one is of another type
             fields = [
@@ -61,27 +61,27 @@ def learn_stacked(tasks, states, block, answers):
                 state._replace(fields=each)
                 for state, each in zip(states, fields, strict=True)
             ]
-            in_range = _learn(tasks, two, block, answers)
+            in_range = _learn(tasks, two, block, out)
             for state, each in zip(states, fields, strict=True):
                 state.fields[:] = each[:, :, :1]
             return in_range
-    return _learn(tasks, states, block, answers)
+    return _learn(tasks, states, block, out)
 
 
-def _learn(tasks, states, block, answers):
-    loop, arguments = learning(tasks, states, block, answers)
+def _learn(tasks, states, block, out):
+    loop, arguments = learn_call(tasks, states, block, out)
     return loop(*arguments)
 
 
-def _learn_scaled(tasks, states, block, answers):
-    """Scale sparse rows and learn them: both, or neither if that is interrupted."""
+def _learn_scaled(tasks, states, block, out):
+    """Scale sparse rows and learn them; an interruption undoes both."""
     moments, rows, numbers = block.moments, block.rows, states[0].numbers
     n_learned, weight_sum = numbers[0], moments.weight_sum[0]
     records = Records.with_room(rows.data.size)
     try:
         scaled = scale_sparse_rows(moments, rows, block.weights, records)
         scaled_block = block._replace(rows=scaled, moments=None)
-        learn_stacked(tasks, states, scaled_block, answers)
+        learn_stacked(tasks, states, scaled_block, out)
     except BaseException:
         if numbers[0] == n_learned:
             moments.weight_sum[0] = weight_sum
@@ -89,20 +89,20 @@ def _learn_scaled(tasks, states, block, answers):
         raise
 
 
-def learning(tasks, states, block, answers):
+def learn_call(tasks, states, block, out):
     """The loop for rows that are not sparse and scaled, and its arguments."""
-    task, state, first_answers = tasks[0], states[0], answers[0]
+    task, state, first_out = tasks[0], states[0], out[0]
     learner = type(task.learner)
     has, names = traits(learner), learner.State._fields
-    dense, team = isinstance(block.rows, DenseRows), len(tasks) > 1
+    dense, stacked = isinstance(block.rows, DenseRows), len(tasks) > 1
     moments = block.moments
     m = state.first.size
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
-    n, n_own = first_answers.predictions.shape
+    n, n_own = first_out.predictions.shape
     n_outputs = len(tasks) * n_own
-    workings = [
-        parts.Working(
+    loop_states = [
+        parts.LoopState(
             learner.State(*(each.arrays or each.fields[: len(names)])),
             each.fields,
             learner.Shared(*each.shared) if has.by_row else None,
@@ -113,7 +113,7 @@ def learning(tasks, states, block, answers):
         )
         for each in states
     ]
-    of_row = [working.s for working in workings]
+    of_row = [loop_state.s for loop_state in loop_states]
     if not dense:
         shape = len(tasks), len(names), n_own, m
         room = _buffer(len(names) * n_outputs, m).reshape(shape)
@@ -125,17 +125,17 @@ def learning(tasks, states, block, answers):
         center=moments is not None and moments.center,
         scale=moments is not None and len(moments.values) > 1,
         single_output=n_outputs == 1,
-        average=first_answers.averaged is not None,
-        team=team,
+        average=first_out.averaged is not None,
+        stacked=stacked,
         standard_target=block.target_scale is not None,
-        stands_still=block.standard is not None,
+        has_fixed_moments=block.standard is not None,
     )
-    if team:
+    if stacked:
         task = task._replace(learner=tuple(each.learner for each in tasks))
     return loop, (
         task,
-        _joined(workings),
-        parts.Input(
+        _stack_fields(loop_states),
+        parts.LoopBlock(
             *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
             *(moments or NO_MOMENTS),
             NO_ROWS[0] if block.standard is None else block.standard,
@@ -145,19 +145,19 @@ def learning(tasks, states, block, answers):
             block.largest,
             n_own,
         ),
-        _joined(answers),
+        _stack_fields(out),
         parts.Scratch(
             np.empty(0 if dense else m, dtype=np.intp),
             *(_buffer(1, m)[0] for _ in range(3)),
             _buffer(n_outputs, m),
-            tuple(of_row) if team else of_row[0],
-            np.empty((n, n_outputs)) if team else first_answers.predictions,
+            tuple(of_row) if stacked else of_row[0],
+            np.empty((n, n_outputs)) if stacked else first_out.predictions,
         ),
     )
 
 
-def _joined(named):
-    """Join the NamedTuples of a team field by field; return a single one as it is."""
+def _stack_fields(named):
+    """Join NamedTuples field by field; return a single one as it is."""
     return named[0] if len(named) == 1 else type(named[0])(*zip(*named, strict=True))
 
 
@@ -180,9 +180,9 @@ def _change(learner):
 def _buffer(n_outputs, m):
     """Uninitialised array at some distance from all others.
 
-    A loop that stores is compiled twice: for arrays that may overlap, also because
-    they are neighbours, and for those that do not. The second is faster and sums in
-    another order, so which one runs must not depend on where arrays happen to lie.
+    A loop that stores is compiled twice: for arrays that may overlap or are neighbours,
+    and for all others. The second version is faster and sums in another order, so the
+    choice must not depend on where arrays happen to lie.
     """
     return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
 
@@ -197,9 +197,9 @@ def _loop(
     scale,
     single_output,
     average,
-    team,
+    stacked,
     standard_target,
-    stands_still,
+    has_fixed_moments,
 ):
     """The loop for a learner and a loss, put together from its parts."""
     has = traits(learner)
@@ -210,11 +210,11 @@ def _loop(
         derivatives = parts.no_derivatives
     elif loss.joint:
         derivatives = parts.joint_derivatives
-    say, settle, learn_vectors = parts.times_factor, parts.no_rest, parts.no_vectors
+    report, settle, learn_vectors = parts.times_factor, parts.no_rest, parts.no_vectors
     if has.by_vector:
         learn_vectors = parts.vectors_by_derivatives
         if has.implicit:
-            say, settle = parts.charged, parts.settle
+            report, settle = parts.charged, parts.settle
             learn_vectors = parts.vectors_by_loss
             if standard_target:
                 learn_vectors = parts.vectors_of_standard_target
@@ -226,7 +226,7 @@ def _loop(
     scale_of = parts.scale_as_given
     if standard_target:
         scale_of = parts.scale_of_standard_target
-    member = parts.member if team else parts.only
+    member = parts.member if stacked else parts.single
     place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
     pass_over = parts.pass_nothing
@@ -236,18 +236,18 @@ def _loop(
     weight_in_row = not has.implicit
     keeps_weight_sum = center or scale
     # A dense row is learned by the pass that looks at the next one, so that the state
-    # is read and written once a row. Not where something needs the state in between.
+    # is read and written once a row, unless other code needs the state in between.
     overlaps = dense and not (average or by_vector or has.folds or has.touches_all)
     digest = source_digest(learner, loss)
 
-    def learn_rows(task, state, block, answers, scratch):
+    def learn_rows(task, state, block, out, scratch):
         digest  # noqa: B018 - see source_digest
-        state, block = borrowed(state), borrowed(block)
-        answers, scratch = borrowed(answers), borrowed(scratch)
+        state, block = unowned(state), unowned(block)
+        out, scratch = unowned(out), unowned(scratch)
         loss, fit_intercept = task.loss, task.fit_intercept
         starts = task.averaging_starts
         learner = member(task.learner, 0)
-        n_learners = len(task.learner) if team else 1
+        n_learners = len(task.learner) if stacked else 1
         s, first_row = member(state.s, 0), member(scratch.s_of_row, 0)
         fields, first = member(state.fields, 0), member(state.first, 0)
         clock, at = member(state.clock, 0), scratch.at
@@ -263,7 +263,7 @@ def _loop(
         predictions = scratch.predictions
         x, x_before, w = scratch.x, scratch.x_before, scratch.w
         n_outputs = 1 if single_output else predictions.shape[1]
-        n_own = block.n_own if team else n_outputs
+        n_own = block.n_own if stacked else n_outputs
         of_learner = np.arange(n_outputs) // n_own  # which learner an output is of
         own = np.arange(n_outputs) % n_own  # and which of its outputs it is
         g = np.zeros(n_outputs)
@@ -274,8 +274,8 @@ def _loop(
         n, last = given.size, first.size - 1  # the intercept's coordinate
         scale_before, t_before = 0.0, t + 1.0
         if overlaps:
-            # Before the first row comes one of zeros, which teaches nothing. After the
-            # last one it is looked at again, so that it is learned as all others are.
+            # A row of zeros, which teaches nothing, precedes the first row. A second
+            # pass over the last row learns it.
             x[:] = 0.0
             w[:] = 0.0
         for number in range(n + (overlaps and n > 0)):
@@ -297,7 +297,7 @@ def _loop(
                 if not dense:
                     at[nnz] = last
             for k in range(0 if dense else n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
                     move(own_s, s_k, (k_own, at[j]), row_k, (k_own, j))
@@ -317,11 +317,11 @@ def _loop(
                 if dense:
                     x_j = X[r, j]
                     squares += x_j * x_j
-                    if stands_still:
-                        looked_at(moments, j, x_j, share, past, learns, scale)
+                    if has_fixed_moments:
+                        update_moments(moments, j, x_j, share, past, learns, scale)
                         x_j = standardised(x_j, standard[0, j], standard[1, j])
                     elif keeps_weight_sum:
-                        x_j = transformed(
+                        x_j = update_and_transform(
                             moments, j, x_j, share, past, learns, center, scale, kept
                         )
                     x[j] = x_j
@@ -351,7 +351,7 @@ def _loop(
             if dense and not parts.in_range(squares, c, learns, block.largest):
                 return False
             for k in range(0 if by_vector else 1, n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 one, row_k = member(task.learner, e), member(scratch.s_of_row, e)
                 own_k = registers(row_k)
                 dot, g_k, step_k = 0.0, g[k], step[k]
@@ -373,23 +373,21 @@ def _loop(
                 t -= 1.0
                 break
             for k in range(n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 one, shared = member(task.learner, e), member(state.shared, e)
                 of_output = factor(one, shared, k_own, q, t)
-                predictions[r, k] = say(
+                predictions[r, k] = report(
                     one, of_output, s, shared, k_own, dots[k], q, c, t
                 )
             row = parts.Row(r, m, c, learns, row_scale, q, t)
             if standard_target:
                 for k in range(n_outputs):
-                    k_own = own[k] if team else k
+                    k_own = own[k] if stacked else k
                     mean, spread = offset[r, k_own], deviation[r, k_own]
                     predictions[r, k] = mean + spread * predictions[r, k]
             if average:
                 scale_of_row = offset, deviation, standard_target
-                parts.average_row(
-                    task, state, scratch, row, answers, scale_of_row, place
-                )
+                parts.average_row(task, state, scratch, row, out, scale_of_row, place)
             if not learns:
                 t -= 1.0
                 scale_before = 0.0
@@ -401,12 +399,12 @@ def _loop(
                         first[i] = np.abs(row_scale * x[j])
                         for e in range(1, n_learners):
                             member(state.first, e)[i] = first[i]
-            derivatives(loss, task.lipschitz, y, predictions, r, own, team, g)
+            derivatives(loss, task.lipschitz, y, predictions, r, own, stacked, g)
             if standard_target:
                 for k in range(n_outputs):
-                    g[k] *= slope[r, own[k] if team else k]
+                    g[k] *= slope[r, own[k] if stacked else k]
             for k in range(n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 one, shared = member(task.learner, e), member(state.shared, e)
                 of_target = scale_of(target_scale, task, row, k_own)
                 step[k] = row_step(
@@ -417,7 +415,7 @@ def _loop(
                 continue
             learn_vectors(learner, s, task, y, row, x[:m], dots, g, target_scale)
             for k in range(0 if by_vector else n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 one, row_k = member(task.learner, e), member(scratch.s_of_row, e)
                 own_k, g_k, step_k = registers(row_k), g[k], step[k]
                 for j in range(m):
@@ -426,12 +424,12 @@ def _loop(
                     one.update(own_k, i, row_scale * x[j], g_k, w_j, t)
                     store(own_k, row_k, (k_own, j))
             for k in range(0 if dense else n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
                     move(own_s, row_k, (k_own, j), s_k, (k_own, at[j]))
             for k in range(n_outputs):
-                e, k_own = of_learner[k], own[k] if team else k
+                e, k_own = of_learner[k], own[k] if stacked else k
                 one, shared = member(task.learner, e), member(state.shared, e)
                 taken = take_scale(one, shared, k_own)
                 ticks, restarts, at_rest = average and t > starts, False, 1.0
@@ -449,11 +447,11 @@ def _loop(
             if scale:
                 moments[2] = weight_sum
         for e in range(n_learners):
-            losses, numbers = member(answers.losses, e), member(state.numbers, e)
-            said = member(answers.predictions, e)
-            for r in range(n if team else 0):
-                copy_into(predictions[r, e * n_own : (e + 1) * n_own], said[r])
-            losses_of(loss, y, said, losses)
+            losses, numbers = member(out.losses, e), member(state.numbers, e)
+            reported = member(out.predictions, e)
+            for r in range(n if stacked else 0):
+                copy_into(predictions[r, e * n_own : (e + 1) * n_own], reported[r])
+            losses_of(loss, y, reported, losses)
             numbers[0] = t
             numbers[1] = running_total(losses, given, numbers[1])
             copy_into(block.weights.after, member(state.weight_scale, e))

@@ -6,12 +6,12 @@ import numpy as np
 
 from ...losses import methods
 from .compiling import compiled, exact, jitable, source_digest
-from .unowned import borrowed
+from .unowned import unowned
 
 __all__ = [
-    "charge",
-    "charging",
+    "compute_losses",
     "joint_losses",
+    "losses_call",
     "norm",
     "running_total",
     "separate_losses",
@@ -42,13 +42,13 @@ def running_total(losses, weights, total):
     return total
 
 
-def charge(loss, block, predictions, total):
+def compute_losses(loss, block, predictions, total):
     """Losses of predictions."""
-    loop, arguments, losses = charging(loss, block, predictions, total)
+    loop, arguments, losses = losses_call(loss, block, predictions, total)
     return losses, loop(*arguments)
 
 
-def charging(loss, block, predictions, total):
+def losses_call(loss, block, predictions, total):
     """Return the loop of losses, its arguments, and the losses that it fills."""
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
@@ -61,16 +61,16 @@ def _loop(loss):
     losses_of = joint_losses if loss.joint else separate_losses
     digest = source_digest(loss)
 
-    def charge(loss, y, predictions, losses, weights, total):
+    def compute_losses(loss, y, predictions, losses, weights, total):
         digest  # noqa: B018 - see source_digest
-        losses_of(loss, borrowed(y), borrowed(predictions), losses)
+        losses_of(loss, unowned(y), unowned(predictions), losses)
         return running_total(losses, weights, total)
 
-    return compiled(charge, classes=(loss,))
+    return compiled(compute_losses, classes=(loss,))
 
 
 def norm(values):
-    """Root of the sum of the squares."""
+    """Return the root of the sum of the squares."""
     values = values.ravel()
     values.flags.writeable = False  # of one type, whether it was so or not
     return _norm()(values)

@@ -25,7 +25,7 @@ FUSED = ("contract",)
 def overload_vectors(options, outer):
     """Give the functions of vectors and of matrices loops, with these options.
 
-    The second ones are for those that are called once in many rows.
+    Functions that are called once in many rows get the options `outer`.
     """
     start_of_row = register_jitable(**options)(_start_of_row)
     factorise = register_jitable(**outer)(_factorise)
@@ -143,7 +143,7 @@ def overload_vectors(options, outer):
 
 
 def _start_of_row(i):
-    """Where a row of a triangle begins."""
+    """Return the place of the first entry of a triangle's row."""
     block = i // BLOCK
     return BLOCK * (block + 1) * (BLOCK // 2 * block + i % BLOCK)
 
@@ -230,7 +230,7 @@ def _pass_over_rows(builder, block, w, P, v, g, root, growth, x, u):
             _store(builder, P, builder.add(starts[r], column), p)
             add_up(r, p, x_columns)
             products.append(builder.fmul(p, x_row[r], flags=FUSED))
-        # In pairs: a sum that waits for the one before is what takes most of the time.
+        # In pairs: waiting for the previous sum would take most of the time.
         while len(products) > 1:
             products = [
                 builder.fadd(*pair, flags=FUSED)

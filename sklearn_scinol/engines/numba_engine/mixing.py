@@ -13,40 +13,40 @@ from ...advice import adahedge, fixed_share, pooling
 from ...advice.adahedge import AdaHedgeState
 from ...advice.fixed_share import FixedShareState
 from .compiling import STRICT, compiled, exact, inlined, source_digest
-from .unowned import borrowed
+from .unowned import unowned
 
 __all__ = [
     "learn_rounds",
-    "learning_rounds",
     "means",
     "mix",
-    "mixing",
+    "mix_call",
     "next_state",
+    "rounds_call",
 ]
 
 
 def learn_rounds(state, losses, c):
     """Learn from rounds of experts' losses."""
-    loop, arguments, weights = learning_rounds(state, losses, c)
+    loop, arguments, weights = rounds_call(state, losses, c)
     return next_state(state, loop(*arguments)), weights
 
 
 @singledispatch
-def learning_rounds(state, losses, c):
+def rounds_call(state, losses, c):
     """Return the loop for rounds, its arguments, and the weights that it fills."""
     raise NotImplementedError(type(state))
 
 
-@learning_rounds.register
-def learning_hedge(state: AdaHedgeState, losses, c):
-    """Return what AdaHedge needs, see :func:`learning_rounds`."""
+@rounds_call.register
+def hedge_call(state: AdaHedgeState, losses, c):
+    """Return the call for AdaHedge, see :func:`rounds_call`."""
     weights = np.empty_like(losses)
     return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
 
 
-@learning_rounds.register
-def learning_shares(state: FixedShareState, losses, c):
-    """Return what fixed share needs, see :func:`learning_rounds`."""
+@rounds_call.register
+def fixed_share_call(state: FixedShareState, losses, c):
+    """Return the call for fixed share, see :func:`rounds_call`."""
     weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
     return _shares_loop(), (state, losses, c, weights, room), weights
 
@@ -201,18 +201,18 @@ def tempered_into(w, ratio):
         w[k] /= total
 
 
-def mix(kind, answers, weights):
+def mix(kind, predictions, weights):
     """Mix the predictions of experts."""
-    loop, arguments, mean = mixing(kind, answers, weights)
+    loop, arguments, mean = mix_call(kind, predictions, weights)
     loop(*arguments)
     return means(kind, mean)
 
 
-def mixing(kind, answers, weights):
+def mix_call(kind, predictions, weights):
     """Return the loop that mixes, its arguments, and the zeros that it adds to."""
-    _, n, n_outputs = answers.shape
+    _, n, n_outputs = predictions.shape
     mean = np.zeros((2 if kind == "log_odds" else n_outputs, n))
-    return _mixing_loop(kind), (answers, weights, mean, np.empty(n)), mean
+    return _mixing_loop(kind), (predictions, weights, mean, np.empty(n)), mean
 
 
 def means(kind, mean):
@@ -227,31 +227,31 @@ def _mixing_loop(kind):
     """Compile the loop of a mean: over rows for each expert, which vectorises."""
     digest = source_digest()
 
-    def mean_of_predictions(answers, weights, mean, w):
+    def mean_of_predictions(predictions, weights, mean, w):
         digest  # noqa: B018 - see source_digest
-        for e in range(answers.shape[0]):
-            for k in range(answers.shape[2]):
+        for e in range(predictions.shape[0]):
+            for k in range(predictions.shape[2]):
                 weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
-                for r in range(answers.shape[1]):
-                    mean[k, r] += w[r] * answers[e, r, k]
+                for r in range(predictions.shape[1]):
+                    mean[k, r] += w[r] * predictions[e, r, k]
 
-    def mean_of_odds(answers, weights, mean, w):
+    def mean_of_odds(predictions, weights, mean, w):
         digest  # noqa: B018 - see source_digest
-        for e in range(answers.shape[0]):
+        for e in range(predictions.shape[0]):
             weights_of(e, 0, weights, w)
-            for r in range(answers.shape[1]):
-                of_class, of_other = pooling.probabilities(answers[e, r, 0])
+            for r in range(predictions.shape[1]):
+                of_class, of_other = pooling.probabilities(predictions[e, r, 0])
                 mean[0, r] += w[r] * of_class
                 mean[1, r] += w[r] * of_other
 
-    def mean_of_softmax(answers, weights, mean, w):
+    def mean_of_softmax(predictions, weights, mean, w):
         digest  # noqa: B018 - see source_digest
-        n_outputs = answers.shape[2]
-        share, answers = np.empty(n_outputs), borrowed(answers)
-        for e in range(answers.shape[0]):
+        n_outputs = predictions.shape[2]
+        share, predictions = np.empty(n_outputs), unowned(predictions)
+        for e in range(predictions.shape[0]):
             weights_of(e, 0, weights, w)
-            for r in range(answers.shape[1]):
-                _portable.softmax(answers[e, r], share)
+            for r in range(predictions.shape[1]):
+                _portable.softmax(predictions[e, r], share)
                 for k in range(n_outputs):
                     p = _portable.larger(share[k], pooling.MIN_PROBABILITY)
                     mean[k, r] += w[r] * p

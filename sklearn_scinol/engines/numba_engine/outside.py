@@ -29,7 +29,7 @@ def _is_importable(cls):
 
 
 def origin(classes):
-    """Return a name for where classes come from; an empty one if there are none."""
+    """Return a name for the source of classes, empty if there are none."""
     places = [
         (sys.modules[cls.__module__].__file__, cls.__module__, cls.__qualname__)
         for cls in classes
@@ -56,7 +56,7 @@ def code_of(classes, methods):
     code, modules, visited, to_visit = [], set(), {}, [*classes]
     while to_visit:
         value = to_visit.pop()
-        value = getattr(value, "py_func", value)  # of what Numba compiles by itself
+        value = getattr(value, "py_func", value)  # of functions that Numba compiled
         if id(value) in visited or _is_compiled_by_numba(value):
             continue
         visited[id(value)] = value
@@ -74,7 +74,7 @@ def code_of(classes, methods):
         elif not isinstance(value, ModuleType):
             try:
                 code.append(pickle.dumps(value))
-            except Exception:  # of what no formula can compute with
+            except Exception:  # of values that no formula can use
                 code.append(repr(value).encode())
     return code, modules
 
@@ -87,7 +87,7 @@ def _is_compiled_by_numba(value):
 
 
 def _bytes_of(code):
-    """Bytecode of a function and of those in it, with names and constants."""
+    """Return bytecode, names and constants of a function and of its inner functions."""
     constants = [
         _bytes_of(one) if isinstance(one, CodeType) else repr(one).encode()
         for one in code.co_consts

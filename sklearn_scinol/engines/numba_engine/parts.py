@@ -1,4 +1,4 @@
-"""What the loop over rows does with a row: the parts that it is put together from."""
+"""Parts of the loop over rows: alternatives for each step with a row."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ from ...losses import methods
 from .compiling import inlined, jitable
 
 
-class Working(NamedTuple):
-    """The state as the loop takes it; of a team, tuples of what each learner has."""
+class LoopState(NamedTuple):
+    """State as the loop takes it; tuples by learner, where several are stacked."""
 
     s: tuple  # the learner's arrays by their names, in `fields`
     fields: np.ndarray  # (n_fields, K, n_coordinates)
@@ -21,8 +21,8 @@ class Working(NamedTuple):
     weight_scale: np.ndarray
 
 
-class Input(NamedTuple):
-    """A block as the loop takes it; arrays that its rows do not have are empty."""
+class LoopBlock(NamedTuple):
+    """Block as the loop takes it; arrays that its rows do not have are empty."""
 
     X: np.ndarray  # dense rows
     data: np.ndarray  # sparse rows
@@ -37,7 +37,7 @@ class Input(NamedTuple):
     weights: tuple  # RowWeights
     target_scale: tuple  # TargetScale
     largest: float
-    n_own: int  # number of outputs of a learner, of which there may be a team
+    n_own: int  # number of outputs of each learner
 
 
 class Scratch(NamedTuple):
@@ -45,22 +45,22 @@ class Scratch(NamedTuple):
 
     at: np.ndarray  # (m,), coordinates of a sparse row
     x: np.ndarray  # (m,), its values
-    x_before: np.ndarray  # (m,), those of the row before
+    x_before: np.ndarray  # (m,), values of the row before
     sums: np.ndarray  # (m,), sums of weights
     w: np.ndarray  # (K, m), weights
-    s_of_row: tuple  # state of a sparse row's coordinates; of dense rows that of all
-    predictions: np.ndarray  # (n, K), of a team; of one learner its answers
+    s_of_row: tuple  # state of the row's coordinates; of dense rows, of all
+    predictions: np.ndarray  # (n, K), of all learners
 
 
 class Row(NamedTuple):
-    """What is known of a row once it has been predicted."""
+    """Row that has been predicted, as the steps of learning take it."""
 
     r: int  # its place in the block
     m: int  # number of its coordinates
     c: float  # its weight, relative to the stream's first
     learns: bool  # whether it is to be learned
-    scale: float  # what it is multiplied by for the learner
-    q: float  # sum of the squares of its coordinates, or what the learner takes for it
+    scale: float  # factor of the row for the learner
+    q: float  # sum of the squares of its coordinates, or of `learner.square`
     t: float  # its number in the stream
 
 
@@ -74,7 +74,7 @@ def in_range(squares, c, learns, largest):
     return squares < np.inf or largest == np.inf
 
 
-# Which coordinate number `j` of a row is: that number, or as a sparse row says.
+# Coordinate of entry `j` of a row: `j` in dense rows, stored in sparse ones.
 
 
 @inlined
@@ -87,8 +87,8 @@ def place_in_row(at, j):
     return at[j]
 
 
-# A prediction is the sum of weight times value, times the factor of the output, or what
-# a learner that sees the row as a vector makes of it.
+# A prediction is the sum of weight times value, times the factor of the output; a
+# learner that sees the row as a vector computes its own.
 
 
 @inlined
@@ -111,13 +111,13 @@ def charged(learner, factor, s, shared, k, dot, q, c, t):
     return learner.charged(s, k, dot, c)
 
 
-# What `update` is told of a row: the derivatives of the loss, one an output, and what a
-# learner that goes by rows makes of them, or of the loss itself. In a team, output `k`
-# is that with number `own[k]` of a learner.
+# What `update` learns a row from: the derivatives of the loss, one an output, or the
+# steps that the learner derives from them, or from the loss itself. If learners are
+# stacked, output `k` of all is output `own[k]` of its learner.
 
 
 @inlined
-def joint_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
+def joint_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     n_own = own[-1] + 1
     for k in range(0, g.size, n_own):
         p = predictions[r, k : k + n_own]
@@ -126,9 +126,9 @@ def joint_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
 
 
 @inlined
-def separate_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
+def separate_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     for k in range(g.size):
-        y_k = y[r, own[k] if team else k]
+        y_k = y[r, own[k] if stacked else k]
         g[k] = methods.gradient(loss, y_k, predictions[r, k])
     divide(g, lipschitz)
 
@@ -141,7 +141,7 @@ def divide(g, lipschitz):
 
 
 @inlined
-def no_derivatives(loss, lipschitz, y, predictions, r, own, team, g):
+def no_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     pass
 
 
@@ -175,11 +175,11 @@ def scale_as_given(target_scale, task, row, k):
     return 0.0, 1.0, 1.0
 
 
-# Which learner of a team it is; most are alone.
+# The learner itself, or one of several that are stacked.
 
 
 @inlined
-def only(learner, e):
+def single(learner, e):
     return learner
 
 
@@ -188,7 +188,7 @@ def member(learners, e):
     return learners[e]
 
 
-# How a learner learns that sees the row as a vector; most do not.
+# Learning of a learner that sees the row as a vector; most do not.
 
 
 @inlined
@@ -236,12 +236,12 @@ def settle(learner, s):
 
 
 @inlined
-def average_row(task, state, scratch, row, answers, target_scale, place):
-    """Predictions of averaged weights; those that are charged while there are none."""
+def average_row(task, state, scratch, row, out, target_scale, place):
+    """Predict a row by averaged weights, or as charged while there are none."""
     offset, deviation, standard_target = target_scale
     n_averaged = row.t - 1.0 - task.averaging_starts
     x, sums = scratch.x, scratch.sums
-    for k in range(answers.predictions.shape[1]):
+    for k in range(out.predictions.shape[1]):
         total, last = state.fields[-2, k], state.fields[-1, k]
         for j in range(row.m):
             i = place(scratch.at, j)
@@ -256,8 +256,8 @@ def average_row(task, state, scratch, row, answers, target_scale, place):
         p /= max(n_averaged, 1.0)
         if standard_target:
             p = offset[row.r, k] + deviation[row.r, k] * p
-        charged = answers.predictions[row.r, k]
-        answers.averaged[row.r, k] = p if n_averaged > 0.0 else charged
+        charged = out.predictions[row.r, k]
+        out.averaged[row.r, k] = p if n_averaged > 0.0 else charged
 
 
 # Factors that have become small go into the state, and sums of weights are recorded

@@ -1,4 +1,4 @@
-"""Recorded calls of the engine, which are made again for each row."""
+"""Record calls of the engine, to repeat them for each row."""
 
 import ctypes
 from functools import cache, partial
@@ -11,15 +11,15 @@ from numba.extending import intrinsic, overload
 from ...blocks import CSRRows
 from . import learning
 from .compiling import compiled, source_digest
-from .losses import charging
-from .mixing import learning_rounds, means, mixing, next_state
+from .losses import losses_call
+from .mixing import means, mix_call, next_state, rounds_call
 from .transforms import (
     Records,
-    coding,
-    counting,
-    scaling,
-    standardising,
-    standardising_targets,
+    add_codes_call,
+    count_below_call,
+    scale_sparse_call,
+    transform_dense_call,
+    transform_targets_call,
 )
 
 __all__ = ["Recorder", "SavedArrays"]
@@ -28,7 +28,7 @@ __all__ = ["Recorder", "SavedArrays"]
 class Recorder:
     """An engine that records calls instead of making them.
 
-    What it gives back is filled when the calls are made.
+    Arrays that its methods return are filled when the calls are made.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Recorder:
         self.calls = []
 
     def norm(self, values):
-        """Return 0: no row is there yet."""
+        """Return 0, since no row is known yet."""
         return 0.0
 
     def first_values(self, seen, rows, weights):
@@ -50,49 +50,51 @@ class Recorder:
     def transform_rows(self, moments, rows, weights):
         """See :class:`Engine`."""
         if isinstance(rows, CSRRows):
-            return self._note(*scaling(moments, rows, weights, Records.with_room(0)))
-        return self._note(*standardising(moments, rows, weights))
+            return self._record(
+                *scale_sparse_call(moments, rows, weights, Records.with_room(0))
+            )
+        return self._record(*transform_dense_call(moments, rows, weights))
 
     def transform_targets(self, moments, y, weights, unit_free):
         """See :class:`Engine`."""
-        return self._note(*standardising_targets(moments, y, weights, unit_free))
+        return self._record(*transform_targets_call(moments, y, weights, unit_free))
 
     def count_below(self, edges, X):
         """See :class:`Engine`."""
-        return self._note(*_filled(*counting(edges, X)))
+        return self._record(*_run_now(*count_below_call(edges, X)))
 
     def add_codes(self, values, bins, places):
         """See :class:`Engine`."""
-        return self._note(*_filled(*coding(values, bins, places)))
+        return self._record(*_run_now(*add_codes_call(values, bins, places)))
 
-    def learn_stacked(self, tasks, states, block, answers):
+    def learn_stacked(self, tasks, states, block, out):
         """See :class:`Engine`."""
         is_sparse = isinstance(block.rows, CSRRows)
         if is_sparse and block.moments is not None:
             rows = self.transform_rows(block.moments, block.rows, block.weights)
             block = block._replace(rows=rows, moments=None)
-        arguments = tasks, states, block, answers
+        arguments = tasks, states, block, out
         if is_sparse and states[0].first.size == 1:
             self.calls.append(partial(learning.learn_stacked, *arguments))
         else:
-            self._note(*learning.learning(*arguments), None)
+            self._record(*learning.learn_call(*arguments), None)
 
-    def charge(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, total):
         """See :class:`Engine`; a function is returned instead of the total."""
-        loop, arguments, losses = charging(loss, block, predictions, total)
-        return losses, loop.prepared(*arguments)
+        loop, arguments, losses = losses_call(loss, block, predictions, total)
+        return losses, loop.bind(*arguments)
 
     def learn_rounds(self, state, losses, c):
         """See :class:`Engine`; a function from state to state is returned first."""
-        loop, arguments, weights = learning_rounds(state, losses, c)
-        learn = loop.prepared(*arguments)
+        loop, arguments, weights = rounds_call(state, losses, c)
+        learn = loop.bind(*arguments)
         learn, arguments = learn.func, arguments[1:]
         return lambda state: next_state(state, learn(state, *arguments)), weights
 
-    def mix(self, kind, answers, weights):
+    def mix(self, kind, predictions, weights):
         """See :class:`Engine`; a function is returned instead of the mean."""
-        loop, arguments, mean = mixing(kind, answers, weights)
-        add_up = loop.prepared(*arguments)
+        loop, arguments, mean = mix_call(kind, predictions, weights)
+        add_up = loop.bind(*arguments)
 
         def mix():
             mean[:] = 0.0
@@ -101,12 +103,12 @@ class Recorder:
 
         return mix
 
-    def _note(self, loop, arguments, result):
-        self.calls.append(loop.prepared(*arguments))
+    def _record(self, loop, arguments, result):
+        self.calls.append(loop.bind(*arguments))
         return result
 
 
-def _filled(loop, arguments, result):
+def _run_now(loop, arguments, result):
     """Call a loop that changes no state, since other arrays need the sizes."""
     loop(*arguments)
     return loop, arguments, result
@@ -130,13 +132,13 @@ class SavedArrays:
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
         room = np.empty(sizes.sum())
-        self.save = _saving(False).prepared(*places, room)
-        self.restore = _saving(True).prepared(*places, room)
-        self.are_finite = _looking().prepared(*places)
+        self.save = _copy_loop(False).bind(*places, room)
+        self.restore = _copy_loop(True).bind(*places, room)
+        self.are_finite = _finite_loop().bind(*places)
 
 
 @cache
-def _saving(back):
+def _copy_loop(restores):
     digest = source_digest()
 
     def save(places, n_whole, indices, indptr, room):
@@ -148,7 +150,7 @@ def _saving(back):
                 record = 0 if is_whole else indices[j]
                 values = numbers_at(places[i, 0] + 8 * size * record, size)
                 for k in range(size):
-                    if back:
+                    if restores:
                         values[k] = room[start + k]
                     else:
                         room[start + k] = values[k]
@@ -158,7 +160,7 @@ def _saving(back):
 
 
 @cache
-def _looking():
+def _finite_loop():
     digest = source_digest()
 
     def are_finite(places, n_whole, indices, indptr):

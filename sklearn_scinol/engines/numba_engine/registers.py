@@ -33,7 +33,7 @@ def move(own, s, i, target, j):
         of_target[j] = values[i]
 
 
-# The room is on the stack of whoever calls, so there must be no call.
+# The memory is on the caller's stack, so `registers` must be inlined.
 @overload(registers, inline="always")
 def _registers(s):
     return lambda s: _room(s)

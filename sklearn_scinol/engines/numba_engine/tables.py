@@ -134,7 +134,7 @@ def _mixing():
     def mix_keys(h, keys, mixed):
         digest  # noqa: B018 - see source_digest
         for i in range(h.size):
-            mixed[i] = hashing.mixed(h[i], keys[i])
+            mixed[i] = hashing.combine(h[i], keys[i])
 
     return compiled(mix_keys)
 

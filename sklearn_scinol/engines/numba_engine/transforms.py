@@ -17,30 +17,30 @@ from ...transforms.moments import (
     shares_of_waiting,
 )
 from .compiling import compiled, inlined, source_digest
-from .unowned import borrowed
+from .unowned import unowned
 
 __all__ = [
     "Records",
     "add_codes",
+    "add_codes_call",
     "clip_rows",
-    "coding",
     "count_below",
-    "counting",
+    "count_below_call",
     "first_values",
-    "looked_at",
-    "made",
+    "run_loop",
+    "scale_sparse_call",
     "scale_sparse_rows",
-    "scaling",
-    "standardising",
-    "standardising_targets",
+    "transform_dense_call",
     "transform_rows",
     "transform_targets",
-    "transformed",
+    "transform_targets_call",
+    "update_and_transform",
+    "update_moments",
 ]
 
 
 @inlined
-def transformed(moments, j, x, share, past, learns, center, scale, kept):
+def update_and_transform(moments, j, x, share, past, learns, center, scale, kept):
     """Update the moments of a feature of a dense row; return its transformed value."""
     mean, z = moments[0, j], x
     deviation = x - mean
@@ -57,7 +57,7 @@ def transformed(moments, j, x, share, past, learns, center, scale, kept):
 
 
 @inlined
-def looked_at(moments, j, x, share, past, learns, scale):
+def update_moments(moments, j, x, share, past, learns, scale):
     """Update the moments of a feature with its value in a dense row."""
     if learns:
         deviation = x - moments[0, j]
@@ -66,7 +66,7 @@ def looked_at(moments, j, x, share, past, learns, scale):
             moments[1, j] = moved_variance(moments[1, j], share, past, deviation)
 
 
-def made(loop, arguments, result):
+def run_loop(loop, arguments, result):
     """Call a loop; return its result, which is among its arguments."""
     loop(*arguments)
     return result
@@ -81,7 +81,7 @@ def clip_rows(largest, rows, weights, ratio):
 
 
 @inlined
-def limited(largest, i, x, learns, ratio):
+def clip_one(largest, i, x, learns, ratio):
     """Update the limit of a feature with a value; return the clipped value."""
     z = clipped(x, largest[i], ratio)
     if learns:
@@ -97,7 +97,7 @@ def _dense_clipping():
         digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for i in range(largest.size):
-                values[r, i] = limited(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
+                values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
 
     return compiled(clip_dense)
 
@@ -110,7 +110,7 @@ def _sparse_clipping():
         digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for j in range(rows.indptr[r], rows.indptr[r + 1]):
-                values[j] = limited(
+                values[j] = clip_one(
                     largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
                 )
 
@@ -148,11 +148,11 @@ def _first_values():
 
 def count_below(edges, X):
     """Count the edges below values."""
-    return made(*counting(edges, X))
+    return run_loop(*count_below_call(edges, X))
 
 
-def counting(edges, X):
-    """Return the loop, its arguments and its result, see :func:`made`."""
+def count_below_call(edges, X):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     bins = np.empty(X.shape, np.intp)
     return _count_loop(), (edges, np.require(X, np.float64, "C"), bins), bins
 
@@ -175,11 +175,11 @@ def _count_loop():
 
 def add_codes(values, bins, places):
     """Rows with their values, and ones for their bins."""
-    return made(*coding(values, bins, places))
+    return run_loop(*add_codes_call(values, bins, places))
 
 
-def coding(values, bins, places):
-    """Return the loop, its arguments and its result, see :func:`made`."""
+def add_codes_call(values, bins, places):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     n, d = values.shape
     n_ones = len(places.features) + len(places.pairs)
     size = n * d + len(bins) * n_ones
@@ -221,7 +221,7 @@ def _code_loop():
 
 
 class Records(NamedTuple):
-    """Moments before sparse rows changed them."""
+    """Moments of features before sparse rows changed them."""
 
     n: np.ndarray  # (1,), their number
     features: np.ndarray  # (n_entries,)
@@ -234,7 +234,7 @@ class Records(NamedTuple):
     def restore(self, moments):
         """Restore the moments, of shape (3, n_features)."""
         places = slice(self.n[0])
-        # What is assigned last stays.
+        # The last assignment to a feature stays, so the order is reversed.
         moments.T[self.features[places][::-1]] = self.values[places][::-1]
 
 
@@ -242,10 +242,10 @@ def transform_rows(moments, rows, weights):
     """Centre and scale rows."""
     if isinstance(rows, CSRRows):
         return scale_sparse_rows(moments, rows, weights, Records.with_room(0))
-    return made(*standardising(moments, rows, weights))
+    return run_loop(*transform_dense_call(moments, rows, weights))
 
 
-def standardising(moments, rows, weights):
+def transform_dense_call(moments, rows, weights):
     """Return the loop for dense rows, its arguments and its result."""
     Z = np.empty_like(rows.X)
     loop = _dense_loop(moments.center, len(moments.values) > 1)
@@ -253,12 +253,12 @@ def standardising(moments, rows, weights):
 
 
 def scale_sparse_rows(moments, rows, weights, records):
-    """Scale rows; record what the moments were before them, if there is room."""
-    return made(*scaling(moments, rows, weights, records))
+    """Scale sparse rows; record moments before they change, if there is room."""
+    return run_loop(*scale_sparse_call(moments, rows, weights, records))
 
 
-def scaling(moments, rows, weights, records):
-    """Return the loop, its arguments and its result, see :func:`made`."""
+def scale_sparse_call(moments, rows, weights, records):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     data = np.empty_like(rows.data)
     moments = moments._replace(values=moments.values.T)
     room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
@@ -278,7 +278,7 @@ def _dense_loop(center, scale):
             c, learns = weights.relative[r], weights.given[r] > 0.0
             weight_sum, share, past = add_weight(weight_sum, c, learns, kept)
             for j in range(X.shape[1]):
-                Z[r, j] = transformed(
+                Z[r, j] = update_and_transform(
                     values, j, X[r, j], share, past, learns, center, scale, kept
                 )
         moments.weight_sum[0] = weight_sum
@@ -294,8 +294,8 @@ def _sparse_loop():
 
     def scale_sparse(moments, rows, weights, data, room, records):
         digest  # noqa: B018 - see source_digest
-        moments, rows, room = borrowed(moments), borrowed(rows), borrowed(room)
-        weights, records = borrowed(weights), borrowed(records)
+        moments, rows, room = unowned(moments), unowned(rows), unowned(room)
+        weights, records = unowned(weights), unowned(records)
         weight_sum, values = moments.weight_sum[0], moments.values
         indices, indptr, of_row = rows.indices, rows.indptr, rows.data
         mean, variance, recorded = room
@@ -315,7 +315,7 @@ def _sparse_loop():
                 mean[j], variance[j] = values[i, 0], values[i, 1]
                 recorded[j] = values[i, 2]
             for j in range(nnz if keeps_records else 0):
-                # Often once a feature: what was recorded in this block is larger.
+                # Mostly once a feature: `recorded` grows when the block learns it.
                 if recorded[j] <= begins:
                     records.features[n_records] = indices[start + j]
                     before = records.values[n_records]
@@ -342,11 +342,11 @@ def _sparse_loop():
 
 def transform_targets(moments, y, weights, unit_free):
     """Running location and scale of targets."""
-    return made(*standardising_targets(moments, y, weights, unit_free))
+    return run_loop(*transform_targets_call(moments, y, weights, unit_free))
 
 
-def standardising_targets(moments, y, weights, unit_free):
-    """Return the loop, its arguments and its result, see :func:`made`."""
+def transform_targets_call(moments, y, weights, unit_free):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
     return _target_loop(), (moments, y, weights, unit_free, scale), scale
 

@@ -8,21 +8,21 @@ whose caller holds the arrays while it runs can do without.
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["borrowed"]
+__all__ = ["unowned"]
 
 
-def borrowed(value):
+def unowned(value):
     """Return a view of an array without an owner; of a tuple, one with these views."""
     return value
 
 
-@overload(borrowed)
-def _borrowed(value):
-    return lambda value: _borrow(value)
+@overload(unowned)
+def _unowned(value):
+    return lambda value: _view(value)
 
 
 @intrinsic
-def _borrow(typing_context, value):
+def _view(typing_context, value):
     def codegen(context, builder, signature, arguments):
         return _without_owner(context, builder, signature.args[0], arguments[0])
 
@@ -36,8 +36,8 @@ def _without_owner(context, builder, type_, value):
         return array._getvalue()
     if isinstance(type_, types.BaseTuple):
         for i, part in enumerate(type_.types):
-            borrowed_part = _without_owner(
+            unowned_part = _without_owner(
                 context, builder, part, builder.extract_value(value, i)
             )
-            value = builder.insert_value(value, borrowed_part, i)
+            value = builder.insert_value(value, unowned_part, i)
     return value

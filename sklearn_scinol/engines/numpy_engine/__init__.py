@@ -2,7 +2,7 @@
 
 from .combination import learn_combination
 from .learning import change_units, learn_rows, learn_stacked
-from .losses import charge, norm
+from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .tables import (
     find_slots,
@@ -26,8 +26,8 @@ __all__ = [
     "Recorder",
     "add_codes",
     "change_units",
-    "charge",
     "clip_rows",
+    "compute_losses",
     "count_below",
     "find_slots",
     "first_values",
@@ -49,5 +49,5 @@ __all__ = [
 #: See :class:`Engine`. Python may be interrupted anywhere.
 LEARNS_AT_ONCE = False
 
-#: See :class:`Engine`. Here calls cost little beside what they do.
+#: See :class:`Engine`. NumPy does not record calls, whose overhead matters little.
 Recorder = None

@@ -1,4 +1,4 @@
-"""The loop over rows whose weights are combinations of those rows and of others."""
+"""Loop over rows, by weights that are combinations of rows, new or stored."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ from .learning import derivatives, row_steps
 __all__ = ["learn_combination"]
 
 
-def learn_combination(task, state, block, combination, answers):
+def learn_combination(task, state, block, combination, out):
     learner, starts, t = task.learner, task.averaging_starts, state.numbers[0]
     shared, clock = learner.Shared(*state.shared), state.clock
     gram, values, sums = combination[:3]
-    n, n_outputs = answers.predictions.shape
+    n, n_outputs = out.predictions.shape
     increments = np.zeros((n, n_outputs))
     sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
     r, room = 0, combination.room
@@ -21,10 +21,10 @@ def learn_combination(task, state, block, combination, answers):
             learns, dot = block.weights.given[r] > 0.0, values[:, r]
             scale = task.row_scale * block.weights.relative[r]
             q = scale * scale * max(gram[r, r], 0.0)
-            answers.predictions[r] = p = learner.factor(shared, ..., q, t + 1.0) * dot
-            if answers.averaged is not None:
+            out.predictions[r] = p = learner.factor(shared, ..., q, t + 1.0) * dot
+            if out.averaged is not None:
                 averaged = (sums[:, r] + clock[0] * dot) / max(t - starts, 1.0)
-                answers.averaged[r] = averaged if t > starts else p
+                out.averaged[r] = averaged if t > starts else p
             if learns:
                 t += 1.0
                 g = derivatives(task.loss, block.targets[r], p) / task.lipschitz
@@ -32,7 +32,7 @@ def learn_combination(task, state, block, combination, answers):
                 increments[r] = -scale * steps
                 values[:, r:] += increments[r, :, np.newaxis] * gram[r, r:]
                 room -= combination.is_new[r] and increments[r].any()
-            if learns and answers.averaged is not None:
+            if learns and out.averaged is not None:
                 sum_increments[r] = -clock[0] * increments[r]
                 sums[:, r:] += sum_increments[r, :, np.newaxis] * gram[r, r:]
                 for k in range(n_outputs if t > starts else 0):

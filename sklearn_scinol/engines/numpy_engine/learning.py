@@ -6,40 +6,40 @@ from ...blocks import DenseRows, RowWeights
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
 from ...transforms.moments import standardised
-from .losses import charge, norm
+from .losses import compute_losses, norm
 from .transforms import transform_rows
 
 __all__ = ["change_units", "derivatives", "learn_rows", "learn_stacked", "row_steps"]
 
 
-# Rows are transformed so many at a time, which bounds what is kept of them.
+# Number of rows to transform at once, which bounds the memory.
 TRANSFORMED_ROWS = 16
 
 
-def learn_rows(task, state, block, answers):
-    # Exponentials that leave the range give 0 or infinity, which is what is meant.
+def learn_rows(task, state, block, out):
+    # Exponentials out of range give 0 or infinity, as intended.
     dense = isinstance(block.rows, DenseRows)
     if dense and block.largest < np.inf:
-        largest = block.largest / block.weights.heaviest
-        if not norm(block.rows.X) <= largest:  # not so of NaN either
+        largest = block.largest / block.weights.max_relative
+        if not norm(block.rows.X) <= largest:  # also for NaN
             return False
     if block.moments is not None and not dense:
         rows = transform_rows(block.moments, block.rows, block.weights)
         block = block._replace(rows=rows)
     with np.errstate(all="ignore"):
         loop = (_Dense if dense else _Sparse)(task, state)
-        loop.learn(block, answers)
-    answers.losses[:], total = charge(
-        task.loss, block, answers.predictions, state.numbers[1]
+        loop.learn(block, out)
+    out.losses[:], total = compute_losses(
+        task.loss, block, out.predictions, state.numbers[1]
     )
     state.numbers[:] = loop.t, total
     state.weight_scale[:] = block.weights.after
     return True
 
 
-def learn_stacked(tasks, states, block, answers):
-    for task, state, said in zip(tasks, states, answers, strict=True):
-        learn_rows(task, state, block, said)
+def learn_stacked(tasks, states, block, out):
+    for task, state, predictions in zip(tasks, states, out, strict=True):
+        learn_rows(task, state, block, predictions)
 
 
 def change_units(learner, s, change):
@@ -65,7 +65,7 @@ class _Loop:
         names = self.task.learner.State._fields
         return self.task.learner.State(*fields[: len(names)])
 
-    def learn(self, block, answers):
+    def learn(self, block, out):
         scale = block.target_scale
         trials_end = self.averages or self.shared is not None
         for r, (given, c) in enumerate(zip(*block.weights[:2], strict=True)):
@@ -75,14 +75,14 @@ class _Loop:
             predictions, dots, q, w = self.score(s, x, scaled_x, c)
             if scale is not None:
                 predictions = scale.offset[r] + scale.deviation[r] * predictions
-            answers.predictions[r] = predictions
-            if answers.averaged is not None:
+            out.predictions[r] = predictions
+            if out.averaged is not None:
                 averaged = self.average(s, fields, x, learns)
                 if averaged is None:
                     averaged = predictions
                 elif scale is not None:
                     averaged = scale.offset[r] + scale.deviation[r] * averaged
-                answers.averaged[r] = averaged
+                out.averaged[r] = averaged
             if learns:
                 y = block.targets[r]
                 of_target = None if scale is None else tuple(a[r] for a in scale)
@@ -118,10 +118,10 @@ class _Loop:
         learner, t = self.task.learner, self.t + 1.0
         if self.traits.by_vector:
             outputs = range(self.state.clock.shape[1])
-            dots = said = np.array([learner.score(s, k, x, t) for k in outputs])
+            dots = p = np.array([learner.score(s, k, x, t) for k in outputs])
             if self.traits.implicit:
-                said = np.array([learner.charged(s, k, dots[k], c) for k in outputs])
-            return said, dots, 0.0, None
+                p = np.array([learner.charged(s, k, dots[k], c) for k in outputs])
+            return p, dots, 0.0, None
         w = learner.weight(s, ..., scaled_x, t)
         # Not a product of BLAS: for small tasks its threads cost more than they bring.
         dots = np.add.reduce(w * x, axis=1)
@@ -131,7 +131,7 @@ class _Loop:
         return learner.factor(self.shared, ..., q, t) * dots, dots, q, w
 
     def average(self, s, fields, x, learns):
-        """Predictions of averaged weights, if there are any; bring sums up to date."""
+        """Predict by averaged weights, if any; bring sums up to date."""
         n_averaged = self.t - self.task.averaging_starts
         total, last = fields[-2:]
         clock = self.state.clock[0, :, np.newaxis]
@@ -193,7 +193,7 @@ class _Loop:
         return offset, spread, slope / self.task.lipschitz
 
     def end_trial(self):
-        """Advance the clocks; keep them and factors in range, by passes over all."""
+        """Advance the clocks; keep clocks and factors in range."""
         starts, clock = self.task.averaging_starts, self.state.clock
         ticks = self.averages and self.t > starts
         if self.shared is None:

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-__all__ = ["charge", "norm"]
+__all__ = ["compute_losses", "norm"]
 
 
-def charge(loss, block, predictions, total):
+def compute_losses(loss, block, predictions, total):
     with np.errstate(all="ignore"):
         losses = loss.value(block.targets, predictions)
         of_rows = losses if loss.joint else losses.sum(axis=1)

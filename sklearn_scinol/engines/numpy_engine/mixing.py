@@ -104,16 +104,16 @@ def _temper(of_shares, of_experts, ratio):
     of_experts /= np.add.reduce(of_experts, axis=1)[:, np.newaxis]
 
 
-def mix(kind, answers, weights):
+def mix(kind, predictions, weights):
     # Elementwise, so that a row's mean does not depend on the rows beside it.
     mean = 0.0
-    for answer, weight in zip(answers, np.moveaxis(weights, 2, 0), strict=True):
+    for p, weight in zip(predictions, np.moveaxis(weights, 2, 0), strict=True):
         if kind == "log_odds":
-            answer = np.hstack(pooling.probabilities(answer))
+            p = np.hstack(pooling.probabilities(p))
         elif kind == "softmax":
-            answer = softmax(answer, axis=1)
-            answer = np.maximum(answer, pooling.MIN_PROBABILITY)
-        mean = mean + weight.T * answer
+            p = softmax(p, axis=1)
+            p = np.maximum(p, pooling.MIN_PROBABILITY)
+        mean = mean + weight.T * p
     if kind == "log_odds":
         return pooling.odds_ratio(mean[:, :1], mean[:, 1:])
     return np.log(mean) if kind == "softmax" else mean

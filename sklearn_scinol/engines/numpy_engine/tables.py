@@ -50,7 +50,7 @@ def hash_strings(data, offsets):
 
 
 def mix_keys(h, keys):
-    return hashing.mixed(*np.broadcast_arrays(h, keys))
+    return hashing.combine(*np.broadcast_arrays(h, keys))
 
 
 def find_slots(slots, keys, is_given, learns):

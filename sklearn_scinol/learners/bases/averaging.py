@@ -1,16 +1,16 @@
-"""Running sums of weights that only change where a row touches them.
+"""Running sums of weights, updated only where a row has entries.
 
 The weights of an output are a factor times a vector (the factor is 1 for most learners)
 and the factor may change with each trial. A clock, one an output, sums the factors
-after each trial that counts; without a factor it is the number of those trials. A
-second row of the clock counts them. Where factors have become small the clock restarts
-from 0, which takes a pass over all coordinates.
+after each trial that counts; without a factor it is the number of trials. A second row
+of the clock counts trials. Where factors have become small the clock restarts from 0,
+which takes a pass over all coordinates.
 """
 
 from ..._portable import portable
 
 #: Largest ratio of the mean tick to the next one: times are differences of clock
-#: readings, and lose as many digits.
+#: readings, and lose two digits at most.
 MAX_TICK = 1e2
 
 

@@ -84,10 +84,10 @@ def zero_until_learned(factor, shared, k):
 
 
 def norm_invariants(s, shared):
-    """Invariants of the norm of theta; with kernels there is no `s`."""
+    """Invariants of the norm of theta; `s` is None with kernels."""
     yield "norm >= 0", shared.norm >= 0.0
     yield "error >= 0", shared.error >= 0.0
     if s is not None:
         distance = np.abs(np.hypot.reduce(s.theta, axis=1) - shared.norm)
         allowed = shared.error + MIN_NORM
-        yield "norm is that of theta, but for its error", distance <= allowed
+        yield "norm is the norm of theta, up to rounding", distance <= allowed

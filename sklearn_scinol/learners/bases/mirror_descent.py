@@ -29,7 +29,7 @@ class State(NamedTuple):  # one entry for each coordinate and output
 class Shared(NamedTuple):  # one entry for each output
     scale: np.ndarray  # factor of the vector; 1 where nothing was projected
     norm2: np.ndarray  # squared norm of the weights
-    largest_norm2: np.ndarray  # the largest of these so far
+    largest_norm2: np.ndarray  # the largest `norm2` so far
     lambda_: np.ndarray  # regularisation, the inverse of the step size
     delta_sum: np.ndarray  # part of the regret bound beside distance times lambda
 
@@ -50,7 +50,7 @@ class Parameters(NamedTuple):
 
 
 class MirrorDescent(Parameters):
-    r"""Weights ``w = scale * v``, so that a projection costs no pass over them.
+    r"""Weights ``w = scale * v``, which a projection changes in O(1).
 
     A subclass adds `row_step` or `implicit_row_step`, and with it the choice of
     :math:`\lambda`. The regret against `u` is always at most
@@ -111,7 +111,7 @@ class MirrorDescent(Parameters):
         learned = Shared(
             scale=np.ones_like(norm2),
             norm2=norm2,
-            largest_norm2=larger(shared.largest_norm2.most(), norm2),
+            largest_norm2=larger(shared.largest_norm2.max(), norm2),
             lambda_=smaller(self.merged_lambda(shared.lambda_), MAX_LAMBDA),
             delta_sum=shared.delta_sum.sum(),
         )
@@ -119,7 +119,7 @@ class MirrorDescent(Parameters):
 
     def merged_lambda(self, shards):
         """Merge the regularisations, which most learners find anew at each row."""
-        return shards.most()
+        return shards.max()
 
     def invariants(self, s, shared, t):
         yield "0 < scale <= 1", (shared.scale > 0.0) & (shared.scale <= ROUNDING)
@@ -131,7 +131,7 @@ class MirrorDescent(Parameters):
         yield "delta_sum >= 0", shared.delta_sum >= 0.0
         distance = np.abs(shared.scale * np.hypot.reduce(s.v, axis=1) - norm)
         allowed = NORM_ERROR * np.sqrt(t) * largest + MIN_NORM
-        yield "norm2 is that of the weights", distance <= allowed
+        yield "norm2 is the squared norm of the weights", distance <= allowed
 
 
 @portable
