@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 from decimal import Decimal
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -472,13 +473,19 @@ LATE = {
 }
 
 
+@cache
+def late_rows_at_once():
+    """Encoder, rows and what they are encoded to, which several tests read."""
+    encoder, rows = TableEncoder(**SETTINGS | {"n_hashed": 50}), late_table()
+    return encoder, rows, encoder.partial_fit_transform(rows)
+
+
 @pytest.mark.parametrize("size", [1, 7, 260])
 @pytest.mark.parametrize("as_frame", LATE.values(), ids=LATE)
 def test_the_first_values_decide(as_frame, size):
-    rows, settings = late_table(), {**SETTINGS, "n_hashed": 50}
-    whole, parts = TableEncoder(**settings), TableEncoder(**settings)
     with config_context(engine="numpy"):
-        X = whole.partial_fit_transform(rows)
+        whole, rows, X = late_rows_at_once()
+        parts = clone(whole)
         Z = [parts.partial_fit_transform(as_frame(c)) for c in chunks(rows, size)]
     assert parts.kinds_ == whole.kinds_ == KINDS
     assert_same_entries(sparse.vstack(Z).tocsr(), X)
