@@ -168,6 +168,7 @@ def assert_same_entries(Z, X):
         assert_array_equal(getattr(Z, name), getattr(X, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_entries_of_each_row(engine, size):
     rows = table()
@@ -201,6 +202,7 @@ def test_chunks_do_not_matter(engine, size):
     assert_array_equal(parts.transform(rows[:9]).data, whole.transform(rows[:9]).data)
 
 
+@pytest.mark.slow
 def test_rows_are_transformed_as_they_would_be_learned(engine):
     rows = table(150)
     encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:1])
@@ -830,6 +832,7 @@ def test_copies_go_on(engine, copy, n_before, tmp_path):
     assert encoder.hashed_names_ == again.hashed_names_
 
 
+@pytest.mark.slow
 def test_a_pipeline_goes_row_by_row(engine):
     rows, y = table(200), np.arange(200) % 3 % 2
     whole = make_online_pipeline(TableEncoder(n_hashed=99), ScInOLClassifier())
@@ -851,6 +854,7 @@ def test_a_pipeline_goes_row_by_row(engine):
 ANY_ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=4), max_size=5)
 
 
+@pytest.mark.slow
 @given(
     chunks=st.lists(ANY_ROWS, min_size=1, max_size=5),
     kinds=st.dictionaries(
