@@ -963,6 +963,7 @@ def test_help_tells_the_exit_status(run):
     assert run("--version") == (0, f"{sklearn_scinol.__version__}\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "wide.csv", "jsonl", "nested.jsonl"])
 def test_mutilated_files(run, ending):
     content, statuses = WHOLE[ending](), []
@@ -1009,6 +1010,7 @@ def environment():
     }
 
 
+@pytest.mark.slow
 def test_a_process_that_fails():
     done = process("inspect", "missing.skops")
     assert (done.returncode, done.stdout) == (1, "")

@@ -51,7 +51,7 @@ def far_target(X):
 
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_target_far_from_zero(regressor):
-    X = rows(300, 10)
+    X = rows(150, 10)
     y = far_target(X)
     assert regressor(random_state=0).fit(X, y).score(X, y) >= 0.98
 
@@ -61,7 +61,7 @@ def test_target_far_from_zero(regressor):
 )
 def test_target_far_from_zero_of_baselines(algorithm):
     """Adam's rate is that of each value of a row: its best one is far lower."""
-    X = rows(300, 10)
+    X = rows(150, 10)
     y = far_target(X)
     model = BaselineRegressor(algorithm, random_state=0).fit(X, y)
     assert model.score(X, y) >= 0.98
@@ -334,7 +334,8 @@ def test_streams_are_as_they_were(estimator):
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 def test_when_mixtures_hold_out_rows(estimator, parameters, n_rows, holds_out):
     X = rows(n_rows)
-    model = estimator(random_state=0, **parameters).fit(X, noisy(estimator(), X))
+    model = estimator(random_state=0, n_iter_no_change=1, **parameters)
+    model.fit(X, noisy(estimator(), X))
     assert hasattr(model, HELD_OUT) == holds_out
 
 

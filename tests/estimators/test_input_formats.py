@@ -440,6 +440,7 @@ in_earnest = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @in_earnest
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_dense_rows_are_not_copied(estimator, order, large, engine):

@@ -48,6 +48,7 @@ from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncode
 
 PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
+OTHERS = []
 
 EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
 TEAM = [
@@ -198,11 +199,17 @@ def test_interrupted_at_a_line(kind, engine, monkeypatch):
     assert n_lines >= N_MOMENTS / 2
 
 
+@pytest.fixture(autouse=True)
+def others(monkeypatch):
+    """Leave threads of tests before alone: those of Dask's pool, say, never end."""
+    monkeypatch.setattr(sys.modules[__name__], "OTHERS", [*threading.enumerate()])
+
+
 def join_threads():
     """Wait for threads that a call has left, which are to change nothing any more."""
     # One whose start is interrupted cannot be joined, and may never begin.
     for _ in range(1000):
-        names = [thread.name for thread in threading.enumerate()]
+        names = [one.name for one in threading.enumerate() if one not in OTHERS]
         if not any(name.startswith("ThreadPoolExecutor") for name in names):
             return
         sleep(0.001)

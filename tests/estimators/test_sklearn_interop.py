@@ -212,6 +212,7 @@ def test_grid_search(estimator, engine):
     assert search.predict(X).shape == y.shape
 
 
+@pytest.mark.slow
 @all_estimators
 def test_grid_search_in_processes(estimator):
     X, y = data(estimator)
@@ -226,6 +227,7 @@ def test_grid_search_in_processes(estimator):
     assert_allclose(*scores, rtol=1e-14)
 
 
+@pytest.mark.slow
 @all_estimators
 def test_cross_validation(estimator):
     X, y = data(estimator)
@@ -359,6 +361,7 @@ def test_recursive_elimination(estimator):
     assert eliminated.support_.sum() == 4
 
 
+@pytest.mark.slow
 def test_ensembles(engine):
     X, y = data(ScInOLClassifier)
     model = ScInOLClassifier(**FEW_EPOCHS)

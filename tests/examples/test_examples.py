@@ -82,10 +82,10 @@ def test_bundled_data(example, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 def test_classes(run, name):
-    status, out, err = run(csv(), "--chunk-size", "30", name=name)
+    status, out, err = run(csv(30), "--chunk-size", "15", name=name)
     assert (status, err) == (0, "")
     # length, amount, three of four colours, all notes but one
-    assert "60 rows, 64 features after encoding; target 'y', 2 classes." in out
+    assert "30 rows, 34 features after encoding; target 'y', 2 classes." in out
 
 
 def test_amounts(run):
@@ -95,7 +95,7 @@ def test_amounts(run):
 
 
 def test_too_many_texts_are_left_out(run):
-    status, out, err = run(csv(n_rows=300))
+    status, out, err = run(csv(n_rows=230))
     assert (status, err) == (0, "")
     assert "5 features after encoding" in out
     assert "Left out, too many different texts: note." in out
@@ -113,7 +113,7 @@ def test_whole_numbers(run):
 
 
 def test_named_classes_may_come_late(run):
-    text = csv().replace("yes", "no") + "500,red,last,yes,50\n"
+    text = csv(30).replace("yes", "no") + "500,red,last,yes,50\n"
     status, out, err = run(text, "--chunk-size", "10", "--classes", "no", "yes")
     assert (status, err) == (0, "")
     assert "2 classes" in out

@@ -122,6 +122,7 @@ def test_adam_moves_where_features_are_zero(engine):
             assert model.coef_[0] != before
 
 
+@pytest.mark.slow
 def test_sparse_rows_of_adam_are_made_dense_a_block_at_a_time():
     """All of them at once would take 120 MB."""
     X = sparse.random(300, 50_000, density=1e-4, format="csr", random_state=0)

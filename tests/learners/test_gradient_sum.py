@@ -145,6 +145,7 @@ def test_scale_of_losses_does_not_matter(tuning, power, engine):
     assert_array_equal(model.delta_sum_, 2.0**power * expected.delta_sum_)
 
 
+@pytest.mark.slow
 @tunings
 @given(
     st.lists(

@@ -264,6 +264,7 @@ def test_moderates_the_log_loss_of_two_classes():
 # How sure it is.
 
 
+@pytest.mark.slow
 def test_intervals_of_targets():
     """95 % intervals hold 93 to 97 %."""
     inside = []
@@ -393,6 +394,7 @@ def streams():
     yield X, np.zeros(N_ROWS, dtype=int)
 
 
+@pytest.mark.slow
 @of_long_runs
 @pytest.mark.parametrize("forgetting", [0.0, 0.1])
 @pytest.mark.parametrize("prior_scale", [0.3, 1e6])
@@ -434,6 +436,7 @@ def test_forgetting_follows_a_change(engine):
 # Among others.
 
 
+@pytest.mark.slow
 def test_one_epoch_comes_close_to_the_optimum():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 10)) @ rng.normal(size=(10, 10))

@@ -443,6 +443,7 @@ print(hits, misses, *model.coef_)
 """
 
 
+@pytest.mark.slow
 def test_cache_on_disk_follows_the_source(tmp_path):
     """Digests follow all called code; code without a file is not cached, silently."""
     pytest.importorskip("numba", reason="numba is not installed")

@@ -173,6 +173,7 @@ def test_shares_are_bayes_rule_over_all_sequences(engine):
         assert_allclose(weight, of_share / sum(posterior.values()), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_agrees_with_reference_where_units_change_between_extremes(engine):
     units = 10.0 ** np.random.default_rng(1).integers(-150, 150, size=(15, 1))
     compare_with_reference(UNIFORM[:15] * units, digits=700)
@@ -292,6 +293,7 @@ def check_guarantees_of_sequences(losses, rate=None, c=None):
         assert np.all(holds), statement
 
 
+@pytest.mark.slow
 @given(losses=losses_of_any_scale(), rate=st.sampled_from([None, 1.0, 1e-3]))
 def test_guarantees_of_sequences_on_any_losses(losses, rate):
     with config_context(engine="numpy"):
@@ -307,6 +309,7 @@ def test_guarantees_of_sequences_on_streams(losses, rate, engine):
     check_guarantees_of_sequences(losses, rate, weights_of_rounds(len(losses)))
 
 
+@pytest.mark.slow
 def test_log_loss_against_one_expert_costs_a_few_nats(engine):
     """Whatever the losses, in total: ln K + ln 5."""
     rng = np.random.default_rng(0)

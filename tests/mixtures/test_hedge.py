@@ -631,7 +631,7 @@ def test_engines(problem, container, parameters, engine):
     [
         ("threading", "numpy"),
         ("threading", "uncompiled"),
-        ("loky", "numpy"),
+        pytest.param("loky", "numpy", marks=pytest.mark.slow),
         *thoroughly(("threading", "numba"), ("loky", "numba")),
     ],
     indirect=["engine"],
@@ -678,7 +678,9 @@ def test_large_experts_in_other_processes(backend):
     assert mixture.n_samples_seen_ == 100
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
 def test_parallel_experts_have_the_configuration(backend):
     X = rows()
     model = HedgeRegressor([("a", Listening()), ("b", Listening())], n_jobs=2)
@@ -890,6 +892,7 @@ def test_class_weight_is_sample_weight(engine):
 # Inside scikit-learn.
 
 
+@pytest.mark.slow
 def test_search_and_pipeline():
     X, y = rows(150), targets(rows(150), 1)[:, 0]
     pipeline = make_pipeline(StandardScaler(), HedgeRegressor(max_iter=3, tol=None))

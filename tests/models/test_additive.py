@@ -319,7 +319,7 @@ def test_plot_terms_by_name(pyplot):
 
 
 def test_plot_terms_says_what_is_wrong(pyplot):
-    model, X = additive_model(interactions=False)
+    model, X = additive_model(interactions=False, n=200)
     for features in [[(0, 0)], [(0, 1, 2)], [()]]:
         with pytest.raises(ValueError, match="neither a feature nor a pair"):
             model.plot_terms(features)

@@ -333,10 +333,10 @@ def assert_linear_model(case, estimator, linear, X, tolerance):
 @pytest.mark.parametrize(
     ("n_samples", "parameters"),
     [
-        (700, LINEAR),
-        (2000, {**LINEAR, "max_support": 10}),
-        (150, {"kernel": inner}),
-        (500, {"kernel": inner, "max_support": 10}),
+        (300, LINEAR),
+        (800, {**LINEAR, "max_support": 10}),
+        (100, {"kernel": inner}),
+        (250, {"kernel": inner, "max_support": 10}),
     ],
     ids=["poly", "poly-budget", "callable", "callable-budget"],
 )
@@ -750,7 +750,9 @@ def test_regret_bound_while_nothing_is_stored(case, engine):
 @pytest.mark.slow
 def test_regret_bound_of_bad_comparators(engine):
     X, y = load_iris(return_X_y=True)
-    made = DFEGClassifier(kernel="rbf", fit_intercept=False).fit(X[::5], y[::5])
+    once = {"max_iter": 1, "tol": None}
+    made = DFEGClassifier(kernel="rbf", fit_intercept=False, **once)
+    made.fit(X[::5], y[::5])
     n = made.support_.size
     with pytest.raises(ValueError, match=rf"coef.shape == \(3, 2\), expected \(3, {n}"):
         made.regret_bound(np.ones((3, 2)))
@@ -768,7 +770,7 @@ def test_regret_bound_of_bad_comparators(engine):
         made.regret_bound(np.ones((3, 2)), vectors=np.full((2, 4), np.nan))
     with pytest.raises(ValueError, match="Input coef contains NaN"):
         made.regret_bound(np.full((3, n), np.nan))
-    linear = DFEGClassifier().fit(X[::5], y[::5])
+    linear = DFEGClassifier(**once).fit(X[::5], y[::5])
     with pytest.raises(ValueError, match="vectors must be None with kernel='linear'"):
         linear.regret_bound(np.ones((3, 4)), vectors=X)
 
@@ -1156,7 +1158,7 @@ def test_too_many_precomputed_rows(case, engine):
 def test_model_selection(estimator, engine):
     """Rows and columns of a precomputed matrix are split alike."""
     X, y = load_iris(return_X_y=True)
-    estimator.set_params(gamma=0.5, max_iter=5, tol=None, random_state=0)
+    estimator.set_params(gamma=0.5, max_iter=2, tol=None, random_state=0)
     inside = clone(estimator).set_params(kernel="rbf")
     precomputed = clone(estimator).set_params(kernel="precomputed")
     scores = cross_val_score(inside, X, y, cv=3)
@@ -1334,7 +1336,7 @@ def test_constant_rows(case, max_support, value, engine):
 @with_kernels([Case(DFEGRegressor, "absolute_error", "dfeg")])
 def test_many_equal_rows(case, engine):
     """The same as one feature that is 1, and the intercept."""
-    n = 20_000
+    n = 5_000
     y = np.tile([1.0, -0.5], n // 2)
     estimator, linear = make(case, max_support=3), case.make()
     charged = case.charged(estimator, np.zeros((n, 2)), y)

@@ -269,11 +269,11 @@ def test_newton_steps_of_rows_that_are_standardised():
 def test_mixture(make_and_loss, switching):
     make, loss = make_and_loss
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(600, 3))
-    y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.normal(size=600)
+    X = rng.normal(size=(300, 3))
+    y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.normal(size=300)
     y = (y > 0).astype(int) if make is HedgeClassifier else y
     classes = {"classes": [0, 1]} if make is HedgeClassifier else {}
-    rows = np.array_split(np.arange(600), 3)
+    rows = np.array_split(np.arange(300), 3)
     models = [
         make(loss=loss, switching=switching).partial_fit(X[i], y[i], **classes)
         for i in rows
@@ -294,7 +294,7 @@ def test_mixture(make_and_loss, switching):
     n_points = len(merged.weights_curve_[0])
     merged.partial_fit(X, y)
     merged._check_state()
-    assert merged.n_samples_seen_ == 1200
+    assert merged.n_samples_seen_ == 600
     assert len(merged.weights_curve_[0]) > n_points
 
 

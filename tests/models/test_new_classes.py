@@ -248,6 +248,7 @@ def test_chunks_do_not_matter_of_others(kind, engine):
     whole._check_state()
 
 
+@pytest.mark.slow
 @given(
     labels=st.lists(st.sampled_from([3, 1, 4, 0, 5]), min_size=1, max_size=12),
     weights=st.lists(st.sampled_from([0.0, 0.5, 2.0]), min_size=12, max_size=12),
@@ -399,6 +400,7 @@ def test_one_class(engine):
         model._check_state()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_answers_to_a_chunk(estimator, engine):
     """Rows are answered as they came, in columns for the classes at the end."""
@@ -505,6 +507,7 @@ def test_bound_is_of_differences(engine):
     assert model.classes_[model._model.reference] == "b"
 
 
+@pytest.mark.slow
 def test_bound_of_mixtures(engine):
     X, y = stream(n_rows=150)
     for switching in True, False:
@@ -698,6 +701,7 @@ def test_kinds_of_labels(labels, more, engine):
     assert set(model.predict(np.ones((1, 1)))) <= set(every)
 
 
+@pytest.mark.slow
 def test_many_classes(engine):
     """As many as rows; scikit-learn would warn of targets like these."""
     rng = np.random.default_rng(0)

@@ -349,6 +349,7 @@ def forms(x):
         yield indices.astype(kind), x[indices]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", ["auto", False])
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_forms_of_rows(estimator, center, engine):
@@ -481,6 +482,7 @@ def test_labels(labels, engine):
     assert rows.predict_one(X[0]) in labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(), HedgeRegressor()])
 def test_columns_of_targets(estimator, engine):
     """Two dimensions of one output are what they are in `partial_fit`."""

@@ -55,6 +55,7 @@ def loaded(code):
     return set(process.stdout.split())
 
 
+@pytest.mark.slow
 def test_import_leaves_optional_dependencies_alone():
     # Those that scikit-learn imports by itself do not count.
     assert loaded(f"import {', '.join(LISTED)}") <= loaded("import sklearn.base")
@@ -66,6 +67,7 @@ def test_first_compiled_fit_imports_numba():
     assert "numba" in loaded(FIRST_FIT.format(engine="numba"))
 
 
+@pytest.mark.slow
 def test_engine_numpy_leaves_numba_alone():
     assert "numba" not in loaded(FIRST_FIT.format(engine="numpy"))
 

@@ -399,6 +399,7 @@ with config_context(engine="numpy"):
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed(path):
     save(fitted(), path)
     before = path.read_bytes()
@@ -655,6 +656,7 @@ def test_models_of_earlier_versions(version):
         assert_close(np.array(kind.answers(kind.learn(model, 1))), at_end, 1e-9)
 
 
+@pytest.mark.slow
 def test_saving_models_again_gives_the_same(tmp_path):
     """Otherwise run `save_models.py`, as long as this version is not released."""
     save_models(tmp_path)

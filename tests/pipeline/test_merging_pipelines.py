@@ -196,6 +196,7 @@ def test_frames_and_dicts():
     assert_allclose(*said, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pipeline",
     [
@@ -257,6 +258,7 @@ SHARDS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(SHARDS, st.integers(1, 4), st.sampled_from([1, 3, 2**10]), st.booleans())
 @settings(max_examples=40)
 def test_any_shards(shards, n_named, n_hashed, has_start):

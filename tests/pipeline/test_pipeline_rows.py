@@ -119,6 +119,7 @@ def test_tables(learner, n_outputs, engine):
         assert_learns_alike(model, rows, y, c, method, chunk, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunk", [None, range(2, 90)])
 def test_tables_whose_first_values_are_missing(chunk, engine):
     """Kinds are found by single rows, and by chunks, as `partial_fit` finds them."""
@@ -437,6 +438,7 @@ ODD_ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine_name", ["numpy", "numba"])
 @given(
     first=st.dictionaries(NAMES, SCALARS, min_size=1, max_size=4),

@@ -462,6 +462,7 @@ FIELDS = st.sampled_from(
 )
 
 
+@pytest.mark.slow
 @given(
     rows=st.lists(st.lists(FIELDS, min_size=1, max_size=4), max_size=30),
     block_bytes=st.sampled_from([1, 5, 16, 50, 10**6]),
@@ -1000,6 +1001,7 @@ def test_pyarrow_is_missing(monkeypatch, tmp_path):
         read_table(tmp_path / "rows.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", WHOLE)
 def test_damaged_files(ending, tmp_path):
     """Give rows or a sentence; `corrupt_files.py` tries more of them."""
@@ -1094,6 +1096,7 @@ def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
 # The whole program.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):
     random = np.random.default_rng(0)

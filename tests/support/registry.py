@@ -17,6 +17,7 @@ run. `compiled_runs` selects what really is compiled.
 
 import os
 from functools import cache
+from heapq import heapify, heapreplace
 from inspect import isclass, signature
 from itertools import combinations, product
 from random import Random
@@ -408,14 +409,19 @@ def covering(runs, pairs_of, others_of):
         for of_run, run in zip(pairs, runs, strict=True)
     ]
     is_pair, left, chosen = (1 << n_pairs) - 1, (1 << len(number_of)) - 1, []
+
+    def cost(i):
+        one = covered[i] & left
+        return -(one & is_pair).bit_count(), -one.bit_count(), i
+
+    # What a run covers becomes less and less: the first that has not changed is best.
+    costs = [cost(i) for i in range(len(runs))]
+    heapify(costs)
     while left & is_pair:
-        gains = [
-            ((one & left & is_pair).bit_count(), (one & left).bit_count())
-            for one in covered
-        ]
-        best = gains.index(max(gains))
-        left &= ~covered[best]
-        chosen.append(runs[best])
+        best = costs[0][-1]
+        if heapreplace(costs, cost(best)) == cost(best):
+            left &= ~covered[best]
+            chosen.append(runs[best])
     return chosen
 
 

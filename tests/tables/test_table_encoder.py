@@ -5,6 +5,7 @@ import math
 import pickle
 import re
 from decimal import Decimal
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 
@@ -167,6 +168,7 @@ def assert_same_entries(Z, X):
         assert_array_equal(getattr(Z, name), getattr(X, name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_entries_of_each_row(engine, size):
     rows = table()
@@ -200,6 +202,7 @@ def test_chunks_do_not_matter(engine, size):
     assert_array_equal(parts.transform(rows[:9]).data, whole.transform(rows[:9]).data)
 
 
+@pytest.mark.slow
 def test_rows_are_transformed_as_they_would_be_learned(engine):
     rows = table(150)
     encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:1])
@@ -472,13 +475,19 @@ LATE = {
 }
 
 
+@cache
+def late_rows_at_once():
+    """Encoder, rows and what they are encoded to, which several tests read."""
+    encoder, rows = TableEncoder(**SETTINGS | {"n_hashed": 50}), late_table()
+    return encoder, rows, encoder.partial_fit_transform(rows)
+
+
 @pytest.mark.parametrize("size", [1, 7, 260])
 @pytest.mark.parametrize("as_frame", LATE.values(), ids=LATE)
 def test_the_first_values_decide(as_frame, size):
-    rows, settings = late_table(), {**SETTINGS, "n_hashed": 50}
-    whole, parts = TableEncoder(**settings), TableEncoder(**settings)
     with config_context(engine="numpy"):
-        X = whole.partial_fit_transform(rows)
+        whole, rows, X = late_rows_at_once()
+        parts = clone(whole)
         Z = [parts.partial_fit_transform(as_frame(c)) for c in chunks(rows, size)]
     assert parts.kinds_ == whole.kinds_ == KINDS
     assert_same_entries(sparse.vstack(Z).tocsr(), X)
@@ -823,6 +832,7 @@ def test_copies_go_on(engine, copy, n_before, tmp_path):
     assert encoder.hashed_names_ == again.hashed_names_
 
 
+@pytest.mark.slow
 def test_a_pipeline_goes_row_by_row(engine):
     rows, y = table(200), np.arange(200) % 3 % 2
     whole = make_online_pipeline(TableEncoder(n_hashed=99), ScInOLClassifier())
@@ -844,6 +854,7 @@ def test_a_pipeline_goes_row_by_row(engine):
 ANY_ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=4), max_size=5)
 
 
+@pytest.mark.slow
 @given(
     chunks=st.lists(ANY_ROWS, min_size=1, max_size=5),
     kinds=st.dictionaries(

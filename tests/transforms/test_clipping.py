@@ -159,6 +159,7 @@ def test_bound_until_a_value_is_clipped(container):
     assert estimator.regret_bound(coef) == np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [HedgeClassifier, HedgeRegressor])
 def test_default_experts_of_a_mixture_share_the_limits(learner):
     rng = np.random.default_rng(0)
