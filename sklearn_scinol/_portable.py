@@ -8,7 +8,7 @@ scalar, have a substitute here. Functions of scalars alone may branch and loop.
 from functools import lru_cache
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 #: Start of sums of squares instead of 0, so that an unseen coordinate divides 0 by a
 #: number. It is lost in the first square that is added.
@@ -30,21 +30,13 @@ BLOCK = 4
 #: Range in which a sum of squares is accurate.
 MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
-#: Functions that formulas may call, which a compiling engine registers. It must keep
-#: the order of operations of exact functions. In all others it may reorder sums and
-#: products, which can then overflow or lose digits.
-PORTABLE: list = []
+#: Functions in which a compiling engine must keep the order of operations. In others it
+#: may reorder sums and products, which can overflow then, or lose digits.
 EXACT: list = []
 
 
-def portable(function):
-    """Mark a function of scalars or arrays as callable from a formula."""
-    PORTABLE.append(function)
-    return function
-
-
 def exact(function):
-    """Mark a portable function in which the order of operations matters."""
+    """Mark a function of formulas in which the order of operations matters."""
     EXACT.append(function)
     return function
 
@@ -150,28 +142,28 @@ def store_square(A, P):
     P[stored] = A[rows[stored], columns[stored]]
 
 
-def inverse(A):
+def invert_definite(A):
+    """Return the inverse of a positive definite matrix, or None of another one."""
+    factor, failed_at = dpotrf(A, lower=True)
+    if failed_at:
+        return None
+    root, _ = dtrtri(factor, lower=True)
+    return root.T @ root
+
+
+def inverse(A, invert=invert_definite):
     """Return the inverse of a matrix that is positive definite but for rounding.
 
     Zeros between independent blocks stay exact. If an entry is not finite, all are NaN.
     """
     units = np.sqrt(np.maximum(np.diag(A), MIN_VARIANCE))
-    scaled = 0.5 * (A + A.T) / units / units[:, np.newaxis]
-    added = 0.0
-    while True:
-        factor, failed_at = dpotrf(scaled + added * np.eye(len(A)), lower=True)
-        if not failed_at:
-            break
+    units = units * units[:, np.newaxis]
+    scaled, added = 0.5 * (A + A.T) / units, 0.0
+    while (inverted := invert(scaled + added * np.eye(len(A)))) is None:
         added = 10.0 * added or 1e-16
         if not np.isfinite(scaled).all():
             return np.full_like(A, np.nan)
-    # Row by row: LAPACK would wait for threads, even for a small matrix.
-    root = np.eye(len(A))
-    for i in range(len(A)):
-        root[i] -= factor[i, :i] @ root[:i]
-        root[i] /= factor[i, i]
-    root /= units
-    return root.T @ root
+    return inverted / units
 
 
 def trace(P, n):
@@ -206,7 +198,6 @@ def norm(a, b):
     return np.hypot(a, b)
 
 
-@portable
 def squared_scale(s, i, x):
     """Return the papers' ``S^2 + M^2``, with ``|x|`` in the maximum `M`."""
     M = larger(s.M[i], np.abs(x))

@@ -45,18 +45,32 @@ class Mutation(NamedTuple):
 MUTATIONS = [
     # Learners and losses from outside.
     Mutation(
-        "the digest forgets values that formulas refer to",
-        "engines/numba_engine/outside.py",
-        "code.append(pickle.dumps(value))",
-        "pass",
-        "outside digest_follows",
+        "the digest forgets functions that are compiled by themselves",
+        "engines/numba_engine/compiling.py",
+        "        return digests[value]",
+        '        return ""',
+        "engines digest_follows",
     ),
     Mutation(
-        "loops are kept of classes that no other process finds",
-        "engines/numba_engine/outside.py",
-        "return found is cls",
-        "return True",
-        "outside digest_follows",
+        "a value is read after a call has changed it",
+        "engines/numba_engine/flattening/writer.py",
+        "and value.id not in self._fleeting",
+        "",
+        "flattening states",
+    ),
+    Mutation(
+        "operands are not kept while a later one is evaluated",
+        "engines/numba_engine/flattening/expressions.py",
+        "values = [self.kept(each) for each in values]",
+        "pass",
+        "flattening states",
+    ),
+    Mutation(
+        "assigned parameters are not copied",
+        "engines/numba_engine/flattening/flattener.py",
+        "if scope.source.n_assigned[name] and is_number(value):",
+        "if False:",
+        "flattening numbers",
     ),
     Mutation(
         "an int stays an int",
@@ -917,13 +931,6 @@ MUTATIONS = [
         "is_in_range(unit)",
         "True",
         "tampering fit_together and unit",
-    ),
-    Mutation(
-        "digests leave out what modules import",
-        "engines/numba_engine/compiling.py",
-        "to_follow = [name for name in to_read if not _is_other_package(name)]",
-        "to_follow = []",
-        "engines digest",
     ),
     Mutation(
         "a ball that shrinks is taken back for a few features only",

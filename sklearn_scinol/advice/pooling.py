@@ -2,13 +2,12 @@
 
 import numpy as np
 
-from .._portable import chosen, exp, larger, portable
+from .._portable import chosen, exp, larger
 
 #: Smaller probabilities count as this one, which has a finite logarithm.
 MIN_PROBABILITY = 1e-300
 
 
-@portable
 def probabilities(log_odds):
     """Probabilities of two classes, both accurate if tiny."""
     odds = exp(-np.abs(log_odds))
@@ -18,7 +17,6 @@ def probabilities(log_odds):
     return chosen(is_likely, likely, unlikely), chosen(is_likely, unlikely, likely)
 
 
-@portable
 def odds_ratio(p, p_other):
     """Log odds of a class with probability `p` against one with `p_other`."""
     return np.log(p / p_other)

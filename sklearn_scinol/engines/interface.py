@@ -161,15 +161,11 @@ class Engine(Protocol):
             Without averages.
         """
 
-    def change_units(self, learner, s, change):
-        """Convert a state to rows in other units.
+    def inverse(self, A):
+        """Return the inverse of a matrix that is positive definite but for rounding.
 
-        Parameters
-        ----------
-        learner : OnlineNewton
-        s : State
-            The learner's. Changed.
-        change : UnitChange
+        Zeros between independent blocks stay exact. If an entry is not finite, all are
+        NaN.
         """
 
     def learn_combination(self, task, state, block, combination, out):

@@ -7,11 +7,10 @@ pair output, coordinate). They may call NumPy's elementwise functions, and funct
 ``_portable``. `interface.py` documents the methods, and the two kinds
 of learners that see more of a row than a coordinate. `bases/` has what learners share.
 
-Learners from outside the package declare the same, and call functions of their own that
-are marked with :func:`portable`.
+Learners from outside the package declare the same.
 """
 
-from .._portable import chosen, exact, larger, portable, smaller
+from .._portable import chosen, exact, larger, smaller
 from .adaftrl import AdaFTRL
 from .adaptive import AdaGrad, Adam
 from .cocob import CoCoB
@@ -60,7 +59,6 @@ __all__ = [
     "chosen",
     "exact",
     "larger",
-    "portable",
     "smaller",
 ]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import exact, larger, portable, smaller
+from .._portable import exact, larger, smaller
 from .bases.gradient_sum import (
     MIN_NORM,
     NORM_ERROR,
@@ -118,7 +118,6 @@ class AdaFTRL(GradientSum, Parameters):
         yield "norm^2 <= t total^2", shared.norm <= largest
 
 
-@portable
 def rate(learner, shared, k):
     """Learning rate: infinite before the first loss that is not 0."""
     return 0.5 * learner.divisor * learner.radius * learner.radius / shared.delta_sum[k]

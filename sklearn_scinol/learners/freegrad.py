@@ -12,7 +12,6 @@ from .._portable import (
     exact,
     exp,
     larger,
-    portable,
     smaller,
 )
 from .bases.betting import solve_odd
@@ -124,7 +123,6 @@ def bet(G, V, M, M_tau):
     return G / a * share * smaller(growth, MAX_WEALTH)
 
 
-@portable
 def restarts(s, i, M):
     """Whether `M` requires the first restart, or another one."""
     return (s.B[i] + 1.0) * s.M_tau[i] < M

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._portable import portable, smaller
+from .._portable import smaller
 from ..losses import methods
 from ..losses.proximal import proximal_step
 from .bases.mirror_descent import MAX_LAMBDA, MirrorDescent, move
@@ -89,7 +89,6 @@ class AdaImplicit(MirrorDescent):
         return shards.sum()
 
 
-@portable
 def in_units_of_loss(y, c, scale, p, q):
     """Target, weight, prediction and squared norm of a row as the loss sees them.
 
@@ -105,7 +104,6 @@ def in_units_of_loss(y, c, scale, p, q):
     return y - offset, weight, spread * p, q if teaches else 0.0
 
 
-@portable
 def move_implicitly(learner, shared, k, loss, row):
     """Take the proximal step; return the step for `update`, and the decrease."""
     y, c, p, q = row

@@ -14,7 +14,6 @@ from .._portable import (
     larger,
     move_and_multiply,
     padded,
-    portable,
     smaller,
     square,
     store_square,
@@ -221,7 +220,7 @@ class OnlineNewton(NamedTuple):
         """Covariance matrices of the `n` weights, one for each output."""
         return [square(P, n) for P in s.P]
 
-    def change_units(self, s, change):
+    def change_units(self, s, change, inverse):
         """Convert the state to other units of the rows, with the same prior.
 
         The information of the rows is linear in them: the inverse of the covariance
@@ -231,35 +230,28 @@ class OnlineNewton(NamedTuple):
         prior = self.prior(n)
         # A row z becomes slope z + shift times the intercept's 1, which is last.
         slope, shift = np.ones(n), np.zeros(n)
-        copy_into(change.slope, slope)
+        slope[: change.slope.size] = change.slope
         if self.fit_intercept:
-            copy_into(change.shift, shift)
-        for k in range(s.w.shape[0]):
-            of_target, weight = change.target_slope[k], 1.0
+            shift[:-1] = change.shift
+        for k, of_target in enumerate(change.target_slope):
+            weight = 1.0
             if change.unit_free:
                 weight = 1.0 / of_target if of_target > 0.0 else 0.0
-            A, b = inverse(square(s.P[k], n)), np.empty(n)
-            for i in range(n):
-                b[i] = inner(A[i], s.w[k, :n])
-                A[i, i] -= left[k] / prior[i]
+            A = inverse(square(s.P[k], n))
+            b = np.add.reduce(A * s.w[k, :n], axis=1)
+            A.flat[:: n + 1] -= left[k] / prior
             b = weight * of_target * (slope * b + shift * b[-1])
-            for i in range(n):
-                row = weight * slope[i] * A[i] + weight * shift[i] * A[-1]
-                copy_into(row * slope + row[-1] * shift, A[i])
+            A = weight * (slope[:, np.newaxis] * A + shift[:, np.newaxis] * A[-1])
+            A = A * slope + A[:, -1:] * shift
             if self.fit_intercept:
                 b += change.target_shift[k] * A[:, -1]
-            for i in range(n):
-                if A[i, i] < 0.0:
-                    A[i, i] = 0.0
-                A[i, i] += left[k] / prior[i]
-            P, w = inverse(A), s.w[k, :n]
-            for i in range(n):
-                w[i] = inner(P[i], b)
+            A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / prior
+            P = inverse(A)
+            w = np.add.reduce(P * b, axis=1)
             if not (np.isfinite(w).all() and np.isfinite(P).all()):
                 # Rounding has left nothing of values that far apart: start again.
-                w[:], P[:], left[k] = 0.0, 0.0, 1.0
-                for i in range(n):
-                    P[i, i] = prior[i]
+                w, P, left[k] = np.zeros(n), np.diag(prior), 1.0
+            s.w[k, :n] = w
             store_square(P, s.P[k])
             s.distance[k] *= of_target
             s.curvature[k] *= weight
@@ -347,7 +339,6 @@ class VovkAzouryWarmuth(OnlineNewton):
         return 0.5 * (squares + s.excess)
 
 
-@portable
 def apply_and_predict(learner, s, k, x):
     """Apply the pending update; predict the next row, and store its variance."""
     p, q = move_and_multiply(
@@ -359,7 +350,6 @@ def apply_and_predict(learner, s, k, x):
     return p
 
 
-@portable
 def match_moments(loss, y, c, p, mode, q, variance):
     """Step along ``P x``, and share to take from `P`, that match two moments.
 
@@ -384,7 +374,6 @@ def match_moments(loss, y, c, p, mode, q, variance):
     return (mode + mean) / q, larger(1.0 - left, 0.0) / q
 
 
-@portable
 def defer_update(learner, s, k, g, h):
     """Store an update for the next row, see :class:`State`; `h` is `root` squared."""
     u, v = s.u[k], s.v[k]

@@ -11,7 +11,6 @@ from .._portable import (
     TINY,
     expm1,
     larger,
-    portable,
     smaller,
     squared_scale,
 )
@@ -108,7 +107,6 @@ class ScInOL1(NamedTuple):
         yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
 
 
-@portable
 def potential_factor(learner, s, i, x, t):
     """Value of `beta` for a row `t` with value `x` at coordinate `i`."""
     # For x = 0 the bound is huge, infinite or (for an unseen coordinate) the initial

@@ -18,7 +18,7 @@ that nothing overflows for any :math:`\lambda`.
 
 import numpy as np
 
-from .._portable import larger, portable, smaller
+from .._portable import larger, smaller
 from . import methods
 
 MAX_ITERATIONS = 100
@@ -27,7 +27,6 @@ MAX_ITERATIONS = 100
 MAX_NORM = 1e150
 
 
-@portable
 def proximal_step(loss, y, p, q, c, lam, norm2, radius):
     """Factor `shrink`, multiple `step` of the row, and decrease of the objective.
 
@@ -57,7 +56,6 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
     return with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, new_p)
 
 
-@portable
 def step_to(loss, y, p, q, c, lam, norm2, radius):
     """Step to the nearest point of the ball that predicts the minimiser."""
     target = methods.minimiser(loss, y, p)
@@ -76,7 +74,6 @@ def step_to(loss, y, p, q, c, lam, norm2, radius):
     return with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, target)
 
 
-@portable
 def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
     """Step along the sphere to where the loss balances the distance from `w`.
 
@@ -111,7 +108,6 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
     return with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, new_p)
 
 
-@portable
 def balance(loss, y, share, side, p, q, c, lam, norm2, radius):
     """Derivative of the objective along the sphere, up to a positive factor."""
     _, _, new_p = to_sphere(share, side, p, q, norm2, radius)
@@ -119,7 +115,6 @@ def balance(loss, y, share, side, p, q, c, lam, norm2, radius):
     return (1.0 - share) * slope - share * lam * (radius / np.sqrt(q))
 
 
-@portable
 def to_sphere(share, side, p, q, norm2, radius):
     """Point of the sphere where the row has a given share, and its prediction."""
     length = np.sqrt(q)
@@ -135,7 +130,6 @@ def to_sphere(share, side, p, q, norm2, radius):
     return shrink, step * (radius / length), new_p
 
 
-@portable
 def with_decrease(loss, y, p, q, c, lam, norm2, radius, shrink, step, new_p):
     """Return a step with its decrease of the objective."""
     along, change = p / (radius * np.sqrt(q)), shrink - 1.0

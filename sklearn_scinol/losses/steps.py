@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from .._portable import larger, portable, smaller, softmax
+from .._portable import larger, smaller, softmax
 
 MAX_ITERATIONS = 100
 
 
-@portable
 def linear_step(m, slope, s):
     """Proximal step down a slope that ends after `m`, and the decrease."""
     u = slope * s
@@ -16,14 +15,12 @@ def linear_step(m, slope, s):
     return m, m * (slope - 0.5 * (m / s))
 
 
-@portable
 def quadratic_step(m, s):
     """Proximal step down the parabola ``m**2 / 2`` towards 0, and the decrease."""
     u = m / (1.0 + 1.0 / s)
     return u, 0.5 * m * u
 
 
-@portable
 def halley(u, s, derivative):
     """Next iterate for ``u = s sigma(-m - u)``, from sigma now, `derivative`."""
     f = u - s * derivative
@@ -33,7 +30,6 @@ def halley(u, s, derivative):
     return u - f * slope / (slope * slope + bend)
 
 
-@portable
 def long_logistic_step(m, s, high):
     """Proximal step and decrease from a margin `m`, for a large step size.
 
@@ -64,7 +60,6 @@ def long_logistic_step(m, s, high):
     return u, decline - 0.5 * u * derivative
 
 
-@portable
 def safe_length(y, p, s, g, direction, d, z, q):
     """Length of a damped Newton step for ``g = softmax(p - s g) - e_y``.
 

@@ -177,7 +177,8 @@ class NewtonModel(LinearModel):
                 (other.target_mean - self.target_mean) * target_inverse,
                 self.target is not None and self.target.unit_free,
             )
-            engine.change_units(self.learner, s, change)
+            with np.errstate(all="ignore"):
+                self.learner.change_units(s, change, engine.inverse)
 
     # Merging.
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
-from .._portable import chosen, portable
+from .._portable import chosen
 from ..blocks import as_writable, repeat_to_entries
 
 __all__ = ["FeatureLimits", "clipped", "map_entries"]
@@ -23,7 +23,6 @@ def map_entries(function, X):
     return type(X)((function(X.data, X.indices), X.indices, X.indptr), X.shape)
 
 
-@portable
 def clipped(x, largest, ratio):
     """Clip a finite value to ±`ratio` times the largest earlier value, if any."""
     limit = chosen(largest > 0.0, ratio * largest, np.inf)

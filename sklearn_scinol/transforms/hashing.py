@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from .._portable import portable
-
 __all__ = ["combine", "place"]
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -13,7 +11,6 @@ FIRST_BITS, SECOND_BITS, LAST_BITS = np.uint64(30), np.uint64(27), np.uint64(31)
 HALF = np.uint64(32)
 
 
-@portable
 def combine(h, key):
     """Combine a hash and a key; the order matters.
 
@@ -25,7 +22,6 @@ def combine(h, key):
     return h ^ (h >> LAST_BITS)
 
 
-@portable
 def place(h, n_places):
     """Return the place of a hash among up to 2^32 places."""
     return ((h >> HALF) * n_places) >> HALF

@@ -23,7 +23,7 @@ ones than 1e150 as 1e150.
 
 import numpy as np
 
-from .._portable import chosen, portable, smaller
+from .._portable import chosen, smaller
 
 __all__ = [
     "add_weight",
@@ -43,32 +43,27 @@ MAX_SQUARE = 1e300
 MIN_DEVIATION = 1e-8
 
 
-@portable
 def moved_mean(mean, share, deviation):
     """Return the mean with a new row."""
     return mean + share * deviation
 
 
-@portable
 def moved_variance(variance, share, past, deviation):
     """Return the variance with a new row."""
     return past * (variance + share * smaller(deviation * deviation, MAX_SQUARE))
 
 
-@portable
 def least_variance(mean, kept):
     """Return the variance that counts as 0; 0 for moments that forget nothing."""
     least = MIN_DEVIATION * mean
     return chosen(kept < 1.0, smaller(least * least, MAX_SQUARE), 0.0)
 
 
-@portable
 def inverse_deviation(variance, least=0.0):
     """Return one over the standard deviation; 0 for what has not varied."""
     return chosen(variance > least, 1.0 / np.sqrt(variance), 0.0)
 
 
-@portable
 def standardised(x, mean, factor):
     """Centre a value and multiply it by `factor`; 0 if that is 0."""
     return chosen(factor > 0.0, (x - mean) * factor, 0.0)
@@ -93,7 +88,6 @@ def merged(shards):
     return mean, np.maximum(share * shards.map(square).sum(1), 0.0), weight
 
 
-@portable
 def shares_of_waiting(weight_sum, recorded):
     """Return shares of waiting rows, and of rows with the total weight `recorded`."""
     any_waits = weight_sum > recorded
@@ -103,7 +97,6 @@ def shares_of_waiting(weight_sum, recorded):
     )
 
 
-@portable
 def add_weight(weight_sum, c, learns, kept=1.0):
     """Return the sum of weights with a row of weight `c`, and shares of row and past.
 

@@ -7,10 +7,8 @@ import importlib.util
 import json
 import os
 import re
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +19,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.packages import run
-from support.registry import REPRESENTATIVES, thoroughly
+from support.registry import thoroughly
 
-import sklearn_scinol
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitRegressor,
@@ -37,7 +34,7 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.experts import AdaHedge, FixedShare
+from sklearn_scinol.experts import AdaHedge
 from sklearn_scinol.losses import Hinge, Huber, Logistic, Quantile, SquaredHinge
 
 pytestmark = pytest.mark.skipif(
@@ -61,7 +58,7 @@ def kernels(monkeypatch):
     def spy(loop, *arguments):
         if id(loop) not in found:
             found[id(loop)] = copy.copy(loop)
-            vars(found[id(loop)]).pop("dispatcher", None)
+            vars(found[id(loop)]).update(_plan=None, _entries={})
         return call(found[id(loop)], *arguments)
 
     monkeypatch.setattr(Loop, "__call__", spy)
@@ -191,15 +188,24 @@ def test_parameters_are_not_compiled_in(kernels):
 # What is compiled in place of NumPy's functions.
 
 
+def exp_of(x):
+    return _portable.exp(x)
+
+
+def expm1_of(x):
+    return _portable.expm1(x)
+
+
+def write_exponentials(x, y):
+    for j in range(x.size):
+        y[j] = _portable.exp(x[j]) + _portable.expm1(x[j])
+
+
 @pytest.fixture(scope="module")
 def compiled_exponentials():
-    import numba
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
 
-    get_engine("numba")
-    return {
-        "exp": numba.njit(lambda x: _portable.exp(x)),
-        "expm1": numba.njit(lambda x: _portable.expm1(x)),
-    }
+    return {"exp": compiled(exp_of), "expm1": compiled(expm1_of)}
 
 
 @given(x=st.floats(-708.0, 708.0))
@@ -224,19 +230,13 @@ def test_compiled_exponentials_of_large_numbers(compiled_exponentials, x):
         assert smallest <= function(-x) <= function(-708.0)
 
 
-def test_compiled_exponentials_call_nothing():
+def test_compiled_exponentials_call_nothing(cache_folder):
     """Or else the loop around them would take one number at a time."""
-    import numba
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
 
-    get_engine("numba")
-
-    @numba.njit
-    def of_all(x, y):
-        for j in range(x.size):
-            y[j] = _portable.exp(x[j]) + _portable.expm1(x[j])
-
-    of_all(np.zeros(3), np.zeros(3))
-    (optimised,) = of_all.inspect_llvm().values()
+    loop = compiled(write_exponentials)
+    loop(np.zeros(3), np.zeros(3))
+    (optimised,) = loop.dispatcher.inspect_llvm().values()
     assert not re.search(r"@(llvm\.)?exp", optimised)
 
 
@@ -381,7 +381,8 @@ def doubled():
     from sklearn_scinol.engines.numba_engine.compiling import compiled
 
     loop = compiled(double)
-    return loop(21.0), sum(loop.dispatcher.stats.cache_hits.values())
+    result = loop(21.0)
+    return result, sum(loop.dispatcher.stats.cache_hits.values())
 
 
 @pytest.fixture
@@ -417,89 +418,33 @@ def test_full_disk(cache_folder, monkeypatch):
     assert doubled() == (42.0, 0)
 
 
-DIGESTS_OF_EDITIONS = """
-import sys
-from pathlib import Path
-from sklearn_scinol.engines.numba_engine import compiling
-from sklearn_scinol.learners import DFEG, ScInOL2
-from sklearn_scinol.losses import Huber
+SQUARES = """
+from sklearn_scinol._portable import exact
 
-def show():
-    compiling._source.cache_clear()
-    print(*(compiling.source_digest(learner, Huber) for learner in (ScInOL2, DFEG)))
+@exact
+def added(a, b):
+    return a + b
 
-show()
-for module in compiling.compiled_modules(ScInOL2, Huber):
-    print(module)
-    path = Path(sys.modules[module].__file__)
-    path.write_text(path.read_text("utf-8") + "#\\n", "utf-8")
-    show()
+def sum_of_squares(x):
+    total = 0.0
+    for i in range(x.size):
+        total = added(total, x[i] * x[i])
+    return total
 """
 
 
-@pytest.mark.slow
-def test_digest_changes_with_every_module(package):
-    """A learner that changes leaves the digests of others alone."""
-    first, *lines = run(DIGESTS_OF_EDITIONS, package).splitlines()
-    modules, digests = lines[::2], [first, *lines[1::2]]
-    of_scinol, of_dfeg = zip(*map(str.split, digests), strict=True)
-    assert len(set(of_scinol)) == len(digests)
-    changed = {
-        module.removeprefix("sklearn_scinol.")
-        for module, (before, after) in zip(modules, pairwise(of_dfeg), strict=True)
-        if before != after
-    }
-    assert {"advice.adahedge", "advice.fixed_share", "losses.regression"} <= changed
-    of_other = {"learners.scinol2", "learners.bases.betting"}
-    assert not changed & of_other
-    assert of_other <= {module.removeprefix("sklearn_scinol.") for module in modules}
+def test_digest_follows_exact_functions(tmp_path, monkeypatch):
+    """They are compiled by themselves, so the source of the loop does not show them."""
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
 
-
-@pytest.fixture
-def files_of_loops(monkeypatch):
-    """Files of the package with a function that a loop has called, uncompiled."""
-    from sklearn_scinol.engines.numba_engine import compiling
-
-    package, found = str(Path(sklearn_scinol.__file__).parent), set()
-    call = compiling.Loop.__call__
-
-    def note(frame, event, argument):
-        if event == "call" and frame.f_code.co_filename.startswith(package):
-            found.add(frame.f_code.co_filename)
-
-    def noted(loop, *arguments):
-        profile = sys.getprofile()
-        sys.setprofile(note)
-        try:
-            return call(loop, *arguments)
-        finally:
-            sys.setprofile(profile)
-
-    monkeypatch.setattr(compiling.Loop, "__call__", noted)
-    return found
-
-
-@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
-@pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
-def test_digest_covers_what_loops_call(case, engine, files_of_loops):
-    from sklearn_scinol.engines.numba_engine import compiling
-
-    X, y = case.data(n_samples=6)
-    estimator = case.partial_fit(case.make(), X, y)
-    case.partial_fit(estimator, sparse.csr_array(X), y)
-    model = estimator._model
-    modules = compiling.compiled_modules(type(model.learner), type(model.loss))
-    assert files_of_loops
-    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}
-
-
-@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
-@pytest.mark.parametrize("switching", [False, True])
-def test_digest_covers_formulas_of_weights(switching, engine, files_of_loops):
-    from sklearn_scinol.engines.numba_engine import compiling
-
-    (FixedShare if switching else AdaHedge)(3).update(np.ones((4, 3)))
-    own = "fixed_share.py" if switching else "adahedge.py"
-    assert own in {Path(file).name for file in files_of_loops}
-    modules = compiling.compiled_modules()
-    assert files_of_loops <= {sys.modules[module].__file__ for module in modules}
+    monkeypatch.syspath_prepend(tmp_path)
+    sources, results = {}, []
+    for name, source in ("one", SQUARES), ("other", SQUARES.replace("a + b", "a - b")):
+        (tmp_path / f"{name}.py").write_text(source, "utf-8")
+        loop = compiled(importlib.import_module(name).sum_of_squares)
+        results.append(loop(np.array([1.0, 2.0])))
+        digest = loop.dispatcher._cache._digest
+        sources[digest] = loop.dispatcher.py_func.source
+    assert results == [5.0, -5.0]
+    assert len(sources) == 2
+    assert len({*sources.values()}) == 1

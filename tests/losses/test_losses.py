@@ -235,18 +235,10 @@ def test_minimiser_is_the_next_one(loss, targets, kinks):
 @pytest.fixture
 def compiled():
     """The methods of losses, as compiled code calls them."""
-    numba = pytest.importorskip("numba", reason="numba is not installed")
-    from sklearn_scinol.engines.numba_engine.compiling import OPTIONS
+    pytest.importorskip("numba", reason="numba is not installed")
+    from sklearn_scinol.engines.numba_engine.compiling import compiled
 
-    def compile_method(name):
-        function = getattr(methods, name)
-        if name == "proximal":
-            return numba.njit(lambda loss, y, p, s: function(loss, y, p, s), **OPTIONS)
-        if name == "row_gradient":
-            return numba.njit(lambda loss, y, p, g: function(loss, y, p, g), **OPTIONS)
-        return numba.njit(lambda loss, y, p: function(loss, y, p), **OPTIONS)
-
-    return compile_method
+    return lambda name: compiled(getattr(methods, name))
 
 
 @separate

@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklearn_scinol.learners import portable
-
 #: A number that a formula takes from its module.
 POWER = 0.5
 
@@ -14,7 +12,6 @@ class Weights(NamedTuple):
     w: np.ndarray
 
 
-@portable
 def step_size(rate, t):
     return rate / t**POWER
 

@@ -1,9 +1,9 @@
 """The loops compiled by Numba: one coordinate at a time.
 
 The only place that imports Numba. The formulas of a learner and a loss are compiled
-from the same source that NumPy runs: as methods, looked up in the class of the
-NamedTuple that a compiled loop is given. A loop is put together from these and from
-parts that depend on the learner, as plain functions that it closes over.
+from the same source that NumPy runs: `flattening/` puts them, and the parts of a loop
+that depend on the learner, in place of their calls, so that Numba compiles one function
+a loop.
 
 What makes the loops fast, each measured: no check for division by zero
 (``error_model``); permission to reorder sums, without which they are not vectorised;
@@ -14,8 +14,9 @@ the next one.
 """
 
 from .combination import learn_combination
-from .learning import change_units, learn_rows, learn_stacked
+from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
+from .matrices import inverse
 from .mixing import learn_rounds, mix
 from .recording import Recorder, SavedArrays
 from .tables import (
@@ -40,13 +41,13 @@ __all__ = [
     "Recorder",
     "SavedArrays",
     "add_codes",
-    "change_units",
     "clip_rows",
     "compute_losses",
     "count_below",
     "find_slots",
     "first_values",
     "hash_strings",
+    "inverse",
     "join_entries",
     "learn_combination",
     "learn_rounds",

@@ -7,7 +7,7 @@ import numpy as np
 from ... import _portable
 from ...learners.bases import averaging
 from . import parts
-from .compiling import compiled, jitable, source_digest
+from .compiling import compiled
 
 __all__ = ["learn_combination"]
 
@@ -30,7 +30,6 @@ def learn_combination(task, state, block, combination, out):
     return r, increments, sum_increments
 
 
-@jitable
 def restart(combination, increments, sum_increments, clock, k):
     """Bring sums up to date, and let their clock start from 0."""
     for j in range(increments.shape[0]):
@@ -45,10 +44,8 @@ def restart(combination, increments, sum_increments, clock, k):
 def _loop(learner, loss, *, average):
     joint, separate = parts.joint_derivatives, parts.separate_derivatives
     derivatives = joint if loss.joint else separate
-    digest = source_digest(learner, loss)
 
     def learn_combination(task, state, block, combination, out, changes):
-        digest  # noqa: B018 - see source_digest
         learner = task.learner
         shared, clock, t = state
         gram, values, sums = combination.gram, combination.values, combination.sums
@@ -104,4 +101,4 @@ def _loop(learner, loss, *, average):
             r += 1
         return r, t
 
-    return compiled(learn_combination, classes=(learner, loss))
+    return compiled(learn_combination)

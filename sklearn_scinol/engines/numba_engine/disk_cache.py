@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import FunctionCache
 
 __all__ = ["Cache"]
 
@@ -17,18 +17,16 @@ class Cache(FunctionCache):
     ----------
     function : callable
         The loop.
-    suffix : str
-        Of the names of files: loops with another suffix are not looked at.
+    digest : str
+        Of all that is compiled with it.
     """
 
-    def __init__(self, function, suffix=""):
+    def __init__(self, function, digest):
         super().__init__(function)
-        if suffix:
-            self._cache_file = IndexDataCacheFile(
-                cache_path=self._cache_path,
-                filename_base=f"{self._impl.filename_base}-{suffix}",
-                source_stamp=self._impl.locator.get_source_stamp(),
-            )
+        self._digest = digest
+
+    def _index_key(self, signature, codegen):
+        return signature, codegen.magic_tuple(), self._digest
 
     def load_overload(self, *arguments):
         # A damaged file can raise anything.

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["exp", "expm1", "log1p", "parts_of_exp"]
+__all__ = ["EXACT", "exp", "expm1", "log1p"]
 
 INVERSE_LN2 = 1.0 / log(2.0)
 
@@ -102,3 +102,7 @@ def log1p(x):
     q = muladd(s2, muladd(s2, muladd(s2, q, A13), A11), A9)
     q = muladd(s2, muladd(s2, muladd(s2, q, A7), A5), A3)
     return muladd(s, s2 * q, 2.0 * s)
+
+
+#: Functions whose order of operations matters.
+EXACT = exp, expm1, log1p

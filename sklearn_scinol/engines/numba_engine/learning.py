@@ -16,13 +16,14 @@ from ...learners.bases import averaging
 from ...learners.interface import traits
 from ...transforms.moments import add_weight, standardised
 from . import parts
-from .compiling import compiled, source_digest
+from .compiling import compiled
 from .losses import joint_losses, running_total, separate_losses
 from .registers import load, move, registers, store
+from .registers import member as one_of
 from .transforms import Records, scale_sparse_rows, update_and_transform, update_moments
 from .unowned import unowned
 
-__all__ = ["change_units", "learn_call", "learn_rows", "learn_stacked"]
+__all__ = ["learn_call", "learn_rows", "learn_stacked"]
 
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
@@ -152,6 +153,9 @@ def learn_call(tasks, states, block, out):
             _buffer(n_outputs, m),
             tuple(of_row) if stacked else of_row[0],
             np.empty((n, n_outputs)) if stacked else first_out.predictions,
+            np.arange(n_outputs) // n_own,
+            np.arange(n_outputs) % n_own,
+            *(np.empty(n_outputs) for _ in range(3)),
         ),
     )
 
@@ -159,22 +163,6 @@ def learn_call(tasks, states, block, out):
 def _stack_fields(named):
     """Join NamedTuples field by field; return a single one as it is."""
     return named[0] if len(named) == 1 else type(named[0])(*zip(*named, strict=True))
-
-
-def change_units(learner, s, change):
-    """Convert a state to rows in other units."""
-    _change(type(learner))(learner, s, change)
-
-
-@cache
-def _change(learner):
-    digest = source_digest(learner)
-
-    def change_units(learner, s, change):
-        digest  # noqa: B018 - see source_digest
-        learner.change_units(s, change)
-
-    return compiled(change_units, classes=(learner,))
 
 
 def _buffer(n_outputs, m):
@@ -226,7 +214,7 @@ def _loop(
     scale_of = parts.scale_as_given
     if standard_target:
         scale_of = parts.scale_of_standard_target
-    member = parts.member if stacked else parts.single
+    member = one_of if stacked else parts.single
     place = parts.own_place if dense else parts.place_in_row
     take_scale = parts.small_scale if has.folds else parts.unit_scale
     pass_over = parts.pass_nothing
@@ -238,16 +226,14 @@ def _loop(
     # A dense row is learned by the pass that looks at the next one, so that the state
     # is read and written once a row, unless other code needs the state in between.
     overlaps = dense and not (average or by_vector or has.folds or has.touches_all)
-    digest = source_digest(learner, loss)
 
     def learn_rows(task, state, block, out, scratch):
-        digest  # noqa: B018 - see source_digest
         state, block = unowned(state), unowned(block)
         out, scratch = unowned(out), unowned(scratch)
         loss, fit_intercept = task.loss, task.fit_intercept
         starts = task.averaging_starts
         learner = member(task.learner, 0)
-        n_learners = len(task.learner) if stacked else 1
+        n_learners = len(state.first) if stacked else 1
         s, first_row = member(state.s, 0), member(scratch.s_of_row, 0)
         fields, first = member(state.fields, 0), member(state.first, 0)
         clock, at = member(state.clock, 0), scratch.at
@@ -264,12 +250,13 @@ def _loop(
         x, x_before, w = scratch.x, scratch.x_before, scratch.w
         n_outputs = 1 if single_output else predictions.shape[1]
         n_own = block.n_own if stacked else n_outputs
-        of_learner = np.arange(n_outputs) // n_own  # which learner an output is of
-        own = np.arange(n_outputs) % n_own  # and which of its outputs it is
-        g = np.zeros(n_outputs)
-        step = np.zeros(n_outputs)
-        dots = np.empty(n_outputs)
-        any_unseen = keeps_first and (not dense or first.min() == 0.0)
+        of_learner, own = scratch.of_learner, scratch.own
+        g, step, dots = scratch.g, scratch.step, scratch.dots
+        for k in range(n_outputs):
+            g[k] = step[k] = 0.0
+        any_unseen = keeps_first and not dense
+        for i in range(first.size if keeps_first and dense else 0):
+            any_unseen |= first[i] == 0.0
         start, nnz, share, past = 0, X.shape[1], 0.0, 0.0
         n, last = given.size, first.size - 1  # the intercept's coordinate
         scale_before, t_before = 0.0, t + 1.0
@@ -300,7 +287,7 @@ def _loop(
                 e, k_own = of_learner[k], own[k] if stacked else k
                 s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
-                    move(own_s, s_k, (k_own, at[j]), row_k, (k_own, j))
+                    move(s_k, (k_own, at[j]), row_k, (k_own, j))
             # The first output's pass also loads a dense row, which comes from memory
             # while divisions keep the processor busy, and looks at the squares.
             dot = q = squares = 0.0
@@ -427,7 +414,7 @@ def _loop(
                 e, k_own = of_learner[k], own[k] if stacked else k
                 s_k, row_k = member(state.s, e), member(scratch.s_of_row, e)
                 for j in range(m):
-                    move(own_s, row_k, (k_own, j), s_k, (k_own, at[j]))
+                    move(row_k, (k_own, j), s_k, (k_own, at[j]))
             for k in range(n_outputs):
                 e, k_own = of_learner[k], own[k] if stacked else k
                 one, shared = member(task.learner, e), member(state.shared, e)
@@ -457,4 +444,4 @@ def _loop(
             copy_into(block.weights.after, member(state.weight_scale, e))
         return True
 
-    return compiled(learn_rows, classes=(learner, loss))
+    return compiled(learn_rows)

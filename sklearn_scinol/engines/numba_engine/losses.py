@@ -4,8 +4,9 @@ from functools import cache
 
 import numpy as np
 
+from ... import _portable
 from ...losses import methods
-from .compiling import compiled, exact, jitable, source_digest
+from .compiling import compiled
 from .unowned import unowned
 
 __all__ = [
@@ -18,20 +19,18 @@ __all__ = [
 ]
 
 
-@jitable
 def joint_losses(loss, y, predictions, losses):
     for r in range(losses.shape[0]):
         losses[r, 0] = methods.row_value(loss, y[r], predictions[r])
 
 
-@jitable
 def separate_losses(loss, y, predictions, losses):
     each_y, each_p, each = y.ravel(), predictions.ravel(), losses.ravel()
     for i in range(each.size):
         each[i] = methods.value(loss, each_y[i], each_p[i])
 
 
-@exact
+@_portable.exact
 def running_total(losses, weights, total):
     """Add up losses one by one: the sum must not depend on where blocks begin."""
     for r in range(losses.shape[0]):
@@ -59,14 +58,12 @@ def losses_call(loss, block, predictions, total):
 @cache
 def _loop(loss):
     losses_of = joint_losses if loss.joint else separate_losses
-    digest = source_digest(loss)
 
     def compute_losses(loss, y, predictions, losses, weights, total):
-        digest  # noqa: B018 - see source_digest
         losses_of(loss, unowned(y), unowned(predictions), losses)
         return running_total(losses, weights, total)
 
-    return compiled(compute_losses, classes=(loss,))
+    return compiled(compute_losses)
 
 
 def norm(values):
@@ -78,10 +75,8 @@ def norm(values):
 
 @cache
 def _norm():
-    digest = source_digest()
 
     def norm(values):
-        digest  # noqa: B018 - see source_digest
         square = 0.0
         for i in range(values.size):
             square += values[i] * values[i]

@@ -1,299 +1,57 @@
-"""Vectors and symmetric matrices, compiled: what `_portable` has for NumPy.
+"""Inverses of matrices."""
 
-The pass over a matrix is written in vectors of four numbers. Of a loop over numbers the
-compiler makes one of vectors only if arrays do not overlap, which it has to find out
-for each row, and what is left of a row that is no multiple of sixteen runs number by
-number: on twenty features that is all of it.
-"""
+from functools import cache
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload, register_jitable
-from numba.np import arrayobj
 
 from ... import _portable
-from ..._portable import BLOCK, MIN_VARIANCE
+from .compiling import compiled
 
-__all__ = ["overload_vectors"]
-
-NUMBER = ir.DoubleType()
-VECTOR = ir.VectorType(NUMBER, BLOCK)
-FUSED = ("contract",)
+__all__ = ["inverse"]
 
 
-def overload_vectors(options, outer):
-    """Give the functions of vectors and of matrices loops, with these options.
+def inverse(A):
+    """Invert a matrix that is positive definite but for rounding.
 
-    Functions that are called once in many rows get the options `outer`.
+    LAPACK would wait for threads, even for a small matrix.
     """
-    start_of_row = register_jitable(**options)(_start_of_row)
-    factorise = register_jitable(**outer)(_factorise)
-
-    @overload(_portable.inner, jit_options=options)
-    def _inner(a, b):
-        def inner(a, b):
-            total = 0.0
-            for i in range(a.size):
-                total += a[i] * b[i]
-            return total
-
-        return inner
-
-    @overload(_portable.copy_into, jit_options=options)
-    def _copy_into(a, out):
-        def copy_into(a, out):
-            for i in range(a.size):
-                out[i] = a[i]
-
-        return copy_into
-
-    @overload(_portable.clip_into, jit_options=options)
-    def _clip_into(a, largest, out):
-        def clip_into(a, largest, out):
-            for i in range(a.size):
-                out[i] = min(max(a[i], -largest), largest)
-
-        return clip_into
-
-    @overload(_portable.trace, jit_options=options)
-    def _trace(P, n):
-        def trace(P, n):
-            # Of a block's four entries each has a sum of its own, that none waits.
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
-            for first in range(0, n, BLOCK):
-                step = first + BLOCK + 1
-                i = start_of_row(first) + first
-                a += P[i]
-                b += P[i + step]
-                c += P[i + 2 * step]
-                d += P[i + 3 * step]
-            return (a + b) + (c + d)
-
-        return trace
-
-    @overload(_portable.square, jit_options=options)
-    def _square(P, n):
-        def square(P, n):
-            A = np.empty((n, n))
-            for i in range(n):
-                start = start_of_row(i)
-                for j in range(i + 1):
-                    A[i, j] = A[j, i] = P[start + j]
-            return A
-
-        return square
-
-    @overload(_portable.store_square, jit_options=options)
-    def _store_square(A, P):
-        def store_square(A, P):
-            n = len(A)
-            for i in range(n):
-                start = start_of_row(i)
-                for j in range(min(BLOCK * (i // BLOCK + 1), n)):
-                    P[start + j] = A[i, j]
-
-        return store_square
-
-    @overload(_portable.inverse, jit_options=outer)
-    def _inverse(A):
-        def inverse(A):
-            n = len(A)
-            units, added = np.empty(n), 0.0
-            scaled, factor, root = np.empty((3, n, n))
-            for i in range(n):
-                units[i] = np.sqrt(max(A[i, i], MIN_VARIANCE))
-            for i in range(n):
-                for j in range(n):
-                    scaled[i, j] = 0.5 * (A[i, j] + A[j, i]) / units[i] / units[j]
-            while not factorise(scaled, added, factor):
-                added = 10.0 * added if added > 0.0 else 1e-16
-                if not np.isfinite(scaled).all():
-                    return np.full((n, n), np.nan)
-            # From the rows of the factor's inverse, added up.
-            inverted = np.zeros((n, n))
-            for i in range(n):
-                root[i] = 0.0
-                root[i, i] = 1.0
-                for j in range(i):
-                    for k in range(j + 1):
-                        root[i, k] -= factor[i, j] * root[j, k]
-                for k in range(i + 1):
-                    root[i, k] /= factor[i, i]
-            for i in range(n):
-                for k in range(i + 1):
-                    root[i, k] /= units[k]
-                for j in range(i + 1):
-                    for k in range(j + 1):
-                        inverted[j, k] += root[i, j] * root[i, k]
-            for i in range(n):
-                for j in range(i):
-                    inverted[j, i] = inverted[i, j]
-            return inverted
-
-        return inverse
-
-    @overload(_portable.move_and_multiply, jit_options=options)
-    def _move_and_multiply(w, P, v, g, root, growth, x, u):
-        def move_and_multiply(w, P, v, g, root, growth, x, u):
-            _pass_over(w, P, v, g, root, growth, x, u)
-            return _portable.inner(w, x), _portable.inner(u, x)
-
-        return move_and_multiply
+    return _portable.inverse(A, _invert_definite)
 
 
-def _start_of_row(i):
-    """Return the place of the first entry of a triangle's row."""
-    block = i // BLOCK
-    return BLOCK * (block + 1) * (BLOCK // 2 * block + i % BLOCK)
+def _invert_definite(A):
+    factor, root, inverted = np.zeros((3, *A.shape))
+    return inverted if _inversion()(A, factor, root, inverted) else None
 
 
-def _factorise(A, added, factor):
-    """Cholesky's factor of a matrix with a number added to its diagonal, if any."""
-    for i in range(len(A)):
-        for j in range(i + 1):
-            total = A[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if j < i:
+@cache
+def _inversion():
+    def invert(A, factor, root, inverted):
+        n, is_definite = len(A), True
+        for i in range(n):
+            for j in range(i):
+                total = A[i, j]
+                for k in range(j):
+                    total -= factor[i, k] * factor[j, k]
                 factor[i, j] = total / factor[j, j]
-                continue
-            total += added
-            if not total > 0.0:
-                return False
+            total = A[i, i]
+            for k in range(i):
+                total -= factor[i, k] * factor[i, k]
+            is_definite &= total > 0.0
             factor[i, i] = np.sqrt(total)
-    return True
+        # From the rows of the factor's inverse, added up.
+        for i in range(n):
+            root[i, i] = 1.0
+            for j in range(i):
+                for k in range(j + 1):
+                    root[i, k] -= factor[i, j] * root[j, k]
+            for k in range(i + 1):
+                root[i, k] /= factor[i, i]
+            for j in range(i + 1):
+                for k in range(j + 1):
+                    inverted[j, k] += root[i, j] * root[i, k]
+        for i in range(n):
+            for j in range(i):
+                inverted[j, i] = inverted[i, j]
+        return is_definite
 
-
-@intrinsic
-def _pass_over(typing_context, w, P, v, g, root, growth, x, u):
-    def codegen(context, builder, signature, arguments):
-        array_types = dict(enumerate(signature.args))
-        w, P, v, x, u = (
-            arrayobj.make_array(array_types[i])(context, builder, arguments[i])
-            for i in (0, 1, 2, 6, 7)
-        )
-        g, root, growth = (_splat(builder, arguments[i]) for i in (3, 4, 5))
-        n = cgutils.unpack_tuple(builder, x.shape)[0]
-        n_blocks = builder.udiv(n, _whole(BLOCK))
-        one = ir.Constant(NUMBER, 1.0)
-        grows = builder.fcmp_unordered("!=", arguments[5], one)
-        with builder.if_else(grows) as branches:
-            for branch, factor in zip(branches, (growth, None), strict=True):
-                with branch, cgutils.for_range(builder, n_blocks) as outer:
-                    numbers = g, root, factor
-                    _pass_over_rows(builder, outer.index, w, P, v, *numbers, x, u)
-        return context.get_dummy_value()
-
-    return types.void(w, P, v, g, root, growth, x, u), codegen
-
-
-def _pass_over_rows(builder, block, w, P, v, g, root, growth, x, u):
-    """Four rows of the matrix: columns before the diagonal, then the block on it.
-
-    Without a growth, None, it takes a quarter less.
-    """
-    first = builder.mul(block, _whole(BLOCK))
-    v_rows, x_rows = _load(builder, v, first), _load(builder, x, first)
-    w_rows = _load(builder, w, first)
-    moved = builder.fadd(w_rows, builder.fmul(g, v_rows, flags=FUSED), flags=FUSED)
-    _store(builder, w, first, moved)
-    scaled = builder.fmul(root, v_rows)
-    width = builder.add(first, _whole(BLOCK))
-    # Blocks of four rows before this one hold 4 * 4 * (1 + 2 + ... + block) numbers.
-    start = builder.mul(width, builder.mul(block, _whole(BLOCK // 2)))
-    starts, scaled_row, x_row, sums = [], [], [], []
-    for r in range(BLOCK):
-        starts.append(builder.add(start, builder.mul(width, _whole(r))))
-        scaled_row.append(_splat(builder, _entry(builder, scaled, r)))
-        x_row.append(_splat(builder, _entry(builder, x_rows, r)))
-        sums.append(cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None)))
-        builder.store(ir.Constant(VECTOR, [ir.Constant(NUMBER, 0.0)] * BLOCK), sums[r])
-
-    def changed(r, column, scaled_columns):
-        product = builder.fmul(scaled_row[r], scaled_columns, flags=FUSED)
-        p = _load(builder, P, builder.add(starts[r], column))
-        p = builder.fsub(p, product, flags=FUSED)
-        return p if growth is None else builder.fmul(growth, p)
-
-    def add_up(r, p, x_columns):
-        product = builder.fmul(p, x_columns, flags=FUSED)
-        total = builder.fadd(builder.load(sums[r]), product, flags=FUSED)
-        builder.store(total, sums[r])
-
-    with cgutils.for_range(builder, block) as inner:
-        column = builder.mul(inner.index, _whole(BLOCK))
-        scaled_columns = builder.fmul(root, _load(builder, v, column))
-        x_columns, products = _load(builder, x, column), []
-        for r in range(BLOCK):
-            p = changed(r, column, scaled_columns)
-            _store(builder, P, builder.add(starts[r], column), p)
-            add_up(r, p, x_columns)
-            products.append(builder.fmul(p, x_row[r], flags=FUSED))
-        # In pairs: waiting for the previous sum would take most of the time.
-        while len(products) > 1:
-            products = [
-                builder.fadd(*pair, flags=FUSED)
-                for pair in zip(products[::2], products[1::2], strict=True)
-            ]
-        total = builder.fadd(_load(builder, u, column), products[0])
-        _store(builder, u, column, total)
-    for r in range(BLOCK):
-        p = changed(r, first, scaled)
-        floor = ir.Constant(VECTOR, [0.0 if i == r else -np.inf for i in range(BLOCK)])
-        p = builder.select(builder.fcmp_ordered("<", p, floor), floor, p)
-        _store(builder, P, builder.add(starts[r], first), p)
-        add_up(r, p, x_rows)
-    _store(builder, u, first, _sums(builder, [builder.load(total) for total in sums]))
-
-
-def _sums(builder, vectors):
-    """Sums of the entries of four vectors, as a vector."""
-    a, b, c, d = vectors
-
-    def paired(a, b, places, others):
-        return builder.fadd(
-            builder.shuffle_vector(a, b, _places(places)),
-            builder.shuffle_vector(a, b, _places(others)),
-        )
-
-    of_a_and_b = paired(a, b, (0, 4, 2, 6), (1, 5, 3, 7))
-    of_c_and_d = paired(c, d, (0, 4, 2, 6), (1, 5, 3, 7))
-    return paired(of_a_and_b, of_c_and_d, (0, 1, 4, 5), (2, 3, 6, 7))
-
-
-def _whole(n):
-    return ir.Constant(cgutils.intp_t, n)
-
-
-def _place(r):
-    return ir.Constant(ir.IntType(32), r)
-
-
-def _places(places):
-    return ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), list(places))
-
-
-def _entry(builder, vector, r):
-    return builder.extract_element(vector, _place(r))
-
-
-def _splat(builder, number):
-    """A vector of one number."""
-    vector = builder.insert_element(
-        ir.Constant(VECTOR, ir.Undefined), number, _place(0)
-    )
-    return builder.shuffle_vector(vector, vector, _places([0] * BLOCK))
-
-
-def _pointer(builder, array, i):
-    entry = builder.gep(array.data, [i])
-    return builder.bitcast(entry, VECTOR.as_pointer())
-
-
-def _load(builder, array, i):
-    return builder.load(_pointer(builder, array, i), align=8)
-
-
-def _store(builder, array, i, vector):
-    builder.store(vector, _pointer(builder, array, i), align=8)
+    return compiled(invert)

@@ -12,7 +12,7 @@ from ... import _portable
 from ...advice import adahedge, fixed_share, pooling
 from ...advice.adahedge import AdaHedgeState
 from ...advice.fixed_share import FixedShareState
-from .compiling import STRICT, compiled, exact, inlined, source_digest
+from .compiling import STRICT, compiled
 from .unowned import unowned
 
 __all__ = [
@@ -58,10 +58,8 @@ def next_state(state, numbers):
 
 @cache
 def _hedge_loop():
-    digest = source_digest()
 
     def learn_rounds(state, losses, weights, excess):
-        digest  # noqa: B018 - see source_digest
         lead, w, totals = state.lead, state.weights, state.totals
         gap, loss = state.gap, state.loss
         largest_range, norm_of_ranges = state.largest_range, state.norm_of_ranges
@@ -116,10 +114,8 @@ def _hedge_loop():
 
 @cache
 def _shares_loop():
-    digest = source_digest()
 
     def learn_rounds(state, losses, c, weights, room):
-        digest  # noqa: B018 - see source_digest
         of_shares, of_experts = state.of_shares, state.of_experts
         w, totals = state.weights, state.totals
         t, scale, gap, loss = state.t, state.scale, state.gap, state.loss
@@ -182,7 +178,7 @@ def _shares_loop():
     return compiled(learn_rounds, STRICT)
 
 
-@exact
+@_portable.exact
 def temper(of_shares, of_experts, ratio):
     """Lower the learning rate of all weights."""
     tempered_into(of_shares, ratio)
@@ -190,7 +186,7 @@ def temper(of_shares, of_experts, ratio):
         tempered_into(of_experts[a], ratio)
 
 
-@exact
+@_portable.exact
 def tempered_into(w, ratio):
     """Lower the learning rate of weights of sum 1."""
     total = 0.0
@@ -225,10 +221,8 @@ def means(kind, mean):
 @cache
 def _mixing_loop(kind):
     """Compile the loop of a mean: over rows for each expert, which vectorises."""
-    digest = source_digest()
 
     def mean_of_predictions(predictions, weights, mean, w):
-        digest  # noqa: B018 - see source_digest
         for e in range(predictions.shape[0]):
             for k in range(predictions.shape[2]):
                 weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
@@ -236,7 +230,6 @@ def _mixing_loop(kind):
                     mean[k, r] += w[r] * predictions[e, r, k]
 
     def mean_of_odds(predictions, weights, mean, w):
-        digest  # noqa: B018 - see source_digest
         for e in range(predictions.shape[0]):
             weights_of(e, 0, weights, w)
             for r in range(predictions.shape[1]):
@@ -245,7 +238,6 @@ def _mixing_loop(kind):
                 mean[1, r] += w[r] * of_other
 
     def mean_of_softmax(predictions, weights, mean, w):
-        digest  # noqa: B018 - see source_digest
         n_outputs = predictions.shape[2]
         share, predictions = np.empty(n_outputs), unowned(predictions)
         for e in range(predictions.shape[0]):
@@ -264,7 +256,6 @@ def _mixing_loop(kind):
     return compiled(loops[kind], STRICT)
 
 
-@inlined
 def weights_of(e, h, weights, w):
     """Copy the weights of an expert."""
     for r in range(w.size):

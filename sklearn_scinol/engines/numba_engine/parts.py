@@ -6,7 +6,6 @@ import numpy as np
 
 from ...learners.bases import averaging
 from ...losses import methods
-from .compiling import inlined, jitable
 
 
 class LoopState(NamedTuple):
@@ -41,7 +40,7 @@ class LoopBlock(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of a row, uninitialised."""
+    """Buffers of a row, uninitialised but for places of outputs."""
 
     at: np.ndarray  # (m,), coordinates of a sparse row
     x: np.ndarray  # (m,), its values
@@ -50,6 +49,11 @@ class Scratch(NamedTuple):
     w: np.ndarray  # (K, m), weights
     s_of_row: tuple  # state of the row's coordinates; of dense rows, of all
     predictions: np.ndarray  # (n, K), of all learners
+    of_learner: np.ndarray  # (K,), which learner an output is of
+    own: np.ndarray  # (K,), and which of its outputs it is
+    g: np.ndarray  # (K,), derivatives of the loss
+    step: np.ndarray  # (K,), what learners by rows make of them
+    dots: np.ndarray  # (K,), sums of weight times value
 
 
 class Row(NamedTuple):
@@ -67,7 +71,6 @@ class Row(NamedTuple):
 # Whether the values of a row may be learned, by the sum of their squares.
 
 
-@inlined
 def in_range(squares, c, learns, largest):
     if learns and largest < np.inf:
         return squares * max(c * c, 1.0) <= largest * largest
@@ -77,12 +80,10 @@ def in_range(squares, c, learns, largest):
 # Coordinate of entry `j` of a row: `j` in dense rows, stored in sparse ones.
 
 
-@inlined
 def own_place(at, j):
     return j
 
 
-@inlined
 def place_in_row(at, j):
     return at[j]
 
@@ -91,22 +92,18 @@ def place_in_row(at, j):
 # learner that sees the row as a vector computes its own.
 
 
-@inlined
 def unit_factor(learner, shared, k, q, t):
     return 1.0
 
 
-@inlined
 def shared_factor(learner, shared, k, q, t):
     return learner.factor(shared, k, q, t)
 
 
-@inlined
 def times_factor(learner, factor, s, shared, k, dot, q, c, t):
     return dot * factor
 
 
-@inlined
 def charged(learner, factor, s, shared, k, dot, q, c, t):
     return learner.charged(s, k, dot, c)
 
@@ -116,7 +113,6 @@ def charged(learner, factor, s, shared, k, dot, q, c, t):
 # stacked, output `k` of all is output `own[k]` of its learner.
 
 
-@inlined
 def joint_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     n_own = own[-1] + 1
     for k in range(0, g.size, n_own):
@@ -125,7 +121,6 @@ def joint_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     divide(g, lipschitz)
 
 
-@inlined
 def separate_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     for k in range(g.size):
         y_k = y[r, own[k] if stacked else k]
@@ -133,30 +128,25 @@ def separate_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     divide(g, lipschitz)
 
 
-@inlined
 def divide(g, lipschitz):
     if lipschitz != 1.0:
         for k in range(g.size):
             g[k] /= lipschitz
 
 
-@inlined
 def no_derivatives(loss, lipschitz, y, predictions, r, own, stacked, g):
     pass
 
 
-@inlined
 def gradient_step(learner, shared, k, loss, y, row, dot, g, scale):
     return learner.row_step(shared, k, g, row.scale * dot, row.q, row.t)
 
 
-@inlined
 def implicit_step(learner, shared, k, loss, y, row, dot, g, scale):
     y_k, c, q, t = y[row.r, k], row.c, row.q, row.t
     return learner.implicit_row_step(shared, k, loss, y_k, c, scale, dot, q, t)
 
 
-@inlined
 def no_step(learner, shared, k, loss, y, row, dot, g, scale):
     return 0.0
 
@@ -164,13 +154,11 @@ def no_step(learner, shared, k, loss, y, row, dot, g, scale):
 # Offset, spread and slope of a target, see the interface of learners.
 
 
-@inlined
 def scale_of_standard_target(target_scale, task, row, k):
     offset, deviation, slope = target_scale
     return offset[row.r, k], deviation[row.r, k], slope[row.r, k] / task.lipschitz
 
 
-@inlined
 def scale_as_given(target_scale, task, row, k):
     return 0.0, 1.0, 1.0
 
@@ -178,31 +166,22 @@ def scale_as_given(target_scale, task, row, k):
 # The learner itself, or one of several that are stacked.
 
 
-@inlined
 def single(learner, e):
     return learner
-
-
-@inlined
-def member(learners, e):
-    return learners[e]
 
 
 # Learning of a learner that sees the row as a vector; most do not.
 
 
-@inlined
 def no_vectors(learner, s, task, y, row, x, dots, g, target_scale):
     pass
 
 
-@inlined
 def vectors_by_derivatives(learner, s, task, y, row, x, dots, g, target_scale):
     for k in range(dots.size):
         learner.learn(s, k, x, row.scale * g[k], row.t)
 
 
-@inlined
 def vectors_by_loss(learner, s, task, y, row, x, dots, g, target_scale):
     for k in range(dots.size):
         learner.learn_implicitly(
@@ -210,24 +189,20 @@ def vectors_by_loss(learner, s, task, y, row, x, dots, g, target_scale):
         )
 
 
-@inlined
 def vectors_of_standard_target(learner, s, task, y, row, x, dots, g, target_scale):
     for k in range(dots.size):
         scale = scale_of_standard_target(target_scale, task, row, k)
         learner.learn_implicitly(s, k, task.loss, y[row.r, k], row.c, scale, dots[k])
 
 
-@inlined
 def vectors_by_joint_loss(learner, s, task, y, row, x, dots, g, target_scale):
     learner.learn_jointly(s, task.loss, y[row.r], row.c, dots)
 
 
-@inlined
 def no_rest(learner, s):
     pass
 
 
-@inlined
 def settle(learner, s):
     learner.settle(s)
 
@@ -235,7 +210,6 @@ def settle(learner, s):
 # Averages of weights, whose sums are brought up to date by each row that is learned.
 
 
-@inlined
 def average_row(task, state, scratch, row, out, target_scale, place):
     """Predict a row by averaged weights, or as charged while there are none."""
     offset, deviation, standard_target = target_scale
@@ -264,17 +238,14 @@ def average_row(task, state, scratch, row, out, target_scale, place):
 # before their clock restarts, in a pass over all coordinates.
 
 
-@inlined
 def unit_scale(learner, shared, k):
     return 1.0
 
 
-@inlined
 def small_scale(learner, shared, k):
     return learner.take_scale(shared, k)
 
 
-@jitable
 def pass_fields(learner, s, of_average, k, scale, t):
     fields, clock, average = of_average
     for j in range(fields.shape[2]):
@@ -289,6 +260,5 @@ def pass_fields(learner, s, of_average, k, scale, t):
     clock[:, k] = 0.0
 
 
-@jitable
 def pass_nothing(learner, s, of_average, k, scale, t):
     pass

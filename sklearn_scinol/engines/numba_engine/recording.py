@@ -6,13 +6,14 @@ from functools import cache, partial
 import numba
 import numpy as np
 from numba.core import types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
 from ...blocks import CSRRows
 from . import learning
-from .compiling import compiled, source_digest
+from .compiling import compiled
 from .losses import losses_call
 from .mixing import means, mix_call, next_state, rounds_call
+from .substitutes import compiles
 from .transforms import (
     Records,
     add_codes_call,
@@ -87,9 +88,8 @@ class Recorder:
     def learn_rounds(self, state, losses, c):
         """See :class:`Engine`; a function from state to state is returned first."""
         loop, arguments, weights = rounds_call(state, losses, c)
-        learn = loop.bind(*arguments)
-        learn, arguments = learn.func, arguments[1:]
-        return lambda state: next_state(state, learn(state, *arguments)), weights
+        learn = loop.bind(*arguments, n_given=1)
+        return lambda state: next_state(state, learn(state)), weights
 
     def mix(self, kind, predictions, weights):
         """See :class:`Engine`; a function is returned instead of the mean."""
@@ -139,10 +139,8 @@ class SavedArrays:
 
 @cache
 def _copy_loop(restores):
-    digest = source_digest()
 
     def save(places, n_whole, indices, indptr, room):
-        digest  # noqa: B018 - see source_digest
         start = 0
         for i in range(len(places)):
             size, is_whole = places[i, 1], i < n_whole
@@ -161,10 +159,8 @@ def _copy_loop(restores):
 
 @cache
 def _finite_loop():
-    digest = source_digest()
 
     def are_finite(places, n_whole, indices, indptr):
-        digest  # noqa: B018 - see source_digest
         for i in range(len(places)):
             size, is_whole = places[i, 1], i < n_whole
             for j in range(1 if is_whole else indptr[1]):
@@ -184,9 +180,9 @@ def numbers_at(address, size):
     return np.frombuffer(numbers.from_address(int(address)), np.float64)
 
 
-@overload(numbers_at)
-def _numbers_at(address, size):
-    return lambda address, size: numba.carray(_pointer(address), size)
+@compiles(numbers_at)
+def numbers_of_pointer(address, size):
+    return numba.carray(_pointer(address), size)
 
 
 @intrinsic

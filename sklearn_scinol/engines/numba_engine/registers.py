@@ -1,132 +1,123 @@
-"""A coordinate's state in registers while a row's pass works on it.
+"""A coordinate's state in variables while a row's pass works on it.
 
 Learners write their state into arrays, and the processor would have to read back what
-it has just written, which takes longer than most formulas do. So compiled loops give
-them arrays of one entry each, which the compiler replaces by registers once it has put
-a learner's methods in place.
+it has just written, which takes longer than most formulas do. In flat functions the
+arrays of one coordinate are variables, which the compiler keeps in registers.
 """
 
-from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
-from numba.np import arrayobj
+import ast
 
-__all__ = ["load", "move", "registers", "store"]
+from .flattening import Known, Record, load_name
+
+__all__ = ["HANDLERS", "load", "member", "move", "registers", "store"]
 
 
 def registers(s):
-    """Room for one coordinate of the state; uncompiled, the state itself."""
+    """Return variables for one coordinate of the state; uncompiled, the state."""
     return s
 
 
 def load(own, s, i):
-    """Take coordinate `i` of the state; returns where it is in `own`."""
+    """Copy coordinate `i` of the state to variables; return its place in `own`."""
     return i
 
 
 def store(own, s, i):
-    """Put coordinate `i` of the state back."""
+    """Copy variables to coordinate `i` of the state."""
 
 
-def move(own, s, i, target, j):
+def move(s, i, target, j):
     """Copy coordinate `i` of the state to coordinate `j` of another."""
     for values, of_target in zip(s, target, strict=True):
         of_target[j] = values[i]
 
 
-# The memory is on the caller's stack, so `registers` must be inlined.
-@overload(registers, inline="always")
-def _registers(s):
-    return lambda s: _room(s)
+def member(values, e):
+    """Return member `e` of learners that are learned side by side."""
+    return values[e]
 
 
-@overload(load)
-def _load(own, s, i):
-    return lambda own, s, i: _taken(own, s, i)
+class Variable:
+    """An array of which a flat function has one entry in a variable.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    def entry(self, place):
+        """Return the expression of the entry, wherever that is."""
+        return load_name(self.name)
 
 
-@overload(store)
-def _store(own, s, i):
-    return lambda own, s, i: _put(own, s, i)
+def _registers(flattener, s):
+    if not _are_of_coordinates(s):
+        return s
+    names = {field: flattener.new_fleeting_name(field) for field in s.fields}
+    return Record(s.kind, {field: Variable(names[field]) for field in names})
 
 
-@overload(move)
-def _move(own, s, i, target, j):
-    def through_registers(own, s, i, target, j):
-        _taken(own, s, i)
-        _put(own, target, j)
-
-    return through_registers
+def _are_of_coordinates(s):
+    return all(getattr(array, "ndim", None) == 2 for array in s.fields.values())
 
 
-@intrinsic
-def _room(typing_context, s):
-    def codegen(context, builder, signature, arguments):
-        room = arguments[0]
-        for field, type_ in enumerate(_of_coordinates(s)):
-            array = arrayobj.make_array(type_)(context, builder)
-            number = context.get_data_type(type_.dtype)
-            one, size = (context.get_constant(types.intp, n) for n in (1, 8))
-            arrayobj.populate_array(
-                array,
-                data=cgutils.alloca_once(builder, number),
-                shape=[one, one],
-                strides=[size, size],
-                itemsize=size,
-                meminfo=None,
-            )
-            room = builder.insert_value(room, array._getvalue(), field)
-        return room
-
-    return s(s), codegen
+def _are_variables(own):
+    return all(isinstance(array, Variable) for array in own.fields.values())
 
 
-@intrinsic
-def _taken(typing_context, own, s, i):
-    def codegen(context, builder, signature, arguments):
-        own_value, s_value, index = arguments
-        _copy(
-            builder,
-            _places(context, builder, s, s_value, index),
-            _places(context, builder, own, own_value),
-        )
-        return context.get_constant_null(i)
-
-    return i(own, s, i), codegen
+def _entry(flattener, array, i, context):
+    if isinstance(array, Variable):
+        return ast.Name(array.name, context())
+    i = flattener.expression(i)
+    return ast.Subscript(flattener.expression(array), i, context())
 
 
-@intrinsic
-def _put(typing_context, own, s, i):
-    def codegen(context, builder, signature, arguments):
-        own_value, s_value, index = arguments
-        _copy(
-            builder,
-            _places(context, builder, own, own_value),
-            _places(context, builder, s, s_value, index),
-        )
-        return context.get_dummy_value()
-
-    return types.void(own, s, i), codegen
+def _copy(flattener, s, i, target, j):
+    # All are read before the first is written, so that none waits for another.
+    entries = [
+        flattener.copied(_entry(flattener, array, i, ast.Load), field)
+        for field, array in s.fields.items()
+    ]
+    for field, entry in zip(s.fields, entries, strict=True):
+        of_target = _entry(flattener, target.fields[field], j, ast.Store)
+        flattener.emit(ast.Assign([of_target], entry))
 
 
-def _copy(builder, sources, targets):
-    for source, target in zip(sources, targets, strict=True):
-        builder.store(builder.load(source), target)
+def _load(flattener, own, s, i):
+    if _are_variables(own):
+        _copy(flattener, s, i, own, i)
+    return i
 
 
-def _of_coordinates(s):
-    """Types of the arrays of a state; of none if it is not one of coordinates."""
-    return s.types if all(array.ndim == 2 for array in s.types) else ()
+def _store(flattener, own, s, i):
+    if _are_variables(own):
+        _copy(flattener, own, i, s, i)
+    return Known(None)
 
 
-def _places(context, builder, s, value, i=None):
-    """Pointers to the entries of a state at an index, or of registers."""
-    for field, type_ in enumerate(_of_coordinates(s)):
-        array = arrayobj.make_array(type_)(
-            context, builder, builder.extract_value(value, field)
-        )
-        if i is None:
-            yield array.data
-        else:
-            yield cgutils.get_item_pointer(
-                context, builder, type_, array, cgutils.unpack_tuple(builder, i)
-            )
+def _move(flattener, s, i, target, j):
+    _copy(flattener, s, i, target, j)
+    return Known(None)
+
+
+def _member(flattener, values, e):
+    if isinstance(values, Record):
+        fields = {f: _member(flattener, v, e) for f, v in values.fields.items()}
+        return Record(values.kind, fields)
+    if isinstance(values, Known):
+        return values
+    one = _entry(flattener, values, e, ast.Load)
+    one.ndim = values.ndim
+    return one
+
+
+HANDLERS = {
+    registers: _registers,
+    load: _load,
+    store: _store,
+    move: _move,
+    member: _member,
+}

@@ -11,7 +11,7 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
 )
-from .compiling import compiled, inlined, source_digest
+from .compiling import compiled
 
 __all__ = [
     "find_slots",
@@ -32,10 +32,8 @@ def standardise(moments, X):
 
 @cache
 def _standardising():
-    digest = source_digest()
 
     def standardise(moments, X, Z):
-        digest  # noqa: B018 - see source_digest
         means, variances, weight_sums = moments[0], moments[1], moments[2]
         for r in range(X.shape[0]):
             for j in range(X.shape[1]):
@@ -62,22 +60,18 @@ C3, C4 = np.uint64(0x85EBCA6B), np.uint64(0xC2B2AE35)
 FIVE, WORD = np.uint64(5), np.uint64(32)
 
 
-@inlined
 def product(a, b):
     return (a * b) & LOW_HALF
 
 
-@inlined
 def rotated(x, n_bits):
     return ((x << n_bits) | (x >> (WORD - n_bits))) & LOW_HALF
 
 
-@inlined
 def scrambled(block):
     return product(rotated(product(block, C1), np.uint64(15)), C2)
 
 
-@inlined
 def finished(h, n_bytes):
     h ^= n_bytes
     h = product(h ^ (h >> np.uint64(16)), C3)
@@ -95,10 +89,8 @@ def hash_strings(data, offsets):
 
 @cache
 def _hashing():
-    digest = source_digest()
 
     def hash_strings(data, offsets, keys):
-        digest  # noqa: B018 - see source_digest
         for i in range(keys.size):
             start, size = offsets[i], offsets[i + 1] - offsets[i]
             low, high = np.uint64(0), np.uint64(1)
@@ -129,10 +121,8 @@ def mix_keys(h, keys):
 
 @cache
 def _mixing():
-    digest = source_digest()
 
     def mix_keys(h, keys, mixed):
-        digest  # noqa: B018 - see source_digest
         for i in range(h.size):
             mixed[i] = hashing.combine(h[i], keys[i])
 
@@ -149,7 +139,6 @@ def find_slots(slots, keys, is_given, learns):
     return found, came
 
 
-@inlined
 def searched(table, known, key):
     """Find the place of a key in a table of slots, or a free one."""
     last = np.uint64(table.size - 1)
@@ -161,10 +150,8 @@ def searched(table, known, key):
 
 @cache
 def _slot_loop():
-    digest = source_digest()
 
     def find_slots(slots, table, keys, is_given, learns, found, came):
-        digest  # noqa: B018 - see source_digest
         n_slots = slots.keys.shape[1]
         for j in range(keys.shape[1]):
             known = slots.keys[j]
@@ -205,10 +192,8 @@ def mark_places(marks, places, keys):
 
 @cache
 def _marking():
-    digest = source_digest()
 
     def mark_places(marks, places, keys, new):
-        digest  # noqa: B018 - see source_digest
         n_new, nothing = 0, np.uint64(0)
         for i in range(places.size):
             at, key = places[i], keys[i]
@@ -239,10 +224,8 @@ def join_entries(entries, n_columns):
 
 @cache
 def _joining():
-    digest = source_digest()
 
     def join_entries(entries, n_columns, data, indices, indptr):
-        digest  # noqa: B018 - see source_digest
         values, codes, hashed = entries.values, entries.codes, entries.hashed
         end = 0
         for r in range(values.shape[0]):

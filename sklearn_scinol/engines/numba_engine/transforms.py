@@ -16,7 +16,7 @@ from ...transforms.moments import (
     moved_variance,
     shares_of_waiting,
 )
-from .compiling import compiled, inlined, source_digest
+from .compiling import compiled
 from .unowned import unowned
 
 __all__ = [
@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 
-@inlined
 def update_and_transform(moments, j, x, share, past, learns, center, scale, kept):
     """Update the moments of a feature of a dense row; return its transformed value."""
     mean, z = moments[0, j], x
@@ -56,7 +55,6 @@ def update_and_transform(moments, j, x, share, past, learns, center, scale, kept
     return z
 
 
-@inlined
 def update_moments(moments, j, x, share, past, learns, scale):
     """Update the moments of a feature with its value in a dense row."""
     if learns:
@@ -80,7 +78,6 @@ def clip_rows(largest, rows, weights, ratio):
     return type(rows)(values, *rows[1:])
 
 
-@inlined
 def clip_one(largest, i, x, learns, ratio):
     """Update the limit of a feature with a value; return the clipped value."""
     z = clipped(x, largest[i], ratio)
@@ -91,10 +88,8 @@ def clip_one(largest, i, x, learns, ratio):
 
 @cache
 def _dense_clipping():
-    digest = source_digest()
 
     def clip_dense(largest, rows, given, ratio, values):
-        digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for i in range(largest.size):
                 values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
@@ -104,10 +99,8 @@ def _dense_clipping():
 
 @cache
 def _sparse_clipping():
-    digest = source_digest()
 
     def clip_sparse(largest, rows, given, ratio, values):
-        digest  # noqa: B018 - see source_digest
         for r in range(given.size):
             for j in range(rows.indptr[r], rows.indptr[r + 1]):
                 values[j] = clip_one(
@@ -129,10 +122,8 @@ def first_values(seen, rows, weights):
 
 @cache
 def _first_values():
-    digest = source_digest()
 
     def first_values(seen, rows, given, features, values):
-        digest  # noqa: B018 - see source_digest
         n_found = 0
         for r in range(given.size if features.size else 0):
             for j in range(rows.indptr[r], rows.indptr[r + 1]):
@@ -159,10 +150,8 @@ def count_below_call(edges, X):
 
 @cache
 def _count_loop():
-    digest = source_digest()
 
     def count_below(edges, X, bins):
-        digest  # noqa: B018 - see source_digest
         for r in range(X.shape[0]):
             for j in range(X.shape[1]):
                 x, n_below = X[r, j], 0
@@ -189,10 +178,8 @@ def add_codes_call(values, bins, places):
 
 @cache
 def _code_loop():
-    digest = source_digest()
 
     def add_codes(values, bins, places, rows):
-        digest  # noqa: B018 - see source_digest
         data, indices, indptr = rows.data, rows.indices, rows.indptr
         features, pairs, sides = places.features, places.pairs, places.sides
         n, d = values.shape
@@ -268,10 +255,8 @@ def scale_sparse_call(moments, rows, weights, records):
 
 @cache
 def _dense_loop(center, scale):
-    digest = source_digest()
 
     def transform_dense(moments, X, weights, Z):
-        digest  # noqa: B018 - see source_digest
         weight_sum, values = moments.weight_sum[0], moments.values
         kept = moments.kept
         for r in range(X.shape[0]):
@@ -290,10 +275,8 @@ def _dense_loop(center, scale):
 
 @cache
 def _sparse_loop():
-    digest = source_digest()
 
     def scale_sparse(moments, rows, weights, data, room, records):
-        digest  # noqa: B018 - see source_digest
         moments, rows, room = unowned(moments), unowned(rows), unowned(room)
         weights, records = unowned(weights), unowned(records)
         weight_sum, values = moments.weight_sum[0], moments.values
@@ -353,10 +336,8 @@ def transform_targets_call(moments, y, weights, unit_free):
 
 @cache
 def _target_loop():
-    digest = source_digest()
 
     def transform_targets(moments, y, weights, unit_free, scale):
-        digest  # noqa: B018 - see source_digest
         weight_sum, values = moments.weight_sum[0], moments.values
         for r in range(y.shape[0]):
             any_before = weight_sum > 0.0

@@ -1,28 +1,33 @@
 """Arrays that loops need not count as in use.
 
-Compiled code counts the uses of an array up and down again wherever the array is passed
-on or taken out of a NamedTuple, by operations that cost as much as ten others. A loop
-whose caller holds the arrays while it runs can do without.
+Compiled code counts the uses of an array up and down again wherever the array is sliced
+or taken out of a tuple, by operations that cost as much as ten others. A loop whose
+caller holds the arrays while it runs can do without.
 """
 
 from numba.core import cgutils, types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic
 
-__all__ = ["unowned"]
+from .flattening import names_of
+
+__all__ = ["HANDLERS", "unowned"]
 
 
 def unowned(value):
-    """Return a view of an array without an owner; of a tuple, one with these views."""
+    """Return the arrays of an argument as views without an owner."""
     return value
 
 
-@overload(unowned)
-def _unowned(value):
-    return lambda value: _view(value)
+def _view(flattener, value):
+    flattener.unowned.update(dict.fromkeys(names_of(value), without_owner))
+    return value
+
+
+HANDLERS = {unowned: _view}
 
 
 @intrinsic
-def _view(typing_context, value):
+def without_owner(typing_context, value):
     def codegen(context, builder, signature, arguments):
         return _without_owner(context, builder, signature.args[0], arguments[0])
 

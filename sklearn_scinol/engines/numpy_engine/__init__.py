@@ -1,7 +1,8 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
+from ..._portable import inverse
 from .combination import learn_combination
-from .learning import change_units, learn_rows, learn_stacked
+from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .tables import (
@@ -25,13 +26,13 @@ __all__ = [
     "LEARNS_AT_ONCE",
     "Recorder",
     "add_codes",
-    "change_units",
     "clip_rows",
     "compute_losses",
     "count_below",
     "find_slots",
     "first_values",
     "hash_strings",
+    "inverse",
     "join_entries",
     "learn_combination",
     "learn_rounds",

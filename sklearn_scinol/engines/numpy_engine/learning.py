@@ -9,7 +9,7 @@ from ...transforms.moments import standardised
 from .losses import compute_losses, norm
 from .transforms import transform_rows
 
-__all__ = ["change_units", "derivatives", "learn_rows", "learn_stacked", "row_steps"]
+__all__ = ["derivatives", "learn_rows", "learn_stacked", "row_steps"]
 
 
 # Number of rows to transform at once, which bounds the memory.
@@ -40,11 +40,6 @@ def learn_rows(task, state, block, out):
 def learn_stacked(tasks, states, block, out):
     for task, state, predictions in zip(tasks, states, out, strict=True):
         learn_rows(task, state, block, predictions)
-
-
-def change_units(learner, s, change):
-    with np.errstate(all="ignore"):
-        learner.change_units(s, change)
 
 
 class _Loop:

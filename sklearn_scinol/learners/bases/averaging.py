@@ -7,14 +7,11 @@ of the clock counts trials. Where factors have become small the clock restarts f
 which takes a pass over all coordinates.
 """
 
-from ..._portable import portable
-
 #: Largest ratio of the mean tick to the next one: times are differences of clock
 #: readings, and lose two digits at most.
 MAX_TICK = 1e2
 
 
-@portable
 def sum_before(total, last, i, w, clock):
     """Sum of the weights of all trials before the present one.
 
@@ -24,20 +21,17 @@ def sum_before(total, last, i, w, clock):
     return total[i] + (clock - last[i]) * w
 
 
-@portable
 def record_sum(total, last, i, value, clock):
     """Store a sum from :func:`sum_before`, and the time of it."""
     total[i] = value
     last[i] = clock
 
 
-@portable
 def must_restart(clock, k, factor):
     """Whether all sums must be recorded before the clock ticks by a factor."""
     return clock[0, k] > MAX_TICK * clock[1, k] * factor
 
 
-@portable
 def tick(clock, k, factor):
     """Advance the clock by a factor, and count the trial."""
     clock[0, k] += factor

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._portable import chosen, exact, larger, portable
+from ..._portable import chosen, exact, larger
 
 #: Largest relative error of a norm after a step: the root of the rounding errors of its
 #: square.
@@ -65,7 +65,6 @@ def subtract_from_norm(shared, k, along, length):
     )
 
 
-@portable
 def safe_norm(shared, k):
     """Norm of theta, raised to what rounding may hide.
 
@@ -74,7 +73,6 @@ def safe_norm(shared, k):
     return larger(larger(shared.norm[k], shared.error[k]), MIN_NORM)
 
 
-@portable
 def zero_until_learned(factor, shared, k):
     """Replace a factor by 0 as long as no gradient has come, and theta is 0.
 

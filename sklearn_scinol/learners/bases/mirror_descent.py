@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..._invariants import ROUNDING
-from ..._portable import TINY, larger, portable, smaller
+from ..._portable import TINY, larger, smaller
 
 #: Leaves no step, and its products with small numbers are not NaN.
 MAX_LAMBDA = 1e300
@@ -134,7 +134,6 @@ class MirrorDescent(Parameters):
         yield "norm2 is the squared norm of the weights", distance <= allowed
 
 
-@portable
 def move(learner, shared, k, shrink, step, p, q):
     """Move to ``shrink * w + step * x``; return the step of `v` for `update`.
 
@@ -148,7 +147,6 @@ def move(learner, shared, k, shrink, step, p, q):
     return -step / shared.scale[k]
 
 
-@portable
 def descend(learner, shared, k, g, dot, q):
     """Step along the gradient ``g x``, then project onto the ball."""
     p, step = shared.scale[k] * dot, -g / shared.lambda_[k]

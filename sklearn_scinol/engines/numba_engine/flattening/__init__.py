@@ -1,0 +1,76 @@
+"""Put a function and all that it calls together as one flat function.
+
+Numba takes 60 to 80 ms for each function that compiled code calls, however short, and
+compiles branches that are never taken. So formulas are put in place before Numba sees
+them: a call becomes the body of what it calls, a branch whose condition is known the
+branch that is taken, a NamedTuple its fields. Formulas, learners and losses stay
+ordinary Python, and :func:`flatten` returns what became of them.
+"""
+
+import ast
+
+from .flattener import Flattener
+from .source import parsed
+from .unneeded import passed_on, without_unreachable, without_unread
+from .values import (
+    Known,
+    Plan,
+    Record,
+    load_name,
+    named,
+    names_of,
+    plan,
+    shape,
+    structure,
+)
+
+__all__ = [
+    "Flattener",
+    "Known",
+    "Plan",
+    "Record",
+    "flatten",
+    "load_name",
+    "named",
+    "names_of",
+    "parsed",
+    "plan",
+    "shape",
+    "structure",
+]
+
+
+def flatten(function, values, flattener, takes_all):
+    """Flatten a function whose arguments stand for `values`.
+
+    It takes all parts of the arguments, or those that it reads.
+
+    Returns
+    -------
+    source : str
+    names : dict
+        Global names of the source.
+    arguments : list of str
+        Names of the parts of arguments that it takes.
+    """
+    flattener.main(function, values)
+    body = without_unread(without_unreachable(flattener.block)) or [ast.Pass()]
+    for name in sorted(passed_on(body, values) & flattener.unowned.keys()):
+        function_of = flattener.expression(Known(flattener.unowned[name]))
+        view = ast.Call(function_of, [load_name(name)], [])
+        body.insert(0, ast.Assign([ast.Name(name, ast.Store())], view))
+    read = {
+        each.id for each in ast.walk(ast.Module(body, [])) if isinstance(each, ast.Name)
+    }
+    arguments = [name for value in values for name in names_of(value)]
+    if not takes_all:
+        arguments = [name for name in arguments if name in read]
+    definition = ast.FunctionDef(
+        function.__name__,
+        ast.arguments([], [*map(ast.arg, arguments)], None, [], [], None, []),
+        body,
+        [],
+    )
+    definition.type_params = []
+    module = ast.fix_missing_locations(ast.Module([definition], []))
+    return ast.unparse(module), flattener.globals, arguments

@@ -1,0 +1,325 @@
+"""Put the bodies of functions in place of their calls."""
+
+import ast
+from types import FunctionType
+
+from .expressions import Expressions
+from .source import LEAVING, always_returns, parsed, returns
+from .values import (
+    Ambiguous,
+    Known,
+    Method,
+    Record,
+    is_number,
+    leaf_values,
+    load_name,
+    names_of,
+)
+from .writer import Scope
+
+#: Functions whose results are known where their arguments are.
+FOLDED = {range, min, max, len, abs, bool, float, int}
+
+
+class Flattener(Expressions):
+    """Flatten functions.
+
+    Parameters
+    ----------
+    replacements : dict
+        Maps functions to those that are put in their place.
+    handlers : dict
+        Maps functions to functions that take this object and what arguments stand for,
+        and return what the result stands for.
+    apart : callable
+        Takes a function and what its arguments stand for; returns None, or a compiled
+        function of their leaves, which is called instead.
+    """
+
+    def __init__(self, replacements, handlers, apart):
+        super().__init__()
+        self.replacements, self.handlers, self.apart = replacements, handlers, apart
+
+    def main(self, function, values):
+        """Write the body of the function that is to be flat."""
+        source = parsed(function)
+        self.scope = Scope(function, source)
+        for value in values:
+            self._fixed.update(names_of(value))
+        self._taken.update(self._fixed)
+        for name, value in zip(source.parameters, values, strict=True):
+            self._bind(name, value)
+        self.statements(source.body)
+
+    def _bind(self, name, value):
+        """Let a parameter stand for a value; copy it if the function assigns it."""
+        scope = self.scope
+        if scope.source.n_assigned[name] and is_number(value):
+            self.assign(self.variable(name), self.expression(value))
+            value = load_name(self.variable(name))
+        scope.values[name] = value
+
+    def put_in_place(self, function, values):
+        """Write the body of a function; return what its result stands for."""
+        source = parsed(function)
+        values = [
+            self.kept(v, n) for v, n in zip(values, source.parameters, strict=True)
+        ]
+        outer, self.scope = self.scope, Scope(function, source)
+        try:
+            for name, value in zip(source.parameters, values, strict=True):
+                self._bind(name, value)
+            return self._body(source.body)
+        finally:
+            self.scope = outer
+
+    def _body(self, statements):
+        """Write statements; return what the value that they return stands for."""
+        for place, statement in enumerate(statements):
+            if isinstance(statement, ast.Return):
+                if statement.value is None:
+                    return Known(None)
+                return self.evaluate(statement.value)
+            if isinstance(statement, ast.If) and returns([statement]):
+                rest = statements[place + 1 :]
+                return self._returning_branches(statement, rest)
+            self.statement(statement)
+        return Known(None)
+
+    def _returning_branches(self, statement, rest):
+        branches = [
+            branch if always_returns(branch) else [*branch, *rest]
+            for branch in (statement.body, statement.orelse)
+        ]
+        test = self.evaluate(statement.test)
+        if isinstance(test, Known):
+            return self._body(branches[not test.value])
+        blocks, results, values = [], [], dict(self.scope.values)
+        for branch in branches:
+            self.scope.values = dict(values)
+            with self.into([]) as block:
+                results.append(self._body(branch))
+            blocks.append(block)
+        self.scope.values = values
+        result = self._joined(blocks, results)
+        self._emit_if(test, *blocks)
+        return result
+
+    def _joined(self, blocks, results):
+        """Assign the results of two branches to one name, or to one for each part."""
+        if all(result == Known(None) for result in results):
+            return Known(None)
+        if all(type(result) is tuple for result in results):
+            parts = zip(*results, strict=True)
+            return tuple(self._joined(blocks, part) for part in parts)
+        name = self.new_name("result")
+        for block, result in zip(blocks, results, strict=True):
+            with self.into(block):
+                self.assign(name, self.expression(result))
+        return load_name(name)
+
+    def _emit_if(self, test, body, orelse):
+        if body or orelse:
+            self.emit(ast.If(self.expression(test), body or [ast.Pass()], orelse))
+
+    def call(self, function, values):
+        """Return what the result of a call stands for."""
+        if isinstance(function, Method):
+            function, values = function.function, [function.owner, *values]
+        elif isinstance(function, ast.expr):
+            arguments = [self.expression(value) for value in values]
+            return ast.Call(function, arguments, [])
+        else:
+            function = function.value
+        if isinstance(function, type) and hasattr(function, "_fields"):
+            values = [
+                self.kept(v, n) for v, n in zip(values, function._fields, strict=True)
+            ]
+            return Record(function, dict(zip(function._fields, values, strict=True)))
+        if function in self.handlers:
+            return self.handlers[function](self, *values)
+        if function is len and type(values[0]) is tuple:
+            return Known(len(values[0]))
+        compiled = self.apart(function, values)
+        if compiled is not None:
+            arguments = [self.expression(value) for value in leaf_values(values)]
+            return ast.Call(self._constant(compiled), arguments, [])
+        function = self.replacements.get(function, function)
+        if can_be_put_in_place(function):
+            source = parsed(function)
+            missing = source.parameters[len(values) :]
+            values = [*values, *(Known(source.defaults[name]) for name in missing)]
+            return self.put_in_place(function, values)
+        if all(isinstance(value, Known) for value in values) and function in FOLDED:
+            return Known(function(*(value.value for value in values)))
+        arguments = [self.expression(value) for value in values]
+        return ast.Call(self._constant(function), arguments, [])
+
+    # Statements.
+
+    def statements(self, nodes):
+        """Write statements, up to one that leaves the block."""
+        for node in nodes:
+            self.statement(node)
+            if self.block and isinstance(self.block[-1], LEAVING):
+                break
+
+    def statement(self, node):
+        """Write a statement."""
+        self.handle(node, "")
+
+    def _pass(self, node):
+        pass
+
+    def _expr(self, node):
+        value = self.evaluate(node.value)
+        if isinstance(value, ast.Call):
+            self.emit(ast.Expr(value))
+
+    def _return(self, node):
+        value = Known(None) if node.value is None else self.evaluate(node.value)
+        self.emit(ast.Return(self.expression(value)))
+
+    def _break(self, node):
+        self.emit(ast.Break())
+
+    def _continue(self, node):
+        self.emit(ast.Continue())
+
+    def _assign(self, node):
+        value = self.evaluate(node.value)
+        if len(node.targets) > 1:
+            value = self.kept(value)
+        for target in node.targets:
+            self._store(target, value)
+
+    def _store(self, target, value):
+        if isinstance(target, ast.Tuple):
+            self._store_parts(target.elts, value)
+        elif isinstance(target, ast.Name):
+            self._store_name(target.id, value)
+        else:
+            target = self._target(target)
+            self.emit(ast.Assign([target], self.expression(value)))
+
+    def _store_parts(self, targets, value):
+        if isinstance(value, Record):
+            value = tuple(value.fields.values())
+        if isinstance(value, Known):
+            value = tuple(map(Known, value.value))
+        if isinstance(value, tuple):
+            if len(value) > 1:
+                value = [self._apart_from(part, targets) for part in value]
+            for target, part in zip(targets, value, strict=True):
+                self._store(target, part)
+            return
+        targets = [self._target(target) for target in targets]
+        self.emit(ast.Assign([ast.Tuple(targets, ast.Store())], value))
+
+    def _apart_from(self, part, targets):
+        """Return a part of a tuple that does not change when others are assigned."""
+        if isinstance(part, (Known, ast.Constant)):
+            return part
+        if not isinstance(part, ast.expr):
+            return self.kept(part)
+        names = {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
+        assigned = {
+            self.scope.names.get(target.id)
+            for target in targets
+            if isinstance(target, ast.Name)
+        }
+        is_plain = all(isinstance(target, ast.Name) for target in targets)
+        if is_plain and not names & assigned and not names & self._fleeting:
+            return part
+        return self.copied(part, "before")
+
+    def _store_name(self, name, value):
+        scope, is_known = self.scope, isinstance(value, Known)
+        is_fixed = isinstance(value, ast.Name) and value.id in self._fixed
+        is_assigned_once = scope.source.n_assigned[name] == 1
+        if not is_number(value) or (is_assigned_once and (is_known or is_fixed)):
+            scope.values[name] = self.kept(value, name)
+        else:
+            self.assign(self.variable(name), self.expression(value))
+            scope.values[name] = load_name(self.variable(name))
+
+    def _target(self, target):
+        """Return the expression of something that is assigned."""
+        if isinstance(target, ast.Name):
+            self.scope.values[target.id] = load_name(self.variable(target.id))
+            return ast.Name(self.variable(target.id), ast.Store())
+        target = self.evaluate(target)
+        if isinstance(target, ast.Name):
+            return ast.Name(target.id, ast.Store())
+        return ast.Subscript(target.value, target.slice, ast.Store())
+
+    def _augassign(self, node):
+        value = self.expression(self.evaluate(node.value))
+        if isinstance(node.target, ast.Name):
+            name = self.scope.look_up(node.target.id).id
+            target = ast.Name(name, ast.Store())
+        else:
+            target = self._target(node.target)
+        self.emit(ast.AugAssign(target, node.op, value))
+
+    def _if(self, node):
+        test = self.evaluate(node.test)
+        if isinstance(test, Known):
+            self.statements(node.body if test.value else node.orelse)
+            return
+        blocks, before, after = [], self.scope.values, []
+        for branch in node.body, node.orelse:
+            self.scope.values = dict(before)
+            with self.into([]) as block:
+                self.statements(branch)
+            blocks.append(block)
+            after.append(self.scope.values)
+        self.scope.values = self._values_of_either(*after)
+        self._emit_if(test, *blocks)
+
+    def _values_of_either(self, first, second):
+        """Return what variables stand for after one branch or another."""
+        values = first | second
+        for name in first.keys() & second.keys():
+            both = first[name], second[name]
+            if first[name] is not second[name] and not all(map(is_number, both)):
+                values[name] = Ambiguous(name)
+        return values
+
+    def _while(self, node):
+        with self.into([]) as before:
+            test = self.evaluate(node.test)
+        with self.into([]) as body:
+            self.statements(node.body)
+        if before:
+            stop = ast.If(
+                ast.UnaryOp(ast.Not(), self.expression(test)), [ast.Break()], []
+            )
+            test, body = ast.Constant(True), [*before, stop, *body]
+        self.emit(ast.While(self.expression(test), body, []))
+
+    def _for(self, node):
+        iterated = self.evaluate(node.iter)
+        if isinstance(iterated, Known) and len(iterated.value) < 2:
+            # Steps whose number is known to be none or one need no loop.
+            leaves_it = any(
+                isinstance(part, (ast.Break, ast.Continue))
+                for part in ast.walk(ast.Module(node.body, []))
+            )
+            if not iterated.value or not leaves_it:
+                for value in iterated.value:
+                    self.scope.values[node.target.id] = Known(value)
+                    self.statements(node.body)
+                return
+        target = self._target(node.target)
+        with self.into([]) as body:
+            self.statements(node.body)
+        if body:
+            self.emit(ast.For(target, self.expression(iterated), body, []))
+
+
+def can_be_put_in_place(function):
+    """Whether the source of a function is that of its compiled form."""
+    if not isinstance(function, FunctionType):
+        return False
+    return function.__module__.partition(".")[0] not in ("numba", "numpy")

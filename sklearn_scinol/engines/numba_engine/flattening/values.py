@@ -1,0 +1,197 @@
+"""Values that variables stand for while a function is flattened, and arguments.
+
+A value is an expression of the flat function (an ``ast.expr``), something
+:class:`Known` before compiling, a :class:`Record`, a :class:`Method`, or a tuple.
+"""
+
+import ast
+from types import FunctionType
+from typing import NamedTuple
+
+
+class Known(NamedTuple):
+    """A Python object that is known before compiling."""
+
+    value: object
+
+
+class Record(NamedTuple):
+    """A NamedTuple by its fields."""
+
+    kind: type
+    fields: dict
+
+
+class Method(NamedTuple):
+    """A method, and what it is called on."""
+
+    function: FunctionType
+    owner: object
+
+
+class Ambiguous(NamedTuple):
+    """A variable that stands for one thing or another, as branches were taken."""
+
+    name: str
+
+
+class Cannot(TypeError):
+    """A function has what cannot be put in place of a call."""
+
+
+def is_number(value):
+    """Whether a value is one of the flat function: an expression, or a known number."""
+    if isinstance(value, Known):
+        return isinstance(value.value, (bool, int, float))
+    return isinstance(value, ast.expr)
+
+
+def load_name(name):
+    """Return the expression of a variable."""
+    return ast.Name(name, ast.Load())
+
+
+def leaf_values(values):
+    """Return the leaves of what arguments stand for."""
+    found = []
+    for value in values:
+        if isinstance(value, Record):
+            found += leaf_values(value.fields.values())
+        elif type(value) is tuple:
+            found += leaf_values(value)
+        elif value != Known(None):
+            found.append(value)
+    return found
+
+
+def is_leaf(argument):
+    """Whether an argument stays whole: all but tuples that have tuples in them."""
+    if not isinstance(argument, tuple):
+        return True
+    is_named = hasattr(argument, "_fields")
+    return not is_named and not any(isinstance(part, tuple) for part in argument)
+
+
+def is_absent(argument):
+    """Whether an argument is None, or a tuple of nothing else."""
+    if isinstance(argument, tuple) and not hasattr(argument, "_fields"):
+        return bool(argument) and all(part is None for part in argument)
+    return argument is None
+
+
+def by_field(argument):
+    """Return NamedTuples of a kind, in a tuple, as one NamedTuple of tuples."""
+    kinds = {type(part) for part in argument}
+    if hasattr(argument, "_fields") or len(kinds) > 1:
+        return argument
+    kind = kinds.pop()
+    if not hasattr(kind, "_fields"):
+        return argument
+    return kind._make(zip(*argument, strict=True))
+
+
+class Plan(NamedTuple):
+    """Where the parts of arguments are that a flat function takes.
+
+    Parameters
+    ----------
+    by_field : bool
+        Whether the argument is a tuple of NamedTuples of a kind.
+    parts : list of Plan, bool
+        For each part: how to take it apart, or whether it is taken as a whole.
+    """
+
+    by_field: bool
+    parts: list
+
+    def collect(self, argument, collected):
+        """Append the parts of an argument to a list."""
+        if self.by_field:
+            argument = zip(*argument, strict=True)
+        for part, plan in zip(argument, self.parts, strict=False):
+            if plan is True:
+                collected.append(part)
+            elif plan is not False:
+                plan.collect(part, collected)
+
+
+def plan(argument, value, taken):
+    """Return how to take an argument apart.
+
+    Parameters
+    ----------
+    argument : object
+    value : object
+        What stands for it.
+    taken : set of str
+        Names of the parts that are taken.
+    """
+    if is_absent(argument) or is_leaf(argument):
+        return isinstance(value, ast.Name) and value.id in taken
+    of_fields = by_field(argument)
+    values = value.fields.values() if isinstance(value, Record) else value
+    parts = [plan(*each, taken) for each in zip(of_fields, values, strict=True)]
+    return Plan(of_fields is not argument, parts)
+
+
+def structure(argument, name):
+    """Return what stands for an argument, whose parts are named after it."""
+    if is_absent(argument):
+        return Known(None)
+    if is_leaf(argument):
+        return leaf(name, dimensions(argument))
+    argument = by_field(argument)
+    if not hasattr(argument, "_fields"):
+        return tuple(structure(a, f"{name}_{i}") for i, a in enumerate(argument))
+    parts = zip(argument._fields, argument, strict=True)
+    return Record(type(argument), {f: structure(a, f"{name}_{f}") for f, a in parts})
+
+
+def leaf(name, ndim):
+    """Return the expression of an argument with a number of dimensions, or None."""
+    expression = load_name(name)
+    expression.ndim = ndim
+    return expression
+
+
+def dimensions(argument):
+    """Return the number of dimensions of an array, or of those in a tuple."""
+    if isinstance(argument, tuple) and argument:
+        argument = argument[0]
+    return getattr(argument, "ndim", None)
+
+
+def shape(value):
+    """Return a key for how an argument, or what stands for it, is put together."""
+    if isinstance(value, Record):
+        return value.kind, *map(shape, value.fields.values())
+    if isinstance(value, Known):
+        return "leaf" if is_number(value) else ("known", value.value)
+    if isinstance(value, ast.expr) or (is_leaf(value) and not is_absent(value)):
+        return "leaf"
+    if is_absent(value):
+        return "known", None
+    value = by_field(value)
+    return type(value), *map(shape, value)
+
+
+def named(shape, name):
+    """Return what stands for an argument of a shape, whose parts are named after it."""
+    if shape == "leaf":
+        return load_name(name)
+    kind, *parts = shape
+    if kind == "known":
+        return Known(parts[0])
+    if not hasattr(kind, "_fields"):
+        return tuple(named(part, f"{name}_{i}") for i, part in enumerate(parts))
+    fields = zip(kind._fields, parts, strict=True)
+    return Record(kind, {f: named(part, f"{name}_{f}") for f, part in fields})
+
+
+def names_of(value):
+    """Return the names in what stands for an argument, in the order of its leaves."""
+    if isinstance(value, Record):
+        value = tuple(value.fields.values())
+    if isinstance(value, tuple) and not isinstance(value, (Known, Method)):
+        return [name for part in value for name in names_of(part)]
+    return [value.id] if isinstance(value, ast.Name) else []

@@ -1,0 +1,308 @@
+"""Flat functions do what the functions do that they are made of."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+pytest.importorskip("numba", reason="numba is not installed")
+
+from sklearn_scinol import _portable
+from sklearn_scinol.engines.numba_engine.compiling import flat_function
+from sklearn_scinol.engines.numba_engine.flattening import plan, structure
+from sklearn_scinol.engines.numba_engine.registers import (
+    load,
+    member,
+    move,
+    registers,
+    store,
+)
+
+FACTOR = 3.0
+TABLE = np.array([1.0, 5.0, 7.0])
+
+
+class Rate(NamedTuple):
+    rate: float = 2.0
+
+    factor = 4.0
+
+    @property
+    def double(self):
+        return 2.0 * self.rate
+
+    def scaled(self, x):
+        return self.rate * x
+
+    def add_into(self, s, i, x):
+        s.total[i] += self.scaled(x)
+        s.count[i] += 1.0
+
+
+class State(NamedTuple):
+    total: np.ndarray
+    count: np.ndarray
+
+
+def signed(x):
+    if x > 1.0:
+        return 1.0
+    if x < -1.0:
+        y = -1.0
+        if x == -5.0:
+            return y - 1.0
+        return y
+    return x
+
+
+def signs(x):
+    return signed(x[0]) + 10.0 * signed(x[1]) + 100.0 * signed(x[2])
+
+
+def quotient_and_rest(a, b):
+    if b == 0.0:
+        return 0.0, a
+    return a // b, a % b
+
+
+def swaps(x):
+    a, b = x[0], x[1]
+    a, b = b, a
+    b, a = quotient_and_rest(a, b)
+    return a + 100.0 * b
+
+
+def names_clash(x):
+    y = 1.0
+    for _ in range(3):
+        y += scaled_sum(x, y)
+    return y
+
+
+def scaled_sum(y, x):
+    total = 0.0
+    for k in range(y.size):
+        total += y[k] * x
+    return total
+
+
+def changed_parameter(x):
+    total, n = 0.0, 3.0
+    total += fell(n, x)
+    return total + n
+
+
+def fell(n, x):
+    while n > 0.0 and n != x[0]:
+        n -= 1.0
+    return n
+
+
+def named_tuples(rate, s, x):
+    rate.add_into(s, (0, 1), x[0])
+    rate.add_into(s, (1, 0), x[1])
+    total, count = s
+    return rate.double + rate.factor * total[0, 1] + count[1, 0] + FACTOR + TABLE[2]
+
+
+def coordinates(rate, s, x):
+    own, last = registers(s), 0.0
+    for j in range(2):
+        i = load(own, s, (0, j))
+        before = own.total[i]
+        rate.add_into(own, i, x[j])
+        last += before + 10.0 * own.total[i]
+        store(own, s, (0, j))
+    move(s, (0, 1), s, (1, 1))
+    return last
+
+
+def order_of_operands(rate, s, x):
+    own = registers(s)
+    i = load(own, s, (0, 0))
+    result = own.total[i] + added(rate, own, i, x[0]) * own.count[i]
+    store(own, s, (0, 0))
+    return result
+
+
+def added(rate, s, i, x):
+    rate.add_into(s, i, x)
+    return s.total[i]
+
+
+def value_that_a_call_changes(rate, s, x):
+    own = registers(s)
+    i = load(own, s, (0, 0))
+    result = before_and_after(rate, own, i, own.total[i], x[0])
+    store(own, s, (0, 0))
+    return result
+
+
+def before_and_after(rate, s, i, before, x):
+    rate.add_into(s, i, x)
+    return 10.0 * before + s.total[i]
+
+
+def conditions(x):
+    total = 0.0
+    for k in range(x.size):
+        if (x[k] > 0.0 and signed(x[k]) < 1.0) or signed(x[k]) == -2.0:
+            total += 1.0
+        total += 10.0 if x[k] == 1.0 else signed(-x[k])
+    return total
+
+
+def leaves_loops(x):
+    total = 0.0
+    for k in range(x.size):
+        if x[k] < 0.0:
+            continue
+        if x[k] > 6.0:
+            break
+        total += x[k]
+    return total
+
+
+def finds(x):
+    return first_above(x, 1.5) + 10.0 * first_above(x, 2.5)
+
+
+def first_above(x, bound):
+    for k in range(x.size):
+        if x[k] > bound:
+            return float(k)
+    return -1.0
+
+
+def substitutes(x):
+    y = np.zeros(4)
+    _portable.copy_into(x, y)
+    bounded = _portable.larger(_portable.smaller(x[0], 1.0), -1.0)
+    return bounded + _portable.chosen(x[1] > 0.0, y[2], y[3]) + _portable.inner(x, x)
+
+
+def members(rates, x):
+    total = 0.0
+    for e in range(2):
+        one = member(rates, e)
+        total += one.scaled(x[e])
+    return total
+
+
+X = [np.array(x) for x in ([0.5, 2.0, -5.0], [-3.0, 4.0, 7.0], [1.0, -1.0, 3.0])]
+
+
+def flat(function, arguments, is_strict=False):
+    """Return a flat function, and its source."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    values = [*map(structure, arguments, names)]
+    made, _, _ = flat_function(function, values, is_strict, takes_all=True)
+    return made, made.source
+
+
+def state():
+    return State(np.arange(4.0).reshape(2, 2), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("x", X, ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [
+        signs,
+        swaps,
+        names_clash,
+        changed_parameter,
+        conditions,
+        leaves_loops,
+        finds,
+        substitutes,
+    ],
+    ids=lambda function: function.__name__,
+)
+def test_numbers(function, x):
+    made, _ = flat(function, (x.copy(),))
+    before = x.copy()
+    assert made(x) == function(x)
+    assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [named_tuples, coordinates, order_of_operands, value_that_a_call_changes],
+    ids=lambda function: function.__name__,
+)
+def test_states(function):
+    x, s, expected = X[0], state(), state()
+    made, source = flat(function, (Rate(), s, x))
+    assert made(Rate().rate, *s, x) == function(Rate(), expected, x)
+    for array, of_function in zip(s, expected, strict=True):
+        assert_array_equal(array, of_function)
+    assert "add_into" not in source
+
+
+def test_members():
+    rates, x = (Rate(2.0), Rate(3.0)), X[0]
+    made, _ = flat(members, (rates, x))
+    collected = []
+    plan(rates, structure(rates, "rates"), {"rates_rate"}).collect(rates, collected)
+    assert collected == [(2.0, 3.0)]
+    assert made((2.0, 3.0), x) == members(rates, x)
+
+
+def with_branches(is_dense, step, x):
+    total = 0.0
+    for k in range(0 if is_dense else 2):
+        total += x[k]
+    if is_dense and total == 0.0:
+        total = step(total)
+    elif step is None:
+        total = never_called(total)
+    return total
+
+
+def never_called(x):
+    raise AssertionError
+
+
+@pytest.mark.parametrize("is_dense", [True, False])
+def test_only_what_is_run_is_written(is_dense):
+    def function(x):
+        return with_branches(is_dense, signed, x)
+
+    made, source = flat(function, (X[0],))
+    assert made(X[0]) == function(X[0])
+    assert ("for k" in source) is not is_dense
+    assert "never_called" not in source
+    assert "True" not in source
+    assert "False" not in source
+
+
+def test_exact_functions_stay_apart(monkeypatch):
+    monkeypatch.setattr(_portable, "EXACT", [*_portable.EXACT, scaled_sum])
+    _, source = flat(names_clash, (X[0],))
+    assert "scaled_sum(" in source
+    _, source = flat(names_clash, (X[0],), is_strict=True)
+    assert "scaled_sum(" not in source
+
+
+def uses_a_list(x):
+    return sum([x[0], x[1]])
+
+
+def test_what_cannot_be_compiled_is_named():
+    with pytest.raises(TypeError, match="List cannot be compiled, in uses_a_list"):
+        flat(uses_a_list, (X[0],))
+
+
+def chooses(x):
+    if x[0] > 0.0:  # noqa: SIM108 - which is another case
+        function = signed
+    else:
+        function = abs
+    return function(x[0])
+
+
+def test_what_depends_on_the_branch_is_refused():
+    with pytest.raises(TypeError, match="'function' stands for different things"):
+        flat(chooses, (X[0],))
