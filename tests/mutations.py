@@ -195,8 +195,8 @@ MUTATIONS = [
     Mutation(
         "the prior changes with the units",
         "learners/online_newton.py",
-        "A[i, i] -= left[k] / prior[i]",
-        "A[i, i] -= 0.0 * prior[i]",
+        "A.flat[:: n + 1] -= left[k] / prior",
+        "pass",
         "naive_agreement online_newton",
     ),
     Mutation(
