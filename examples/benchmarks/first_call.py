@@ -104,7 +104,7 @@ def learn_with(make, **keywords):
 
 classifier = learn_with(HedgeClassifier)
 
-#: What is measured, and what is learned before it in the same process.
+#: Functions to measure, each with one to call before in the same process, or None.
 CASES = {
     "one function by hand": (learn_by_hand, None),
     "ScInOL": (learn_with(ScInOLClassifier), None),

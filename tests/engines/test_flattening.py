@@ -182,6 +182,21 @@ def substitutes(x):
     return bounded + _portable.chosen(x[1] > 0.0, y[2], y[3]) + _portable.inner(x, x)
 
 
+def arguments_by_name(x):
+    return weighted(b=x[1], a=x[0]) + weighted(x[0], x[1], share=0.25)
+
+
+def weighted(a, b, share=0.5):
+    return share * a + (1.0 - share) * b
+
+
+def pairs(x):
+    total = 0.0
+    for k, value in enumerate(x):
+        total += k * value
+    return total
+
+
 def members(rates, x):
     total = 0.0
     for e in range(2):
@@ -217,6 +232,8 @@ def state():
         leaves_loops,
         finds,
         substitutes,
+        arguments_by_name,
+        pairs,
     ],
     ids=lambda function: function.__name__,
 )

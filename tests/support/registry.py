@@ -414,7 +414,7 @@ def covering(runs, pairs_of, others_of):
         one = covered[i] & left
         return -(one & is_pair).bit_count(), -one.bit_count(), i
 
-    # What a run covers becomes less and less: the first that has not changed is best.
+    # Gains only fall: the first run whose gain has not changed is the best one.
     costs = [cost(i) for i in range(len(runs))]
     heapify(costs)
     while left & is_pair:

@@ -171,7 +171,6 @@ def _digest_of_file(file):
 
 def parts(function, values):
     """Return a function that must be compiled by itself, or None; see Flattener."""
-    function = substitutes.SUBSTITUTES.get(function, function)
     if is_exact(function):
         return _part(function, tuple(map(shape, values)), True)
     return strict_parts(function, values, False)
@@ -179,7 +178,6 @@ def parts(function, values):
 
 def strict_parts(function, values, is_strict=True):
     """Return a part of what is strict itself; see :func:`parts`."""
-    function = substitutes.SUBSTITUTES.get(function, function)
     if isinstance(function, FunctionType) and parsed(function).returns_in_loop:
         return _part(function, tuple(map(shape, values)), is_strict)
     return None

@@ -108,7 +108,7 @@ def charged(learner, factor, s, shared, k, dot, q, c, t):
     return learner.charged(s, k, dot, c)
 
 
-# What `update` learns a row from: the derivatives of the loss, one an output, or the
+# Input of `update` for a row: the derivatives of the loss, one an output, or the
 # steps that the learner derives from them, or from the loss itself. If learners are
 # stacked, output `k` of all is output `own[k]` of its learner.
 

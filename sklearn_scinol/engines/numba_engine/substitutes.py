@@ -102,7 +102,7 @@ def clip_into(a, largest, out):
 
 @compiles(_portable.trace)
 def trace(P, n):
-    # Of a block's four entries each has a sum of its own, that none waits.
+    # Each of a block's four entries has a sum of its own, so that none waits.
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     for first in range(0, n, BLOCK):
         step = first + BLOCK + 1

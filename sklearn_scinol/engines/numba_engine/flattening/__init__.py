@@ -10,7 +10,7 @@ ordinary Python, and :func:`flatten` returns what became of them.
 import ast
 
 from .flattener import Flattener
-from .source import parsed
+from .source import parsed, walk
 from .unneeded import passed_on, without_unreachable, without_unread
 from .values import (
     Known,
@@ -59,11 +59,9 @@ def flatten(function, values, flattener, takes_all):
         function_of = flattener.expression(Known(flattener.unowned[name]))
         view = ast.Call(function_of, [load_name(name)], [])
         body.insert(0, ast.Assign([ast.Name(name, ast.Store())], view))
-    read = {
-        each.id for each in ast.walk(ast.Module(body, [])) if isinstance(each, ast.Name)
-    }
     arguments = [name for value in values for name in names_of(value)]
     if not takes_all:
+        read = {node.id for node in walk(body) if isinstance(node, ast.Name)}
         arguments = [name for name in arguments if name in read]
     definition = ast.FunctionDef(
         function.__name__,

@@ -101,10 +101,11 @@ class Expressions(Writer):
 
     def _call_value(self, node):
         function = self.evaluate(node.func)
-        values = self.operands(node.args)
-        if node.keywords:
-            raise Cannot("compiled code passes no arguments by name")
-        return self.call(function, values)
+        by_name, n = [keyword.arg for keyword in node.keywords], len(node.args)
+        values = self.operands([*node.args, *(each.value for each in node.keywords)])
+        return self.call(
+            function, values[:n], dict(zip(by_name, values[n:], strict=True))
+        )
 
     def _binop_value(self, node):
         left, right = self.operands([node.left, node.right])

@@ -4,7 +4,7 @@ import ast
 from types import FunctionType
 
 from .expressions import Expressions
-from .source import LEAVING, always_returns, parsed, returns
+from .source import LEAVING, always_returns, parsed, returns, walk
 from .values import (
     Ambiguous,
     Known,
@@ -52,7 +52,7 @@ class Flattener(Expressions):
         self.statements(source.body)
 
     def _bind(self, name, value):
-        """Let a parameter stand for a value; copy it if the function assigns it."""
+        """Bind a parameter to a value, which is copied if the function assigns it."""
         scope = self.scope
         if scope.source.n_assigned[name] and is_number(value):
             self.assign(self.variable(name), self.expression(value))
@@ -122,38 +122,44 @@ class Flattener(Expressions):
         if body or orelse:
             self.emit(ast.If(self.expression(test), body or [ast.Pass()], orelse))
 
-    def call(self, function, values):
+    def call(self, function, values, keywords):
         """Return what the result of a call stands for."""
+        if isinstance(function, ast.expr):
+            return self._written_call(function, values, keywords)
         if isinstance(function, Method):
             function, values = function.function, [function.owner, *values]
-        elif isinstance(function, ast.expr):
-            arguments = [self.expression(value) for value in values]
-            return ast.Call(function, arguments, [])
         else:
-            function = function.value
+            function = self.replacements.get(function.value, function.value)
         if isinstance(function, type) and hasattr(function, "_fields"):
             values = [
                 self.kept(v, n) for v, n in zip(values, function._fields, strict=True)
             ]
             return Record(function, dict(zip(function._fields, values, strict=True)))
+        if can_be_put_in_place(function):
+            values = self._all_arguments(function, values, keywords)
         if function in self.handlers:
             return self.handlers[function](self, *values)
         if function is len and type(values[0]) is tuple:
             return Known(len(values[0]))
         compiled = self.apart(function, values)
         if compiled is not None:
-            arguments = [self.expression(value) for value in leaf_values(values)]
-            return ast.Call(self._constant(compiled), arguments, [])
-        function = self.replacements.get(function, function)
+            return self._written_call(self._constant(compiled), leaf_values(values), {})
         if can_be_put_in_place(function):
-            source = parsed(function)
-            missing = source.parameters[len(values) :]
-            values = [*values, *(Known(source.defaults[name]) for name in missing)]
             return self.put_in_place(function, values)
         if all(isinstance(value, Known) for value in values) and function in FOLDED:
             return Known(function(*(value.value for value in values)))
-        arguments = [self.expression(value) for value in values]
-        return ast.Call(self._constant(function), arguments, [])
+        return self._written_call(self._constant(function), values, keywords)
+
+    def _all_arguments(self, function, values, keywords):
+        """Return the arguments in order, with those by name and the defaults."""
+        source = parsed(function)
+        known = {name: Known(value) for name, value in source.defaults.items()}
+        by_name, missing = known | keywords, source.parameters[len(values) :]
+        return [*values, *(by_name[name] for name in missing)]
+
+    def _written_call(self, function, values, keywords):
+        by_name = [ast.keyword(n, self.expression(v)) for n, v in keywords.items()]
+        return ast.Call(function, [*map(self.expression, values)], by_name)
 
     # Statements.
 
@@ -195,26 +201,25 @@ class Flattener(Expressions):
 
     def _store(self, target, value):
         if isinstance(target, ast.Tuple):
-            self._store_parts(target.elts, value)
+            self._store_parts(target, value)
         elif isinstance(target, ast.Name):
             self._store_name(target.id, value)
         else:
             target = self._target(target)
             self.emit(ast.Assign([target], self.expression(value)))
 
-    def _store_parts(self, targets, value):
+    def _store_parts(self, target, value):
         if isinstance(value, Record):
             value = tuple(value.fields.values())
         if isinstance(value, Known):
             value = tuple(map(Known, value.value))
         if isinstance(value, tuple):
             if len(value) > 1:
-                value = [self._apart_from(part, targets) for part in value]
-            for target, part in zip(targets, value, strict=True):
-                self._store(target, part)
+                value = [self._apart_from(part, target.elts) for part in value]
+            for one, part in zip(target.elts, value, strict=True):
+                self._store(one, part)
             return
-        targets = [self._target(target) for target in targets]
-        self.emit(ast.Assign([ast.Tuple(targets, ast.Store())], value))
+        self.emit(ast.Assign([self._target(target)], value))
 
     def _apart_from(self, part, targets):
         """Return a part of a tuple that does not change when others are assigned."""
@@ -248,6 +253,8 @@ class Flattener(Expressions):
         if isinstance(target, ast.Name):
             self.scope.values[target.id] = load_name(self.variable(target.id))
             return ast.Name(self.variable(target.id), ast.Store())
+        if isinstance(target, ast.Tuple):
+            return ast.Tuple([*map(self._target, target.elts)], ast.Store())
         target = self.evaluate(target)
         if isinstance(target, ast.Name):
             return ast.Name(target.id, ast.Store())
@@ -303,8 +310,7 @@ class Flattener(Expressions):
         if isinstance(iterated, Known) and len(iterated.value) < 2:
             # Steps whose number is known to be none or one need no loop.
             leaves_it = any(
-                isinstance(part, (ast.Break, ast.Continue))
-                for part in ast.walk(ast.Module(node.body, []))
+                isinstance(part, (ast.Break, ast.Continue)) for part in walk(node.body)
             )
             if not iterated.value or not leaves_it:
                 for value in iterated.value:

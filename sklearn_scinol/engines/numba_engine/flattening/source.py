@@ -12,7 +12,7 @@ LEAVING = ast.Return, ast.Break, ast.Continue
 
 
 class Function(NamedTuple):
-    """What is known of the source of a function."""
+    """Source of a function: its parameters, statements and assigned variables."""
 
     parameters: tuple
     defaults: dict
@@ -40,8 +40,7 @@ def parsed(function):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             n_assigned[node.id] += 1
         if isinstance(node, (ast.For, ast.While)):
-            inner = ast.walk(ast.Module(node.body, []))
-            returns_in_loop |= any(isinstance(part, ast.Return) for part in inner)
+            returns_in_loop |= returns(node.body)
     signature = inspect.signature(function).parameters
     return Function(
         tuple(signature),
@@ -56,10 +55,14 @@ def parsed(function):
     )
 
 
+def walk(statements):
+    """Yield the nodes of statements."""
+    return ast.walk(ast.Module(statements, []))
+
+
 def returns(statements):
     """Whether a return statement is among the statements, or in them."""
-    nodes = ast.walk(ast.Module(statements, []))
-    return any(isinstance(node, ast.Return) for node in nodes)
+    return any(isinstance(node, ast.Return) for node in walk(statements))
 
 
 def always_returns(statements):

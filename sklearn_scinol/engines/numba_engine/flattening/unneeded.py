@@ -3,7 +3,7 @@
 import ast
 from collections import Counter
 
-from .source import LEAVING
+from .source import LEAVING, walk
 from .values import leaf_values
 
 
@@ -26,7 +26,7 @@ def passed_on(statements, values):
     leaves = [each for each in leaf_values(values) if getattr(each, "ndim", None)]
     dimensions = {leaf.id: leaf.ndim for leaf in leaves}
     n_loaded, n_plain = Counter(), Counter()
-    for node in ast.walk(ast.Module(statements, [])):
+    for node in walk(statements):
         if isinstance(node, ast.Name):
             n_loaded[node.id] += 1
         owner = getattr(node, "value", None)
@@ -47,7 +47,7 @@ def without_unread(statements):
     """Remove assignments to variables that nothing reads."""
     while True:
         read = Counter()
-        for node in ast.walk(ast.Module(statements, [])):
+        for node in walk(statements):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
                 read[node.id] += 1
         statements, n_removed = _without(statements, read)

@@ -162,17 +162,12 @@ def dimensions(argument):
 
 
 def shape(value):
-    """Return a key for how an argument, or what stands for it, is put together."""
+    """Return a key for how what stands for an argument is put together."""
     if isinstance(value, Record):
         return value.kind, *map(shape, value.fields.values())
     if isinstance(value, Known):
         return "leaf" if is_number(value) else ("known", value.value)
-    if isinstance(value, ast.expr) or (is_leaf(value) and not is_absent(value)):
-        return "leaf"
-    if is_absent(value):
-        return "known", None
-    value = by_field(value)
-    return type(value), *map(shape, value)
+    return (tuple, *map(shape, value)) if type(value) is tuple else "leaf"
 
 
 def named(shape, name):
@@ -190,8 +185,4 @@ def named(shape, name):
 
 def names_of(value):
     """Return the names in what stands for an argument, in the order of its leaves."""
-    if isinstance(value, Record):
-        value = tuple(value.fields.values())
-    if isinstance(value, tuple) and not isinstance(value, (Known, Method)):
-        return [name for part in value for name in names_of(part)]
-    return [value.id] if isinstance(value, ast.Name) else []
+    return [part.id for part in leaf_values([value]) if isinstance(part, ast.Name)]
