@@ -344,14 +344,14 @@ MUTATIONS = [
     ),
     Mutation(
         "a sparse row has its intercept elsewhere",
-        "engines/numba_engine/learning.py",
-        "at[nnz] = last",
-        "at[nnz] = nnz",
+        "engines/numba_engine/learning/sparse.py",
+        "size - 1",
+        "size - 2",
         "naive_agreement uncompiled and scinol and sparse",
     ),
     Mutation(
         "one sparse row is learned by stacked learners as if each learner were alone",
-        "engines/numba_engine/learning.py",
+        "engines/numba_engine/learning/call.py",
         "    return _learn(tasks, states, block, out)\n",
         "    if isinstance(block.rows, DenseRows) or len(out[0].losses) > 1:\n"
         "        return _learn(tasks, states, block, out)\n"
@@ -362,21 +362,21 @@ MUTATIONS = [
     ),
     Mutation(
         "the last row of a block is not learned",
-        "engines/numba_engine/learning.py",
-        "range(n + (overlaps and n > 0))",
+        "engines/numba_engine/learning/dense.py",
+        "range(n + (learns_late and n > 0))",
         "range(n)",
         "naive_agreement uncompiled and scinol and dense",
     ),
     Mutation(
         "a row is learned as if it had the next one's weight",
-        "engines/numba_engine/learning.py",
-        "(own_s, i, scale_before * x_j, g_k",
-        "(own_s, i, row_scale * x_j, g_k",
+        "engines/numba_engine/learning/dense.py",
+        "c, True, scale_before, t_before)",
+        "c, True, scale, t_before)",
         "naive_agreement uncompiled and scinol and dense",
     ),
     Mutation(
         "a row of weight 0 is learned like the one before",
-        "engines/numba_engine/learning.py",
+        "engines/numba_engine/learning/dense.py",
         "                scale_before = 0.0\n",
         "                scale_before *= 1.0\n",
         "invariances uncompiled and weight_zero",
@@ -390,7 +390,7 @@ MUTATIONS = [
     ),
     Mutation(
         "averages are of one trial more",
-        "engines/numba_engine/parts.py",
+        "engines/numba_engine/learning/steps.py",
         "n_averaged = row.t - 1.0 - task.averaging_starts",
         "n_averaged = row.t - task.averaging_starts",
         "naive_agreement uncompiled and average-dense",
@@ -590,7 +590,7 @@ MUTATIONS = [
     ),
     Mutation(
         "the loop lets any value in",
-        "engines/numba_engine/parts.py",
+        "engines/numba_engine/learning/steps.py",
         "return squares * max(c * c, 1.0) <= largest * largest",
         "return True",
         "stages looked_at",

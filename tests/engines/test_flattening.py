@@ -12,9 +12,9 @@ from sklearn_scinol import _portable
 from sklearn_scinol.engines.numba_engine.compiling import flat_function
 from sklearn_scinol.engines.numba_engine.flattening import plan, structure
 from sklearn_scinol.engines.numba_engine.registers import (
+    from_records,
     load,
     member,
-    move,
     registers,
     store,
 )
@@ -114,7 +114,6 @@ def coordinates(rate, s, x):
         rate.add_into(own, i, x[j])
         last += before + 10.0 * own.total[i]
         store(own, s, (0, j))
-    move(s, (0, 1), s, (1, 1))
     return last
 
 
@@ -256,6 +255,20 @@ def test_states(function):
     for array, of_function in zip(s, expected, strict=True):
         assert_array_equal(array, of_function)
     assert "add_into" not in source
+
+
+def coordinates_of_records(rate, s, fields, x):
+    return coordinates(rate, from_records(s, fields), x)
+
+
+def test_records():
+    """What stands for arrays is read from and written to all fields."""
+    x, s = X[0], state()
+    fields, expected = np.stack(s), state()
+    made, source = flat(coordinates_of_records, (Rate(), State(*fields), fields, x))
+    assert made(Rate().rate, *fields, fields, x) == coordinates(Rate(), expected, x)
+    assert_array_equal(fields, np.stack(expected))
+    assert "s_total[" not in source
 
 
 def test_members():

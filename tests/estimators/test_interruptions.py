@@ -587,14 +587,14 @@ def test_rollback_that_is_interrupted(monkeypatch):
 @pytest.mark.slow
 def test_interrupted_between_scaling_and_learning(monkeypatch):
     """The compiled engine takes moments back itself, of values that come again, too."""
-    learning = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning")
+    call = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning.call")
     estimator, (X, y, c) = prepared("scaled sparse rows", monkeypatch)
     before = copy.deepcopy(estimator)
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(learning, "_loop", interrupted)
+    monkeypatch.setattr(call, "sparse_loop", interrupted)
     with config_context(engine="numba"), pytest.raises(KeyboardInterrupt):
         estimator.partial_fit(X, y, sample_weight=c)
     assert_identical(learned(estimator), learned(before))

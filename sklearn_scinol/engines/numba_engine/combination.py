@@ -6,8 +6,8 @@ import numpy as np
 
 from ... import _portable
 from ...learners.bases import averaging
-from . import parts
 from .compiling import compiled
+from .learning.steps import derivatives
 
 __all__ = ["learn_combination"]
 
@@ -42,9 +42,6 @@ def restart(combination, increments, sum_increments, clock, k):
 
 @cache
 def _loop(learner, loss, *, average):
-    joint, separate = parts.joint_derivatives, parts.separate_derivatives
-    derivatives = joint if loss.joint else separate
-
     def learn_combination(task, state, block, combination, out, changes):
         learner = task.learner
         shared, clock, t = state
@@ -74,7 +71,7 @@ def _loop(learner, loss, *, average):
                 continue
             t += 1.0
             derivatives(
-                task.loss, task.lipschitz, block.targets, predictions, r, own, False, g
+                task.loss, task.lipschitz, block.targets, predictions, r, own, g
             )
             takes_room = False
             for k in range(n_outputs):

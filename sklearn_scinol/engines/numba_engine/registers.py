@@ -1,4 +1,4 @@
-"""A coordinate's state in variables while a row's pass works on it.
+"""Where the state of a coordinate is while a row's pass works on it: in variables.
 
 Learners write their state into arrays, and the processor would have to read back what
 it has just written, which takes longer than most formulas do. In flat functions the
@@ -9,7 +9,7 @@ import ast
 
 from .flattening import Known, Record, load_name
 
-__all__ = ["HANDLERS", "load", "member", "move", "registers", "store"]
+__all__ = ["HANDLERS", "from_records", "load", "member", "registers", "store"]
 
 
 def registers(s):
@@ -26,15 +26,37 @@ def store(own, s, i):
     """Copy variables to coordinate `i` of the state."""
 
 
-def move(s, i, target, j):
-    """Copy coordinate `i` of the state to coordinate `j` of another."""
-    for values, of_target in zip(s, target, strict=True):
-        of_target[j] = values[i]
-
-
 def member(values, e):
     """Return member `e` of learners that are learned side by side."""
     return values[e]
+
+
+def from_records(s, fields):
+    """Read the arrays of a state from `fields`, where a coordinate's are neighbours."""
+    return s
+
+
+class Entries:
+    """An array of the state as a part of all fields.
+
+    Parameters
+    ----------
+    fields : ast.expr
+        Of shape (n_fields, n_outputs, n_coordinates).
+    number : int
+        Of the field.
+    """
+
+    ndim = 2
+
+    def __init__(self, fields, number):
+        self.fields = fields
+        self.number = ast.Constant(number)
+
+    def entry(self, place):
+        """Return the expression of the entry at (output, coordinate)."""
+        place = ast.Tuple([self.number, *place.elts], ast.Load())
+        return ast.Subscript(self.fields, place, ast.Load())
 
 
 class Variable:
@@ -49,7 +71,7 @@ class Variable:
         self.name = name
 
     def entry(self, place):
-        """Return the expression of the entry, wherever that is."""
+        """Return the expression of the entry, at any place."""
         return load_name(self.name)
 
 
@@ -69,10 +91,13 @@ def _are_variables(own):
 
 
 def _entry(flattener, array, i, context):
-    if isinstance(array, Variable):
-        return ast.Name(array.name, context())
     i = flattener.expression(i)
-    return ast.Subscript(flattener.expression(array), i, context())
+    if hasattr(array, "entry"):
+        entry = array.entry(i)
+    else:
+        entry = ast.Subscript(flattener.expression(array), i)
+    entry.ctx = context()
+    return entry
 
 
 def _copy(flattener, s, i, target, j):
@@ -87,6 +112,7 @@ def _copy(flattener, s, i, target, j):
 
 
 def _load(flattener, own, s, i):
+    i = flattener.kept(i, "i")
     if _are_variables(own):
         _copy(flattener, s, i, own, i)
     return i
@@ -98,9 +124,9 @@ def _store(flattener, own, s, i):
     return Known(None)
 
 
-def _move(flattener, s, i, target, j):
-    _copy(flattener, s, i, target, j)
-    return Known(None)
+def _from_records(flattener, s, fields):
+    arrays = {name: Entries(fields, f) for f, name in enumerate(s.fields)}
+    return Record(s.kind, arrays)
 
 
 def _member(flattener, values, e):
@@ -118,6 +144,6 @@ HANDLERS = {
     registers: _registers,
     load: _load,
     store: _store,
-    move: _move,
+    from_records: _from_records,
     member: _member,
 }

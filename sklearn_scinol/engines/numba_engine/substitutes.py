@@ -40,14 +40,18 @@ def compiles(function):
     return mark
 
 
+# The compiled `max` and `min` select a number, where a conditional expression might
+# become a jump, which takes long when it is not foreseen.
+
+
 @compiles(_portable.larger)
 def larger(a, b):
-    return b if b > a else a
+    return max(a, b)
 
 
 @compiles(_portable.smaller)
 def smaller(a, b):
-    return b if b < a else a
+    return min(a, b)
 
 
 @compiles(_portable.chosen)

@@ -82,7 +82,7 @@ class Expressions(Writer):
     def _subscript_value(self, node):
         owner, place = self.operands([node.value, node.slice])
         if hasattr(owner, "entry"):
-            return owner.entry(place)
+            return owner.entry(self.expression(place))
         if isinstance(place, Known) and isinstance(place.value, int):
             if isinstance(owner, Record):
                 owner = tuple(owner.fields.values())

@@ -1,0 +1,97 @@
+"""Arguments of the loops over rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class LoopState(NamedTuple):
+    """State as the loop takes it; tuples by learner, where several are stacked."""
+
+    s: tuple  # the learner's arrays by their names, in `fields`
+    fields: np.ndarray  # (n_fields, K, n_coordinates)
+    shared: tuple | None
+    first: np.ndarray
+    clock: np.ndarray
+    numbers: np.ndarray
+    weight_scale: np.ndarray
+
+
+class LoopBlock(NamedTuple):
+    """Block as the loop takes it; arrays that its rows do not have are empty."""
+
+    X: np.ndarray  # dense rows
+    data: np.ndarray  # sparse rows
+    indices: np.ndarray
+    indptr: np.ndarray
+    moments: np.ndarray  # of the features, if these are centred or scaled
+    weight_sum: np.ndarray
+    center: bool
+    kept: float
+    standard: np.ndarray  # see Block
+    targets: np.ndarray
+    weights: tuple  # RowWeights
+    target_scale: tuple  # TargetScale
+    largest: float
+    n_own: int  # number of outputs of each learner
+
+
+class Scratch(NamedTuple):
+    """Buffers of a row, uninitialised but for places of outputs."""
+
+    x: np.ndarray  # (m,), transformed values of a dense row
+    x_before: np.ndarray  # (m,), those of the row before
+    sums: np.ndarray  # (m,), sums of weights
+    w: np.ndarray  # (K, m), weights
+    predictions: np.ndarray  # (n, K), of all learners
+    of_learner: np.ndarray  # (K,), which learner an output is of
+    own: np.ndarray  # (K,), and which of its outputs it is
+    g: np.ndarray  # (K,), derivatives of the loss
+    step: np.ndarray  # (K,), what learners by rows make of them
+    dots: np.ndarray  # (K,), sums of weight times value
+
+
+class Row(NamedTuple):
+    """A row that is being predicted or learned."""
+
+    r: int  # its place in the block
+    start: int  # place of its first value among those of sparse rows
+    n_values: int
+    m: int  # number of its coordinates, with the intercept
+    intercept: int  # coordinate of the intercept, which comes last
+    c: float  # its weight, relative to the stream's first
+    learns: bool  # whether it is to be learned
+    scale: float  # factor of the row for the learner
+    t: float  # its number in the stream
+
+
+class Variant(NamedTuple):
+    """What is known of a loop before it is compiled."""
+
+    learner: type
+    loss: type
+    traits: tuple  # of the learner
+    dense: bool
+    center: bool
+    scale: bool
+    single_output: bool
+    average: bool
+    stacked: bool
+    standard_target: bool
+    has_fixed_moments: bool
+
+    @property
+    def keeps_weight_sum(self):
+        """Whether the loop updates moments."""
+        return self.dense and (self.center or self.scale)
+
+    @property
+    def learns_late(self):
+        """Whether a row is learned by the pass that predicts the next one.
+
+        The state is then read and written once a row. Not if other code needs the
+        state in between.
+        """
+        has = self.traits
+        needs_state = self.average or has.by_vector or has.folds or has.touches_all
+        return self.dense and not needs_state

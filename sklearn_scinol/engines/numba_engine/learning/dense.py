@@ -1,0 +1,140 @@
+"""The loop over dense rows."""
+
+from functools import cache
+
+import numpy as np
+
+from ....transforms.moments import add_weight, standardised
+from ..compiling import compiled
+from ..transforms import update_and_transform, update_moments
+from ..unowned import unowned
+from . import steps
+from .arguments import Row
+from .outputs import learn, learn_and_predict, of_learner, output_of, predict
+
+
+@cache
+def dense_loop(variant):
+    """Return the loop for a variant."""
+    has, learns_late = variant.traits, variant.learns_late
+
+    def learn_rows(task, state, block, out, scratch):
+        state, block = unowned(state), unowned(block)
+        out, scratch = unowned(out), unowned(scratch)
+        weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
+        n, d = block.X.shape
+        m = d + task.fit_intercept
+        t, weight_sum = of_learner(variant, state.numbers, 0)[0], block.weight_sum[0]
+        has_unseen = has.keeps_first and any_unseen(variant, state)
+        start_before_first_row(scratch, n_outputs)
+        scale_before, t_before = 0.0, t + 1.0
+        # A second pass over the last row learns it.
+        for number in range(n + (learns_late and n > 0)):
+            r = min(number, n - 1)
+            c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
+            t += 1.0
+            scale = steps.row_scale(variant, task, c)
+            row = Row(r, 0, d, m, d, c, learns, scale, t)
+            share = past = q = 0.0
+            if variant.keeps_weight_sum:
+                weight_sum, share, past = add_weight(weight_sum, c, learns, block.kept)
+            squares = load(variant, block, scratch, row, share, past)
+            if not steps.in_range(squares, c, learns, block.largest):
+                return False
+            for k in range(n_outputs):
+                output = output_of(variant, task, state, scratch, k)
+                before = Row(r, 0, d, m, d, c, True, scale_before, t_before)
+                if has.by_vector:
+                    x = scratch.x[:m]
+                    dot, square = output.learner.score(output.s, k, x, t), 0.0
+                elif learns_late:
+                    dot, square = learn_and_predict(
+                        variant, output, scratch, before, row
+                    )
+                else:
+                    dot, square = predict(variant, output, block, scratch, row)
+                scratch.dots[k] = dot
+                if k == 0:
+                    q = square
+            if number == n:
+                t -= 1.0
+                break
+            steps.report(variant, task, state, block, scratch, row, q)
+            if variant.average:
+                steps.average(variant, task, state, block, scratch, out, row)
+            if not learns:
+                t -= 1.0
+                scale_before = 0.0
+                continue
+            if has_unseen:
+                keep_first_values(variant, state, scratch, row)
+            steps.derive(variant, task, state, block, scratch, row, q)
+            scale_before, t_before = row.scale, t
+            if learns_late:
+                continue
+            if has.by_vector:
+                steps.learn_vector(variant, task, state, block, scratch, row)
+            else:
+                for k in range(n_outputs):
+                    output = output_of(variant, task, state, scratch, k)
+                    learn(variant, output, block, scratch, row)
+            if has.folds or variant.average:
+                steps.keep_in_range(variant, task, state, scratch, t)
+        if variant.keeps_weight_sum:
+            block.weight_sum[0] = weight_sum
+            if variant.scale:
+                block.moments[2] = weight_sum
+        steps.finish(variant, task, state, block, scratch, out, t)
+        return True
+
+    return compiled(learn_rows)
+
+
+def start_before_first_row(scratch, n_outputs):
+    """Let a row of zeros, which teaches nothing, precede the first row."""
+    scratch.x[:] = scratch.x_before[:] = 1.0
+    scratch.w[:] = 0.0
+    for k in range(n_outputs):
+        scratch.g[k] = scratch.step[k] = 0.0
+
+
+def any_unseen(variant, state):
+    """Whether a coordinate was 0 in all rows."""
+    first, found = of_learner(variant, state.first, 0), False
+    for i in range(first.size):
+        found |= first[i] == 0.0
+    return found
+
+
+def keep_first_values(variant, state, scratch, row):
+    """Keep the absolute values of coordinates that were 0 in all rows before."""
+    fields, first = (
+        of_learner(variant, state.fields, 0),
+        of_learner(variant, state.first, 0),
+    )
+    for j in range(row.m):
+        if fields[0, 0, j] == 0.0 and first[j] == 0.0:
+            first[j] = np.abs(row.scale * scratch.x[j])
+            for e in range(1, len(state.first) if variant.stacked else 1):
+                of_learner(variant, state.first, e)[j] = first[j]
+
+
+def load(variant, block, scratch, row, share, past):
+    """Load a row, transformed; return the sum of its squares."""
+    X, x, x_before = block.X, scratch.x, scratch.x_before
+    moments, standard, squares = block.moments, block.standard, 0.0
+    center, scale = variant.center, variant.scale
+    for j in range(X.shape[1]):
+        if variant.learns_late:
+            x_before[j] = x[j]
+        x_j = X[row.r, j]
+        squares += x_j * x_j
+        if variant.has_fixed_moments:
+            update_moments(moments, j, x_j, share, past, row.learns, scale)
+            x_j = standardised(x_j, standard[0, j], standard[1, j])
+        elif variant.keeps_weight_sum:
+            x_j = update_and_transform(
+                moments, j, x_j, share, past, row.learns, center, scale, block.kept
+            )
+        x[j] = x_j
+    return squares

@@ -1,0 +1,113 @@
+"""Passes over the coordinates of a row, for one output."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..registers import from_records, load, member, registers, store
+
+
+class Output(NamedTuple):
+    """An output of a learner."""
+
+    k: int  # its place among all outputs
+    own: int  # and among those of its learner
+    learner: tuple
+    s: tuple
+    shared: tuple | None
+    first: np.ndarray
+
+
+def output_of(variant, task, state, scratch, k):
+    """Return output `k`."""
+    e, own = (scratch.of_learner[k], scratch.own[k]) if variant.stacked else (0, k)
+    learner, s = of_learner(variant, task.learner, e), of_learner(variant, state.s, e)
+    if not variant.dense:
+        s = from_records(s, of_learner(variant, state.fields, e))
+    shared = of_learner(variant, state.shared, e)
+    first = of_learner(variant, state.first, e)
+    return Output(k, own, learner, s, shared, first)
+
+
+def of_learner(variant, values, e):
+    """Return what learner `e` has, of those that are stacked."""
+    return member(values, e) if variant.stacked else values
+
+
+def entry(variant, block, scratch, row, j):
+    """Return coordinate and value of entry `j` of a row."""
+    if variant.dense:
+        return j, scratch.x[j]
+    place = row.start + j
+    return block.indices[place], block.data[place]
+
+
+def entry_or_intercept(variant, block, scratch, row, j):
+    """Return coordinate and value of entry `j`; the intercept is the last."""
+    if variant.dense or j < row.n_values:
+        return entry(variant, block, scratch, row, j)
+    return row.intercept, 1.0
+
+
+def predict(variant, output, block, scratch, row):
+    """Return the sum of weight times value, and the sum of squares."""
+    own, dot, q = registers(output.s), 0.0, 0.0
+    for j in range(row.m if variant.dense else row.n_values):
+        i, x_j = entry(variant, block, scratch, row, j)
+        product, square = _predict_entry(variant, output, own, scratch, row, j, i, x_j)
+        dot += product
+        q += square
+    if not variant.dense and row.m > row.n_values:
+        j, i = row.n_values, row.intercept
+        product, square = _predict_entry(variant, output, own, scratch, row, j, i, 1.0)
+        dot += product
+        q += square
+    return dot, q
+
+
+def learn(variant, output, block, scratch, row):
+    """Learn from a row that was predicted."""
+    own = registers(output.s)
+    for j in range(row.m if variant.dense else row.n_values):
+        i, x_j = entry(variant, block, scratch, row, j)
+        _learn_entry(variant, output, own, scratch, row, j, i, x_j)
+    if not variant.dense and row.m > row.n_values:
+        j, i = row.n_values, row.intercept
+        _learn_entry(variant, output, own, scratch, row, j, i, 1.0)
+
+
+def learn_and_predict(variant, output, scratch, before, row):
+    """Learn from the row before, and predict a row; see :func:`predict`."""
+    own, dot, q = registers(output.s), 0.0, 0.0
+    for j in range(row.m):
+        _learn_entry(variant, output, own, scratch, before, j, j, scratch.x_before[j])
+        product, square = _weigh(variant, output, own, scratch, row, j, j, scratch.x[j])
+        dot += product
+        q += square
+    return dot, q
+
+
+def _predict_entry(variant, output, own, scratch, row, j, i, x_j):
+    """Predict entry `j`, of coordinate `i`."""
+    load(own, output.s, (output.own, i))
+    return _weigh(variant, output, own, scratch, row, j, i, x_j)
+
+
+def _weigh(variant, output, own, scratch, row, j, i, x_j):
+    learner, place, square = output.learner, (output.own, i), 0.0
+    w_j = learner.weight(own, place, row.scale * x_j, row.t)
+    if variant.traits.by_row:
+        square = learner.square(own, place, row.scale * x_j)
+    else:
+        scratch.w[output.k, j] = w_j
+    return w_j * x_j, square
+
+
+def _learn_entry(variant, output, own, scratch, row, j, i, x_j):
+    """Learn from entry `j`, of coordinate `i`."""
+    k, place = output.k, load(own, output.s, (output.own, i))
+    if variant.traits.keeps_first and not variant.dense and own[0][place] == 0.0:
+        output.first[i] = np.abs(row.scale * x_j)
+    w_j = scratch.step[k] if variant.traits.by_row else scratch.w[k, j]
+    output.learner.update(own, place, row.scale * x_j, scratch.g[k], w_j, row.t)
+    store(own, output.s, place)

@@ -1,0 +1,200 @@
+"""Steps with a row after its scores are known, for all outputs."""
+
+import numpy as np
+
+from ...._portable import copy_into
+from ....learners.bases import averaging
+from ....losses import methods
+from ..losses import joint_losses, running_total, separate_losses
+from .outputs import entry_or_intercept, of_learner, output_of
+
+
+def row_scale(variant, task, c):
+    """Return the factor of a row of weight `c` for the learner."""
+    return task.row_scale * (1.0 if variant.traits.implicit else c)
+
+
+def count_outputs(variant, scratch):
+    """Return the number of outputs of all learners."""
+    return 1 if variant.single_output else scratch.g.size
+
+
+def in_range(squares, c, learns, largest):
+    """Whether the values of a row may be learned, by the sum of their squares."""
+    if learns and largest < np.inf:
+        return squares * max(c * c, 1.0) <= largest * largest
+    return squares < np.inf or largest == np.inf
+
+
+def report(variant, task, state, block, scratch, row, q):
+    """Make the predictions of scores, which are sums of weight times value."""
+    offset, deviation, _ = block.target_scale
+    predictions, r = scratch.predictions, row.r
+    for k in range(count_outputs(variant, scratch)):
+        output = output_of(variant, task, state, scratch, k)
+        p = scratch.dots[k]
+        if variant.traits.by_row:
+            p *= output.learner.factor(output.shared, output.own, q, row.t)
+        elif variant.traits.by_vector and variant.traits.implicit:
+            p = output.learner.charged(output.s, output.own, p, row.c)
+        if variant.standard_target:
+            p = offset[r, output.own] + deviation[r, output.own] * p
+        predictions[r, k] = p
+
+
+def average(variant, task, state, block, scratch, out, row):
+    """Predict a row by averaged weights, or as charged while there are none.
+
+    Sums of weights are brought up to date by each row that is learned.
+    """
+    offset, deviation, _ = block.target_scale
+    n_averaged = row.t - 1.0 - task.averaging_starts
+    sums, r = scratch.sums, row.r
+    for k in range(out.predictions.shape[1]):
+        total, last = state.fields[-2, k], state.fields[-1, k]
+        clock = state.clock[0, k]
+        for j in range(row.m):
+            i, _ = entry_or_intercept(variant, block, scratch, row, j)
+            at_rest = task.learner.weight(state.s, (k, i), 0.0, row.t)
+            sums[j] = averaging.sum_before(total, last, i, at_rest, clock)
+            if row.learns:
+                averaging.record_sum(total, last, i, sums[j], clock)
+        p = 0.0
+        for j in range(row.m):  # on its own: `total` and `last` are neighbours
+            _, x_j = entry_or_intercept(variant, block, scratch, row, j)
+            p += sums[j] * x_j
+        p /= max(n_averaged, 1.0)
+        if variant.standard_target:
+            p = offset[r, k] + deviation[r, k] * p
+        out.averaged[r, k] = p if n_averaged > 0.0 else out.predictions[r, k]
+
+
+def derive(variant, task, state, block, scratch, row, q):
+    """Derive from the loss what each output learns a row by.
+
+    That is the derivative of the loss, or the step that the learner derives from it,
+    or from the loss itself.
+    """
+    has, g, y = variant.traits, scratch.g, block.targets
+    if not has.implicit:
+        predictions, own = scratch.predictions, scratch.own
+        derivatives(task.loss, task.lipschitz, y, predictions, row.r, own, g)
+    for k in range(count_outputs(variant, scratch)):
+        output = output_of(variant, task, state, scratch, k)
+        learner, shared, own = output.learner, output.shared, output.own
+        if variant.standard_target:
+            g[k] *= block.target_scale.slope[row.r, own]
+        if has.by_row:
+            dot = scratch.dots[k]
+            if has.implicit:
+                scale = scale_of_target(variant, task, block, row, own)
+                scratch.step[k] = learner.implicit_row_step(
+                    shared, own, task.loss, y[row.r, own], row.c, scale, dot, q, row.t
+                )
+            else:
+                dot *= row.scale
+                scratch.step[k] = learner.row_step(shared, own, g[k], dot, q, row.t)
+
+
+def derivatives(loss, lipschitz, y, predictions, r, own, g):
+    """Compute the derivatives of the loss of a row, over the Lipschitz constant.
+
+    Output `k` of all learners is output `own[k]` of its learner.
+    """
+    if loss.joint:
+        n_own = own[-1] + 1
+        for k in range(0, g.size, n_own):
+            p = predictions[r, k : k + n_own]
+            methods.row_gradient(loss, y[r], p, g[k : k + n_own])
+    else:
+        for k in range(g.size):
+            g[k] = methods.gradient(loss, y[r, own[k]], predictions[r, k])
+    if lipschitz != 1.0:
+        for k in range(g.size):
+            g[k] /= lipschitz
+
+
+def scale_of_target(variant, task, block, row, k):
+    """Return offset, spread and slope of a target; see the interface of learners."""
+    if not variant.standard_target:
+        return 0.0, 1.0, 1.0
+    offset, deviation, slope = block.target_scale
+    return offset[row.r, k], deviation[row.r, k], slope[row.r, k] / task.lipschitz
+
+
+def learn_vector(variant, task, state, block, scratch, row):
+    """Learn a row with a learner that sees it as a vector."""
+    learner, s, y, dots = task.learner, state.s, block.targets, scratch.dots
+    if variant.traits.implicit and task.loss.joint:
+        learner.learn_jointly(s, task.loss, y[row.r], row.c, dots)
+        return
+    for k in range(dots.size):
+        if variant.traits.implicit:
+            scale = scale_of_target(variant, task, block, row, k)
+            learner.learn_implicitly(
+                s, k, task.loss, y[row.r, k], row.c, scale, dots[k]
+            )
+        else:
+            x, g = scratch.x[: row.m], row.scale * scratch.g[k]
+            learner.learn(s, k, x, g, row.t)
+
+
+def keep_in_range(variant, task, state, scratch, t):
+    """Fold factors that have become small into the state; let clocks tick."""
+    has, clock = variant.traits, of_learner(variant, state.clock, 0)
+    for k in range(count_outputs(variant, scratch)):
+        output = output_of(variant, task, state, scratch, k)
+        learner, shared = output.learner, output.shared
+        ticks, restarts = variant.average and t > task.averaging_starts, False
+        factor = at_rest = 1.0
+        if has.folds:
+            factor = learner.take_scale(shared, output.own)
+        if ticks:
+            if has.by_row:
+                at_rest = learner.factor(shared, output.own, 0.0, t + 1.0)
+            restarts = averaging.must_restart(clock, k, at_rest)
+        if restarts or factor != 1.0:
+            _pass_over_state(variant, output, state, factor, t)
+        if ticks:
+            averaging.tick(clock, k, at_rest)
+
+
+def _pass_over_state(variant, output, state, factor, t):
+    """Multiply weights by a factor, and record their sums: the clock restarts."""
+    fields, clock, k = (
+        of_learner(variant, state.fields, 0),
+        of_learner(variant, state.clock, 0),
+        output.own,
+    )
+    for j in range(fields.shape[2]):
+        i = k, j
+        if variant.average:
+            total, last = fields[-2], fields[-1]
+            w = output.learner.weight(output.s, i, 0.0, t)
+            w_sum = averaging.sum_before(total, last, i, w, clock[0, k])
+            averaging.record_sum(total, last, i, w_sum, 0.0)
+        if variant.traits.folds and factor != 1.0:
+            output.learner.fold(output.s, i, factor)
+    clock[:, k] = 0.0
+
+
+def finish(variant, task, state, block, scratch, out, t):
+    """Store the number of rows and the losses of their predictions, by learner."""
+    n_own, weights, y = block.n_own, block.weights, block.targets
+    if variant.traits.by_vector and variant.traits.implicit:
+        task.learner.settle(state.s)
+    for e in range(len(state.first) if variant.stacked else 1):
+        losses, numbers = (
+            of_learner(variant, out.losses, e),
+            of_learner(variant, state.numbers, e),
+        )
+        predictions = of_learner(variant, out.predictions, e)
+        if variant.stacked:
+            for r in range(len(predictions)):
+                predicted = scratch.predictions[r, e * n_own : (e + 1) * n_own]
+                copy_into(predicted, predictions[r])
+        losses_of = joint_losses if task.loss.joint else separate_losses
+        losses_of(task.loss, y, predictions, losses)
+        numbers[0] = t
+        numbers[1] = running_total(losses, weights.given, numbers[1])
+        copy_into(weights.after, of_learner(variant, state.weight_scale, e))
