@@ -39,8 +39,7 @@ class LoopBlock(NamedTuple):
 class Scratch(NamedTuple):
     """Buffers of a row, uninitialised but for places of outputs."""
 
-    x: np.ndarray  # (m,), transformed values of a dense row
-    x_before: np.ndarray  # (m,), those of the row before
+    x: np.ndarray  # (2, m), transformed values of a dense row and of the one before
     sums: np.ndarray  # (m,), sums of weights
     w: np.ndarray  # (K, m), weights
     predictions: np.ndarray  # (n, K), of all learners
@@ -55,6 +54,7 @@ class Row(NamedTuple):
     """A row that is being predicted or learned."""
 
     r: int  # its place in the block
+    side: int  # which of the two has its values, if it is dense
     start: int  # place of its first value among those of sparse rows
     n_values: int
     m: int  # number of its coordinates, with the intercept

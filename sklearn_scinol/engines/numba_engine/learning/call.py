@@ -131,7 +131,8 @@ def learn_call(tasks, states, block, out):
         ),
         _stack_fields(out),
         Scratch(
-            *(_buffer(1, m)[0] for _ in range(3)),
+            _buffer(2, m),
+            _buffer(1, m)[0],
             _buffer(n_outputs, m),
             np.empty((n, n_outputs)) if stacked else first_out.predictions,
             np.arange(n_outputs) // n_own,

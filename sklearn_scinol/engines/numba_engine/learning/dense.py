@@ -34,7 +34,8 @@ def dense_loop(variant):
             c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
             t += 1.0
             scale = steps.row_scale(variant, task, c)
-            row = Row(r, 0, d, m, d, c, learns, scale, t)
+            side = number % 2 if learns_late else 0
+            row = Row(r, side, 0, d, m, d, c, learns, scale, t)
             share = past = q = 0.0
             if variant.keeps_weight_sum:
                 weight_sum, share, past = add_weight(weight_sum, c, learns, block.kept)
@@ -43,9 +44,9 @@ def dense_loop(variant):
                 return False
             for k in range(n_outputs):
                 output = output_of(variant, task, state, scratch, k)
-                before = Row(r, 0, d, m, d, c, True, scale_before, t_before)
+                before = Row(r, 1 - side, 0, d, m, d, c, True, scale_before, t_before)
                 if has.by_vector:
-                    x = scratch.x[:m]
+                    x = scratch.x[0, :m]
                     dot, square = output.learner.score(output.s, k, x, t), 0.0
                 elif learns_late:
                     dot, square = learn_and_predict(
@@ -92,7 +93,7 @@ def dense_loop(variant):
 
 def start_before_first_row(scratch, n_outputs):
     """Let a row of zeros, which teaches nothing, precede the first row."""
-    scratch.x[:] = scratch.x_before[:] = 1.0
+    scratch.x[:] = 1.0
     scratch.w[:] = 0.0
     for k in range(n_outputs):
         scratch.g[k] = scratch.step[k] = 0.0
@@ -114,19 +115,17 @@ def keep_first_values(variant, state, scratch, row):
     )
     for j in range(row.m):
         if fields[0, 0, j] == 0.0 and first[j] == 0.0:
-            first[j] = np.abs(row.scale * scratch.x[j])
+            first[j] = np.abs(row.scale * scratch.x[row.side, j])
             for e in range(1, len(state.first) if variant.stacked else 1):
                 of_learner(variant, state.first, e)[j] = first[j]
 
 
 def load(variant, block, scratch, row, share, past):
     """Load a row, transformed; return the sum of its squares."""
-    X, x, x_before = block.X, scratch.x, scratch.x_before
+    X, x, side = block.X, scratch.x, row.side
     moments, standard, squares = block.moments, block.standard, 0.0
     center, scale = variant.center, variant.scale
     for j in range(X.shape[1]):
-        if variant.learns_late:
-            x_before[j] = x[j]
         x_j = X[row.r, j]
         squares += x_j * x_j
         if variant.has_fixed_moments:
@@ -136,5 +135,5 @@ def load(variant, block, scratch, row, share, past):
             x_j = update_and_transform(
                 moments, j, x_j, share, past, row.learns, center, scale, block.kept
             )
-        x[j] = x_j
+        x[side, j] = x_j
     return squares

@@ -37,7 +37,7 @@ def of_learner(variant, values, e):
 def entry(variant, block, scratch, row, j):
     """Return coordinate and value of entry `j` of a row."""
     if variant.dense:
-        return j, scratch.x[j]
+        return j, scratch.x[row.side, j]
     place = row.start + j
     return block.indices[place], block.data[place]
 
@@ -79,9 +79,12 @@ def learn(variant, output, block, scratch, row):
 def learn_and_predict(variant, output, scratch, before, row):
     """Learn from the row before, and predict a row; see :func:`predict`."""
     own, dot, q = registers(output.s), 0.0, 0.0
+    x = scratch.x
     for j in range(row.m):
-        _learn_entry(variant, output, own, scratch, before, j, j, scratch.x_before[j])
-        product, square = _weigh(variant, output, own, scratch, row, j, j, scratch.x[j])
+        _learn_entry(variant, output, own, scratch, before, j, j, x[before.side, j])
+        product, square = _weigh(
+            variant, output, own, scratch, row, j, j, x[row.side, j]
+        )
         dot += product
         q += square
     return dot, q

@@ -26,7 +26,7 @@ def sparse_loop(variant):
             start, scale = block.indptr[r], steps.row_scale(variant, task, c)
             n_values = block.indptr[r + 1] - start
             m, q = n_values + task.fit_intercept, 0.0
-            row = Row(r, start, n_values, m, last, c, learns, scale, t)
+            row = Row(r, 0, start, n_values, m, last, c, learns, scale, t)
             for k in range(n_outputs):
                 output = output_of(variant, task, state, scratch, k)
                 scratch.dots[k], square = predict(variant, output, block, scratch, row)

@@ -135,7 +135,7 @@ def learn_vector(variant, task, state, block, scratch, row):
                 s, k, task.loss, y[row.r, k], row.c, scale, dots[k]
             )
         else:
-            x, g = scratch.x[: row.m], row.scale * scratch.g[k]
+            x, g = scratch.x[0, : row.m], row.scale * scratch.g[k]
             learner.learn(s, k, x, g, row.t)
 
 
