@@ -103,17 +103,17 @@ def is_regressor(learner):
 )
 def test_tables(learner, n_outputs, engine):
     """With new keys, missing ones, and rows of weight 0."""
-    rows, c = table(130), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 130)
-    chunk = range(25, 90)  # the hundredth row is where edges of bins are fixed
+    rows, c = table(112), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 112)
+    chunk = range(15, 95)  # the hundredth row is where edges of bins are fixed
     for row in rows[1::7]:
         del row["city"]
     model = make_online_pipeline(clone(ENCODER), clone(learner))
     if is_regressor(learner):
-        y = np.random.default_rng(2).normal(size=(130, n_outputs))
+        y = np.random.default_rng(2).normal(size=(112, n_outputs))
         y = y[:, 0] if n_outputs == 1 else y
         assert_learns_alike(model, rows, y, c, chunk=chunk)
     else:
-        y = np.array(["no", "yes", "perhaps"])[labels(130, max(n_outputs, 2))]
+        y = np.array(["no", "yes", "perhaps"])[labels(112, max(n_outputs, 2))]
         given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
         method = "predict" if given == {} else "decision_function"
         assert_learns_alike(model, rows, y, c, method, chunk, **given)
