@@ -527,9 +527,9 @@ def test_partial_fit_predict_answers_in_the_shape_of_the_method(
 @pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, engine):
-    X = rows()
+    X = rows(30)
     y = labels(X, n_classes)
-    sample_weight = np.random.default_rng(2).exponential(size=60) if weighted else None
+    sample_weight = np.random.default_rng(2).exponential(size=30) if weighted else None
     parameters = {"loss": loss, "max_iter": 2, "tol": None, "random_state": 0}
     factors = 1.0 if sample_weight is None else sample_weight
 

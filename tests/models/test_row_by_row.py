@@ -277,12 +277,12 @@ USES = {
     ids=["ScInOL", "scaled", "bins", "mixture"],
 )
 def test_other_uses_in_between(estimator, use, engine):
-    X, y = stream(130, 4)
+    X, y = stream(120, 4)
     by_rows = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
     by_rows.set_params(random_state=0, tol=None)
     by_calls = copy.deepcopy(by_rows)
     rows = by_rows.row_by_row()
-    for start in range(110, 130, 5):
+    for start in range(110, 120, 5):
         for i in range(start, start + 5):
             rows.learn_one(X[i], y[i])
             by_calls.partial_fit(X[i : i + 1], y[i : i + 1])
@@ -309,14 +309,14 @@ def test_engine_that_changes():
     "estimator", [ScInOLClassifier(), HedgeClassifier()], ids=["ScInOL", "mixture"]
 )
 def test_copies_go_on(estimator, way, engine, tmp_path):
-    X, y = stream(130, 4)
-    model = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
+    X, y = stream(115, 4)
+    model = copy.deepcopy(estimator).partial_fit(X[:105], y[:105], classes=[0, 1])
     rows = model.row_by_row()
-    for i in range(110, 120):
+    for i in range(105, 110):
         rows.learn_one(X[i], y[i])
     other = way(model, tmp_path / "model.skops")
     rows_of_other = other.row_by_row()
-    for i in range(120, 130):
+    for i in range(110, 115):
         for each in rows, rows_of_other:
             each.learn_one(X[i], y[i])
     assert_identical(other.decision_function(X), model.decision_function(X))

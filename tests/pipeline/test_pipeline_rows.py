@@ -199,10 +199,10 @@ def test_other_steps(kind, nests, engine):
             "passthrough", StandardScaler(with_mean=False), last
         )
     model = make_online_pipeline(*deepcopy(steps), last)
-    y = labels(60)
-    by_rows = assert_learns_alike(model, rows(60), y, classes=[0, 1])
+    y = labels(40)
+    by_rows = assert_learns_alike(model, rows(40), y, classes=[0, 1])
     one, before = by_rows.row_by_row(), deepcopy(by_rows)
-    for row in rows(70)[60:]:
+    for row in rows(45)[40:]:
         asked = [row] if isinstance(rows(1), list) else row[np.newaxis]
         assert one.predict_one(row) == before.predict(asked)[0]
         for method in "decision_function", "predict_proba":
@@ -375,10 +375,10 @@ BAD_ROWS = {
 @pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize(
-    ("n_before", "engine"), paired([0, 25], ENGINES), indirect=["engine"]
+    ("n_before", "engine"), paired([0, 12], ENGINES), indirect=["engine"]
 )
 def test_bad_rows(learner, row, y, c, words, n_before, engine):
-    n = n_before + 8
+    n = n_before + 4
     rows, codes = table(n), labels(n)
     encoder = clone(ENCODER).set_params(kinds=KINDS)
     model = make_online_pipeline(encoder, clone(learner))
