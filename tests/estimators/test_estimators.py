@@ -818,6 +818,7 @@ def test_comparator_of_a_model_without_intercept(estimator):
             fitted.regret_bound(wrong)
 
 
+@pytest.mark.slow
 def test_curve_of_losses_is_bounded():
     model = ScInOLRegressor(max_iter=5, standardize_target=False)
     for _ in range(1003):

@@ -49,6 +49,7 @@ def far_target(X):
 # Targets far from zero.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_target_far_from_zero(regressor):
     X = rows(150, 10)
@@ -56,6 +57,7 @@ def test_target_far_from_zero(regressor):
     assert regressor(random_state=0).fit(X, y).score(X, y) >= 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm", sorted({*algorithms(BaselineRegressor)} - {"adam"})
 )
@@ -385,6 +387,7 @@ def test_weights_learn_new_rows_only(estimator, switching):
     stopped._check_state()
 
 
+@pytest.mark.slow
 def test_a_mixture_does_not_trust_what_remembers():
     """One expert knows every row by heart from the second epoch on, and no new one."""
     X = rows(130, 100)

@@ -91,6 +91,7 @@ class Spy(TransformerMixin, BaseEstimator):
         return 2.0 * X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 100, N_ROWS])
 @pytest.mark.parametrize("steps", [[StandardScaler()], [OnlineBinner(), "passthrough"]])
 def test_steps_by_hand(steps, size, engine):
