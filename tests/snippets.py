@@ -168,7 +168,7 @@ def run(pages=PAGES):
 
 def answer(pages):
     """Run all blocks in copies of this process, after the imports that many share."""
-    for name in COMMON:
+    for name in COMMON if len(pages) > 1 else ():
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
     found = [snippet for page in pages for snippet in snippets(page)]

@@ -6,7 +6,8 @@ import re
 import signal
 import subprocess
 import sys
-from io import StringIO
+from contextlib import contextmanager
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
@@ -987,6 +988,49 @@ def test_mutilated_files(run, ending):
     assert {0, 1} == {*statuses}
 
 
+# With other streams than pytest's.
+
+
+@contextmanager
+def stdout_in(file, encoding):
+    """Let commands print into a binary file, as a terminal of that encoding."""
+    with pytest.MonkeyPatch.context() as patch, TextIOWrapper(file, encoding) as out:
+        patch.setattr(sys, "stdout", out)
+        yield
+
+
+def test_letters_that_the_terminal_does_not_have(run):
+    text = Path(write()).read_text(encoding="utf-8").replace("yes", "ja, så være")
+    text = re.sub("ja, så være", '"ja, så være"', text)
+    Path("data.csv").write_text(text, encoding="utf-8")
+    learning = "learn", "data.csv", *CLASSES, "--model", "m.skops"
+    with stdout_in(open("learned", "wb"), "ascii"):
+        assert main(learning) == 0
+    learned = Path("learned").read_text("ascii")
+    assert score_in(learned, "rows") == N_ROWS
+    assert "ja, s\\xe5 v" in learned
+    argv = "predict", "data.csv", "--model", "m.skops"
+    with stdout_in(open("predicted", "wb"), "ascii"):
+        assert main(argv) == 0
+    assert "ja, så være" in Path("predicted").read_text("utf-8")
+    assert run(*argv, "--output", "said.csv")[0] == 0
+    assert Path("said.csv").read_bytes() == Path("predicted").read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes are others")
+@pytest.mark.parametrize(
+    "argv",
+    [("predict", "data.csv", "--model", "m.skops"), ("learn", "data.csv", *CLASSES)],
+)
+def test_broken_pipe(argv, model, capsys):
+    """Nobody reads what it prints."""
+    read, written = os.pipe()
+    os.close(read)
+    with stdout_in(open(written, "wb"), "utf-8"):
+        assert main(argv) == 1
+    assert capsys.readouterr() == ("", "")
+
+
 # As processes.
 
 
@@ -1015,41 +1059,6 @@ def test_a_process_that_fails():
     done = process("inspect", "missing.skops")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "missing.skops: No such file or directory.\n"
-
-
-@pytest.mark.slow
-def test_letters_that_the_terminal_does_not_have(run):
-    text = Path(write()).read_text(encoding="utf-8").replace("yes", "ja, så være")
-    text = re.sub("ja, så være", '"ja, så være"', text)
-    Path("data.csv").write_text(text, encoding="utf-8")
-    ascii_only = {**environment(), "PYTHONIOENCODING": "ascii"}
-    done = process("learn", "data.csv", *CLASSES, "--model", "m.skops", env=ascii_only)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert score_in(done.stdout, "rows") == N_ROWS
-    assert "ja, s\\xe5 v" in done.stdout
-    argv = "predict", "data.csv", "--model", "m.skops"
-    done = process(*argv, env=ascii_only, text=False)
-    assert done.returncode == 0
-    assert "ja, så være" in done.stdout.decode("utf-8")
-    assert run(*argv, "--output", "said.csv")[0] == 0
-    assert Path("said.csv").read_bytes() == done.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="pipes are others")
-def test_broken_pipe(model):
-    """Nobody reads what it prints."""
-    read, written = os.pipe()
-    os.close(read)
-    for argv in (
-        ("predict", "data.csv", "--model", "m.skops"),
-        ("learn", "data.csv", *CLASSES),
-    ):
-        done = process(
-            *argv, capture_output=False, stdout=written, stderr=subprocess.PIPE
-        )
-        assert (done.returncode, done.stderr) == (1, "")
-    os.close(written)
 
 
 @pytest.mark.slow

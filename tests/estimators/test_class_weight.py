@@ -95,6 +95,7 @@ def test_partial_fit(classifier, container, weighted, engine):
     assert_same_model(in_parts, expected, X)
 
 
+@pytest.mark.slow
 @given(
     codes=st.lists(st.integers(0, 3), min_size=1, max_size=20),
     weights=st.lists(st.sampled_from([0.0, 1.0, 3.0]), min_size=20, max_size=20),

@@ -32,13 +32,12 @@ from sklearn_scinol import (
     AdaImplicitRegressor,
     DFEGClassifier,
     DFEGRegressor,
-    HedgeClassifier,
-    HedgeRegressor,
     OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.baselines import BaselineRegressor
 
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
 REGRESSORS = [estimator for estimator in ESTIMATORS if estimator not in CLASSIFIERS]
@@ -61,21 +60,21 @@ regressors = pytest.mark.parametrize("regressor", REGRESSORS)
 # Where it does not matter how long a model learns.
 FEW_EPOCHS = {"max_iter": 2, "tol": None}
 
-# With the defaults they take long on some data of the checks.
-SLOW_TO_CONVERGE = {
-    AdaFTRLClassifier: AdaFTRLClassifier(n_iter_no_change=1),
-    AdaImplicitRegressor: AdaImplicitRegressor(tol=0.05),
-    HedgeClassifier: HedgeClassifier(n_iter_no_change=1, tol=10.0),
-    HedgeRegressor: HedgeRegressor(n_iter_no_change=1, tol=10.0),
-    OnlineNewtonClassifier: OnlineNewtonClassifier(
-        max_iter=1000, tol=0.05, n_iter_no_change=1
-    ),
-    AdaImplicitClassifier: AdaImplicitClassifier(n_iter_no_change=1, tol=0.05),
-    BaselineClassifier: BaselineClassifier(n_iter_no_change=1, tol=0.05),
-    BaselineRegressor: BaselineRegressor(max_iter=2000, tol=0.05),
-    DFEGClassifier: DFEGClassifier(n_iter_no_change=1, tol=0.05),
-    DFEGRegressor: DFEGRegressor(max_iter=30, tol=None),
+# Two epochs will do for most checks; how accurate models are takes some longer.
+SHORT = {"n_iter_no_change": 1, "tol": 10.0}
+LONGER = {
+    AdaFTRLClassifier: {"n_iter_no_change": 1},
+    AdaImplicitClassifier: {"n_iter_no_change": 1, "tol": 0.05},
+    BaselineRegressor: {"n_iter_no_change": 1, "tol": 0.05},
+    DFEGRegressor: {"max_iter": 30, "tol": None},
+    OnlineNewtonClassifier: {**SHORT, "max_iter": 2},
+    OnlineNewtonRegressor: {**SHORT, "max_iter": 2},
 }
+
+
+def checked(estimator):
+    return estimator(**LONGER.get(estimator, SHORT))
+
 
 OTHER_PARAMETERS = {
     "algorithm": "scinol1",
@@ -91,7 +90,7 @@ def has_bound(estimator):
 
 
 @with_checks(
-    *(SLOW_TO_CONVERGE.get(estimator, estimator()) for estimator in PUBLIC_ESTIMATORS),
+    *map(checked, PUBLIC_ESTIMATORS),
     *thoroughly(
         DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
         DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
@@ -336,17 +335,17 @@ def test_epochs(estimator, engine):
 @all_estimators
 def test_tol(estimator):
     """Fit ends at the first epoch that is not better by `tol`, on the same path."""
-    X, y = data(estimator)
+    X, y = (part[:30] for part in data(estimator))
 
-    def fit(tol, max_iter=130):
+    def fit(tol, max_iter=110):
         return estimator(tol=tol, max_iter=max_iter, random_state=0).fit(X, y)
 
     whole_curve = fit(None).loss_curve_
-    assert len(whole_curve) == 130
-    tolerant, strict = fit(1e-1), fit(1e-2)
+    assert len(whole_curve) == 110
+    tolerant, strict = fit(1e-1), fit(5e-2)
     for fitted in (tolerant, strict):
         assert fitted.loss_curve_ == whole_curve[: fitted.n_iter_]
-    assert 1 < tolerant.n_iter_ <= strict.n_iter_ < 130
+    assert 1 < tolerant.n_iter_ <= strict.n_iter_ < 110
 
     with pytest.warns(ConvergenceWarning, match="Maximum number of iteration"):
         fit(1e-1, max_iter=tolerant.n_iter_ - 1)
@@ -528,9 +527,9 @@ def test_partial_fit_predict_answers_in_the_shape_of_the_method(
 @pytest.mark.parametrize("loss", ["log_loss", "hinge"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, engine):
-    X = rows()
+    X = rows(30)
     y = labels(X, n_classes)
-    sample_weight = np.random.default_rng(2).exponential(size=60) if weighted else None
+    sample_weight = np.random.default_rng(2).exponential(size=30) if weighted else None
     parameters = {"loss": loss, "max_iter": 2, "tol": None, "random_state": 0}
     factors = 1.0 if sample_weight is None else sample_weight
 
@@ -819,6 +818,7 @@ def test_comparator_of_a_model_without_intercept(estimator):
             fitted.regret_bound(wrong)
 
 
+@pytest.mark.slow
 def test_curve_of_losses_is_bounded():
     model = ScInOLRegressor(max_iter=5, standardize_target=False)
     for _ in range(1003):

@@ -49,6 +49,7 @@ def far_target(X):
 # Targets far from zero.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_target_far_from_zero(regressor):
     X = rows(150, 10)
@@ -56,6 +57,7 @@ def test_target_far_from_zero(regressor):
     assert regressor(random_state=0).fit(X, y).score(X, y) >= 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm", sorted({*algorithms(BaselineRegressor)} - {"adam"})
 )
@@ -124,7 +126,7 @@ def test_kernels_have_targets_as_they_are(kernel):
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_best_epoch_is_kept(estimator, early_stopping):
-    X = rows(80)
+    X = rows(40)
     y = noisy(estimator(), X)
     model = estimator(
         tol=1e-2,
@@ -139,8 +141,8 @@ def test_best_epoch_is_kept(estimator, early_stopping):
     expected = clone(model).set_params(tol=None, max_iter=best).fit(X, y)
     assert_identical(_without_curves(model), _without_curves(expected))
     fraction = model.validation_fraction if early_stopping else 0.0
-    n_held_out = round(80 * fraction)
-    assert model.n_samples_seen_ == best * (80 - n_held_out) + n_held_out
+    n_held_out = round(40 * fraction)
+    assert model.n_samples_seen_ == best * (40 - n_held_out) + n_held_out
 
 
 def _without_curves(model):
@@ -357,7 +359,7 @@ def test_mixtures_hold_out_no_class_of_a_single_row():
 )
 def test_weights_learn_new_rows_only(estimator, switching):
     """Seen before: weights of the experts that remember best what they have learned."""
-    X = rows()
+    X = rows(60)
     y = noisy(estimator(), X)
 
     def fit(**parameters):
@@ -371,7 +373,7 @@ def test_weights_learn_new_rows_only(estimator, switching):
     assert three.regret_bound_ == one.regret_bound_
     for actual, expected in zip(three.weights_curve_, one.weights_curve_, strict=True):
         assert_array_equal(actual, expected)
-    assert three.n_samples_seen_ == 360
+    assert three.n_samples_seen_ == 180
     # The experts learn, as they do alone.
     alone = clone(three.estimators_[0]).set_params(max_iter=3, tol=None, shuffle=False)
     assert_allclose(three.estimators_[0].coef_, alone.fit(X, y).coef_)
@@ -379,12 +381,13 @@ def test_weights_learn_new_rows_only(estimator, switching):
 
     stopped = fit()
     points, _ = stopped.weights_curve_
-    assert points[-1] == 120
+    assert points[-1] == 60
     assert np.diff(points).min() > 0
     assert np.abs(stopped.weights_ - fit(early_stopping=False).weights_).max() > 1e-3
     stopped._check_state()
 
 
+@pytest.mark.slow
 def test_a_mixture_does_not_trust_what_remembers():
     """One expert knows every row by heart from the second epoch on, and no new one."""
     X = rows(130, 100)

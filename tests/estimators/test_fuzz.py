@@ -25,7 +25,7 @@ from sklearn_scinol import (
 all_estimators = pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 
 #: Of each estimator; `make fuzz` has more.
-N_CASES, N_BATCHES = 40, 2
+N_CASES, N_BATCHES = 24, 2
 
 
 @pytest.fixture

@@ -171,6 +171,7 @@ def test_regression():
     assert_allclose(of_small, score, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("center", [False, True])
 def test_boosting(center):
     X, y = load_wine(return_X_y=True)
@@ -186,6 +187,7 @@ def test_bagging():
     assert accuracy(bagged, X, y, sample_weight=np.full(442, 1e-3)) > 0.45
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factor", [1e-4, 1e4])
 def test_class_weights(factor):
     """A class that counts for next to all is the one that is predicted; or hardly."""

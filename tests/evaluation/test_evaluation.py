@@ -534,7 +534,7 @@ def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
 
 
 @pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc_ovr"])
-@pytest.mark.parametrize("size", [1, 150, 400])
+@pytest.mark.parametrize("size", [1, 150])
 def test_scores_of_the_latest_rows(metric, size):
     X, y = classification(n_samples=400)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 400)

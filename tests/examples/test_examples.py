@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
 
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
@@ -18,9 +20,14 @@ def example(load):
 
 
 @pytest.fixture
-def run(example, tmp_path, capsys):
-    """Call the example with a CSV file of some text; its status, stdout and stderr."""
+def run(example, tmp_path, capsys, monkeypatch):
+    """Call the example with a CSV file of some text; its status, stdout and stderr.
+
+    Without mixtures, which take most of the time, and read files as others do.
+    """
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    monkeypatch.setattr(example, "HedgeClassifier", ScInOLClassifier)
+    monkeypatch.setattr(example, "HedgeRegressor", ScInOLRegressor)
 
     def run(text, *options, target="y", name="data.csv"):
         file = tmp_path / name

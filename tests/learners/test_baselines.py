@@ -241,7 +241,7 @@ def test_learns(algorithm):
     X, y = scale(X), scale(y)
     rates = {"sfmd": 3.0, "adam": 0.01, "sgd": 0.3, "nag": 0.5}
     model = regressor(
-        algorithm, learning_rate=rates.get(algorithm, 0.1), max_iter=50, tol=None
+        algorithm, learning_rate=rates.get(algorithm, 0.1), max_iter=20, tol=None
     )
     model.set_params(random_state=0).fit(X, y)
     constant = np.abs(y - np.median(y)).mean()

@@ -19,7 +19,7 @@ from sklearn_scinol.engines import get_engine
 from sklearn_scinol.transforms.features import FeatureTransform
 
 #: Rows in all, which come again in this many chunks.
-N_ROWS = int(os.environ.get("LONG_RUNS", 1_000))
+N_ROWS = int(os.environ.get("LONG_RUNS", 600))
 N_CHUNKS = 20
 
 #: One estimator for each algorithm, and the mixtures.

@@ -376,7 +376,7 @@ def test_wide_rows_are_refused_before_anything_is_allocated():
 # Long runs.
 
 #: `make long` sets it to a million, on the compiled engine.
-N_ROWS = int(os.environ.get("LONG_RUNS", 3_000))
+N_ROWS = int(os.environ.get("LONG_RUNS", 1_000))
 of_long_runs = pytest.mark.parametrize(
     "engine", ["numba" if "LONG_RUNS" in os.environ else "numpy"], indirect=True
 )

@@ -477,7 +477,7 @@ def test_one_expert(algorithm, engine):
 @pytest.mark.slow
 @algorithms
 def test_ten_thousand_experts(algorithm, engine):
-    losses = np.random.default_rng(0).random((20, 10_000))
+    losses = np.random.default_rng(0).random((12, 10_000))
     losses[:, 1234] = 0
     model = learned(losses, algorithm)
     assert model.weights_.argmax() == 1234

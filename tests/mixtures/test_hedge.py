@@ -323,6 +323,7 @@ def least_with_a_switch(losses):
     return (before.min(axis=0) + after.min(axis=0)).min()
 
 
+@pytest.mark.slow
 @given(
     scripts=arrays(float, (4, 12), elements=numbers),
     y=arrays(float, 12, elements=numbers),
@@ -878,6 +879,7 @@ def test_labels_of_any_kind():
     assert_array_equal(model.named_estimators_["nb"].classes_, [0, 1])
 
 
+@pytest.mark.slow
 def test_class_weight_is_sample_weight(engine):
     X, y = rows(), PROBLEMS[1].y
     weighted = HedgeClassifier(class_weight={0: 3.0, 1: 1.0, 2: 0.0}, tol=None)

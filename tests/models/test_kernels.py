@@ -686,6 +686,7 @@ class Comparators:
             self.check(model)
 
 
+@pytest.mark.slow
 @with_kernels([case for case in REPRESENTATIVES if not case.average])
 @settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(data=st.data())

@@ -161,7 +161,7 @@ MIXED = {
 models = pytest.mark.parametrize("estimator", MODELS.values(), ids=[*MODELS])
 mixtures = pytest.mark.parametrize("estimator", MIXED.values(), ids=[*MIXED])
 #: Between the first rows and the hundredth, after which edges of bins are fixed.
-ROWS_AT_ONCE = range(20, 92)
+ROWS_AT_ONCE = range(12, 95)
 outputs_and_engines = pytest.mark.parametrize(
     ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
 )
@@ -173,7 +173,7 @@ def test_every_kind_of_model(estimator, n_outputs, engine):
     """Also once the edges of bins are fixed, and moments have changed."""
     if is_classifier(estimator) and estimator.class_weight:
         n_outputs = 1
-    X, y = stream(130, 4, n_outputs, is_classifier(estimator))
+    X, y = stream(112, 4, n_outputs, is_classifier(estimator))
     classes = classes_of(estimator, n_outputs)
     assert_learns_alike(estimator, X, y, chunk=ROWS_AT_ONCE, **classes)
 
@@ -181,12 +181,12 @@ def test_every_kind_of_model(estimator, n_outputs, engine):
 @mixtures
 @outputs_and_engines
 def test_every_kind_of_mixture(estimator, n_outputs, engine):
-    X, y = stream(115, 3, n_outputs, is_classifier(estimator))
+    X, y = stream(108, 3, n_outputs, is_classifier(estimator))
     c = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
     if "SGD" in str(estimator):
         c += 0.5  # it refuses weights that are all zero,
         n_outputs = n_outputs if is_classifier(estimator) else 1  # and several targets
-        X, y = stream(115, 3, n_outputs, is_classifier(estimator))
+        X, y = stream(108, 3, n_outputs, is_classifier(estimator))
     classes = classes_of(estimator, n_outputs)
     assert_learns_alike(estimator, X, y, c, chunk=ROWS_AT_ONCE, **classes)
 
@@ -277,12 +277,12 @@ USES = {
     ids=["ScInOL", "scaled", "bins", "mixture"],
 )
 def test_other_uses_in_between(estimator, use, engine):
-    X, y = stream(130, 4)
+    X, y = stream(120, 4)
     by_rows = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
     by_rows.set_params(random_state=0, tol=None)
     by_calls = copy.deepcopy(by_rows)
     rows = by_rows.row_by_row()
-    for start in range(110, 130, 5):
+    for start in range(110, 120, 5):
         for i in range(start, start + 5):
             rows.learn_one(X[i], y[i])
             by_calls.partial_fit(X[i : i + 1], y[i : i + 1])
@@ -309,14 +309,14 @@ def test_engine_that_changes():
     "estimator", [ScInOLClassifier(), HedgeClassifier()], ids=["ScInOL", "mixture"]
 )
 def test_copies_go_on(estimator, way, engine, tmp_path):
-    X, y = stream(130, 4)
-    model = copy.deepcopy(estimator).partial_fit(X[:110], y[:110], classes=[0, 1])
+    X, y = stream(115, 4)
+    model = copy.deepcopy(estimator).partial_fit(X[:105], y[:105], classes=[0, 1])
     rows = model.row_by_row()
-    for i in range(110, 120):
+    for i in range(105, 110):
         rows.learn_one(X[i], y[i])
     other = way(model, tmp_path / "model.skops")
     rows_of_other = other.row_by_row()
-    for i in range(120, 130):
+    for i in range(110, 115):
         for each in rows, rows_of_other:
             each.learn_one(X[i], y[i])
     assert_identical(other.decision_function(X), model.decision_function(X))
@@ -353,11 +353,11 @@ def forms(x):
 @pytest.mark.parametrize("center", ["auto", False])
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_forms_of_rows(estimator, center, engine):
-    X, y = stream(120, 3)
+    X, y = stream(112, 3)
     X[np.abs(X) < X.std(axis=0) / 2] = 0.0
     model = estimator() if estimator is HedgeClassifier else estimator(center=center)
     model.partial_fit(X[:105], y[:105], classes=[0, 1])
-    for i in range(105, 120):
+    for i in range(105, 112):
         states = []
         for x in forms(X[i]):
             one = copy.deepcopy(model)

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import groupby
@@ -34,48 +33,37 @@ OPTIONAL = {
     "skops",
     "tqdm",
 }
-FIRST_FIT = """
+STEPS = f"""
+import sys
+def tell():
+    print(*({OPTIONAL} & sys.modules.keys()))
+import sklearn.base
+tell()  # those that scikit-learn imports by itself do not count
+import {", ".join(LISTED)}
+tell()
 from sklearn_scinol import ScInOLRegressor, config_context
-with config_context(engine="{engine}"):
-    ScInOLRegressor().partial_fit([[1.0]], [2.0])
+for engine in "numpy", "auto":
+    with config_context(engine=engine):
+        ScInOLRegressor().partial_fit([[1.0]], [2.0])
+    tell()
 """
 
 
-@cache
-def loaded(code):
-    """The optional dependencies that a new process has imported after `code`."""
-    code += f"\nimport sys; print(*({OPTIONAL} & sys.modules.keys()))"
+@pytest.mark.slow
+def test_what_is_imported_when():
+    """Optional dependencies wait for who asks for them, Numba for the first rows."""
     process = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, "-c", STEPS],
         env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
         capture_output=True,
         text=True,
         check=True,
     )
-    return set(process.stdout.split())
-
-
-@pytest.mark.slow
-def test_import_leaves_optional_dependencies_alone():
-    # Those that scikit-learn imports by itself do not count.
-    assert loaded(f"import {', '.join(LISTED)}") <= loaded("import sklearn.base")
-
-
-@pytest.mark.slow
-def test_first_compiled_fit_imports_numba():
-    pytest.importorskip("numba")
-    assert "numba" in loaded(FIRST_FIT.format(engine="numba"))
-
-
-@pytest.mark.slow
-def test_engine_numpy_leaves_numba_alone():
-    assert "numba" not in loaded(FIRST_FIT.format(engine="numpy"))
-
-
-@pytest.mark.slow
-def test_engine_auto_is_numba_where_it_is_installed():
-    is_loaded = "numba" in loaded(FIRST_FIT.format(engine="auto"))
-    assert is_loaded == (find_spec("numba") is not None)
+    loaded = [{*line.split()} for line in process.stdout.split("\n")]
+    by_scikit_learn, by_import, by_numpy, by_auto, _ = loaded
+    assert by_import <= by_scikit_learn
+    assert "numba" not in by_numpy
+    assert ("numba" in by_auto) == (find_spec("numba") is not None)
 
 
 @pytest.mark.parametrize("module", LISTED)

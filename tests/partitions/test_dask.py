@@ -695,6 +695,7 @@ def test_a_worker_is_lost(on_cluster, tmp_path):
 # What others have.
 
 
+@pytest.mark.slow
 def test_wrappers_of_dask_ml():
     wrappers = pytest.importorskip("dask_ml.wrappers", reason="no dask-ml")
     X, y = binary()

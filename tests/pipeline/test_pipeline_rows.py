@@ -103,17 +103,17 @@ def is_regressor(learner):
 )
 def test_tables(learner, n_outputs, engine):
     """With new keys, missing ones, and rows of weight 0."""
-    rows, c = table(130), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 130)
-    chunk = range(25, 90)  # the hundredth row is where edges of bins are fixed
+    rows, c = table(112), np.random.default_rng(1).choice([0.0, 1.0, 4.0], 112)
+    chunk = range(15, 95)  # the hundredth row is where edges of bins are fixed
     for row in rows[1::7]:
         del row["city"]
     model = make_online_pipeline(clone(ENCODER), clone(learner))
     if is_regressor(learner):
-        y = np.random.default_rng(2).normal(size=(130, n_outputs))
+        y = np.random.default_rng(2).normal(size=(112, n_outputs))
         y = y[:, 0] if n_outputs == 1 else y
         assert_learns_alike(model, rows, y, c, chunk=chunk)
     else:
-        y = np.array(["no", "yes", "perhaps"])[labels(130, max(n_outputs, 2))]
+        y = np.array(["no", "yes", "perhaps"])[labels(112, max(n_outputs, 2))]
         given = {} if model[-1].new_classes == "add" else {"classes": np.unique(y)}
         method = "predict" if given == {} else "decision_function"
         assert_learns_alike(model, rows, y, c, method, chunk, **given)
@@ -199,10 +199,10 @@ def test_other_steps(kind, nests, engine):
             "passthrough", StandardScaler(with_mean=False), last
         )
     model = make_online_pipeline(*deepcopy(steps), last)
-    y = labels(60)
-    by_rows = assert_learns_alike(model, rows(60), y, classes=[0, 1])
+    y = labels(40)
+    by_rows = assert_learns_alike(model, rows(40), y, classes=[0, 1])
     one, before = by_rows.row_by_row(), deepcopy(by_rows)
-    for row in rows(70)[60:]:
+    for row in rows(45)[40:]:
         asked = [row] if isinstance(rows(1), list) else row[np.newaxis]
         assert one.predict_one(row) == before.predict(asked)[0]
         for method in "decision_function", "predict_proba":
@@ -375,10 +375,10 @@ BAD_ROWS = {
 @pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize(
-    ("n_before", "engine"), paired([0, 25], ENGINES), indirect=["engine"]
+    ("n_before", "engine"), paired([0, 12], ENGINES), indirect=["engine"]
 )
 def test_bad_rows(learner, row, y, c, words, n_before, engine):
-    n = n_before + 8
+    n = n_before + 4
     rows, codes = table(n), labels(n)
     encoder = clone(ENCODER).set_params(kinds=KINDS)
     model = make_online_pipeline(encoder, clone(learner))

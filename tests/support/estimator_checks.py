@@ -3,6 +3,8 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from support.registry import THOROUGH
+
 # As in scikit-learn's own list for SGDClassifier and SGDRegressor. A stream in which a
 # row comes twice is another stream than one in which it comes once and counts double.
 EXPECTED_FAILED_CHECKS = {
@@ -14,10 +16,14 @@ EXPECTED_FAILED_CHECKS = {
 
 
 def with_checks(*estimators, expected_failed=EXPECTED_FAILED_CHECKS):
-    """Parametrize with scikit-learn's checks of the estimators."""
+    """Parametrize with scikit-learn's checks of the estimators.
+
+    Those that must fail are run by `make thorough`.
+    """
     checks = parametrize_with_checks(
         estimators, expected_failed_checks=lambda estimator: expected_failed
     )
     names, cases = checks.args
     # A generator in older versions of scikit-learn, which pytest no longer likes.
-    return pytest.mark.parametrize(names, list(cases), **checks.kwargs)
+    cases = [case for case in cases if THOROUGH or not getattr(case, "marks", ())]
+    return pytest.mark.parametrize(names, cases, **checks.kwargs)

@@ -517,7 +517,7 @@ def subgradient(loss, w, x, y, c, lambda_, radius):
     if low <= 0 <= high:
         return Decimal(0)
     low, high = min(c * low, Decimal(0)), max(c * high, Decimal(0))
-    while high - low > Decimal("1e-40") * max(-low, high):
+    while high - low > Decimal("1e-30") * max(-low, high):
         tau = (low + high) / 2
         new_p = p - tau / lambda_ * q
         square = norm2 - 2 * tau / lambda_ * p + (tau / lambda_) ** 2 * q

@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from sklearn.utils import murmurhash3_32
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import naive
 from support.copies import COPIES
-from support.registry import thoroughly
+from support.registry import THOROUGH, thoroughly
 from support.scripts import EXAMPLES
 from support.tables import (
     KINDS,
@@ -204,7 +204,7 @@ def test_chunks_do_not_matter(engine, size):
 
 @pytest.mark.slow
 def test_rows_are_transformed_as_they_would_be_learned(engine):
-    rows = table(150)
+    rows = table(110)
     encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:1])
     never_active = set()
     for row in rows[1:]:
@@ -482,9 +482,16 @@ def late_rows_at_once():
     return encoder, rows, encoder.partial_fit_transform(rows)
 
 
-@pytest.mark.parametrize("size", [1, 7, 260])
-@pytest.mark.parametrize("as_frame", LATE.values(), ids=LATE)
-def test_the_first_values_decide(as_frame, size):
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        (kind, size)
+        for kind, size in product(LATE, [1, 7, 260])
+        if THOROUGH or size > 1 or LATE[kind] is list
+    ],
+)
+def test_the_first_values_decide(kind, size):
+    as_frame = LATE[kind]
     with config_context(engine="numpy"):
         whole, rows, X = late_rows_at_once()
         parts = clone(whole)
@@ -834,7 +841,7 @@ def test_copies_go_on(engine, copy, n_before, tmp_path):
 
 @pytest.mark.slow
 def test_a_pipeline_goes_row_by_row(engine):
-    rows, y = table(200), np.arange(200) % 3 % 2
+    rows, y = table(120), np.arange(120) % 3 % 2
     whole = make_online_pipeline(TableEncoder(n_hashed=99), ScInOLClassifier())
     parts = clone(whole)
     said = whole.partial_fit_predict(

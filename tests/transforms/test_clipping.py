@@ -108,10 +108,10 @@ def damage(learner, X, y, at, columns):
 @pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
 def test_an_outlier_does_no_damage(learner):
     rng = np.random.default_rng(1)
-    X = rng.normal(size=(2000, 20))
+    X = rng.normal(size=(1000, 20))
     w = rng.normal(size=20)
     columns, score = np.abs(w).argsort()[-3:], X @ w
-    y = (score + 3.0 * rng.normal(size=2000) > 0).astype(int)
+    y = (score + 3.0 * rng.normal(size=1000) > 0).astype(int)
     assert damage(learner, X, y, 100, columns) > 1.1
     assert damage(lambda: learner(clip_ratio=2.0), X, y, 100, columns) < 1.02
 
