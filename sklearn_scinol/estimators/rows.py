@@ -85,7 +85,7 @@ class RowByRow(metaclass=ABCMeta):
     Steps are validated once as well, and a dict is encoded fast by a
     :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
     its values are of the types bool, int, float, str, date, datetime or None, and none
-    is of a new column. Steps of other packages take the time that they take.
+    is of a new column; fastest without columns of texts and `interactions`. Steps of other packages take the time that they take.
 
     Parameters
     ----------
