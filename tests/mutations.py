@@ -815,8 +815,8 @@ MUTATIONS = [
     Mutation(
         "a prepared row of weight 0 is learned by the weights of experts",
         "mixtures/row.py",
-        "predictions, losses, self.row.given > 0.0",
-        "predictions, losses, True",
+        "mixing.losses, self.row.given > 0.0",
+        "mixing.losses, True",
         "row_by_row every_kind_of_mixture",
     ),
     Mutation(

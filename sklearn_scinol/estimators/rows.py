@@ -85,7 +85,8 @@ class RowByRow(metaclass=ABCMeta):
     Steps are validated once as well, and a dict is encoded fast by a
     :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
     its values are of the types bool, int, float, str, date, datetime or None, and none
-    is of a new column; fastest without columns of texts and `interactions`. Steps of other packages take the time that they take.
+    is of a new column; fastest without columns of texts and `interactions`. Steps of
+    other packages take the time that they take.
 
     Parameters
     ----------
@@ -323,6 +324,8 @@ class EstimatorRows(RowByRow):
     def _to_output(self, reported, method):
         if method is None:
             return None
+        if method == "predict" and self._labels is not None and reported.size == 1:
+            return self._labels[int(reported.item(0) > 0.0)]  # as `_to_output` does
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 

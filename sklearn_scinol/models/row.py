@@ -79,7 +79,7 @@ class Row:
     @property
     def values(self):
         """Values of the row; only stored ones, if it is sparse."""
-        return self.X if self.capacity is None else self.X.data[: self.X.indptr[1]]
+        return self.X[0] if self.capacity is None else self.X.data[: self.X.indptr[1]]
 
     @property
     def indices(self):
@@ -249,7 +249,8 @@ class PreparedModel:
         """Whether the recorded calls are all that the row needs."""
         row = self.row
         # False for NaN. Values are in range then, whatever the weights are.
-        if not self._engine.norm(row.values) <= MAX_SAFE_VALUE:
+        values = row.values
+        if not values.dot(values) <= MAX_SAFE_VALUE**2:
             return False
         if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
             return False
@@ -288,9 +289,12 @@ class PreparedModel:
             raise
 
     def _rollbacks(self):
-        row, rollbacks = self.row, [self._state.restore]
+        row, rollbacks, self._new_units = self.row, [self._state.restore], []
         if row.capacity is not None and row.given > 0.0:
-            rollbacks += [each.checkpoint(row.indices.copy()) for each in self._units]
+            indices = row.indices
+            new = [each for each in self._units if not each.seen[indices].all()]
+            rollbacks += [each.checkpoint(indices.copy()) for each in new]
+            self._new_units = new
         return rollbacks
 
     def _learn_new_features(self):
@@ -298,11 +302,10 @@ class PreparedModel:
         row = self.row
         if row.capacity is None or row.given == 0.0:
             return True
-        for units in self._units:
-            if not units.seen[row.indices].all():
-                weights = row.weights(self.model.weight_scale, ONE_ROW)
-                rows = self._models[0].rows(row.X, ONE_ROW)
-                units.learn_and_convert(self._engine, rows, weights, checks=False)
+        for units in self._new_units:
+            weights = row.weights(self.model.weight_scale, ONE_ROW)
+            rows = self._models[0].rows(row.X, ONE_ROW)
+            units.learn_and_convert(self._engine, rows, weights, checks=False)
         return all(units.are_one for units in self._units)
 
     def _learn_row(self):
@@ -321,6 +324,31 @@ class PreparedModel:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
         estimator._record_row(loss_before, self.row.given, rollbacks)
+
+
+def append_losses(entries, rollbacks):
+    """Append losses to curves in place, and drop the first ones of long curves.
+
+    Entries are curves, their losses and maximum lengths. A function that undoes it is
+    appended to `rollbacks` before.
+    """
+    before = [
+        (curve, len(curve), loss, curve[: max(len(curve) + 1 - longest, 0)])
+        for curve, loss, longest in entries
+    ]
+
+    def restore():
+        for curve, n, loss, dropped in before:
+            if curve and curve[-1] is loss:
+                del curve[-1]
+            if len(curve) < n:
+                curve[:0] = dropped
+
+    rollbacks.append(restore)
+    for curve, _, loss, dropped in before:
+        curve.append(loss)
+        if dropped:
+            del curve[: len(dropped)]
 
 
 def _float_arrays(parts):
