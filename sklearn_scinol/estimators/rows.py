@@ -365,10 +365,10 @@ class EstimatorRows(RowByRow):
 
     def _write_row(self, prepared, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
-        row, weight = prepared.row, 1.0 if weight is None else weight
-        # The first test is the fast one.
-        is_number = type(weight) is float or isinstance(weight, Real)
-        if not is_number or not is_in_range(weight):
+        row = prepared.row
+        if weight is None:
+            weight = 1.0
+        elif not (isinstance(weight, Real) and is_in_range(weight)):
             return False
         if y is not NO_TARGET:
             target = self._target(y)

@@ -49,6 +49,7 @@ class Row:
     def __init__(self, n_features, n_classes, capacity=None):
         if capacity is None:
             self.X = np.zeros((1, n_features))
+            self._dense = self.X[0]
         else:
             indptr = np.array([0, capacity], np.int32)
             csr = np.zeros(capacity), np.zeros(capacity, np.int32), indptr
@@ -79,7 +80,7 @@ class Row:
     @property
     def values(self):
         """Values of the row; only stored ones, if it is sparse."""
-        return self.X[0] if self.capacity is None else self.X.data[: self.X.indptr[1]]
+        return self._dense if self.capacity is None else self.X.data[: self.X.indptr[1]]
 
     @property
     def indices(self):
@@ -93,10 +94,10 @@ class Row:
             n = X.indptr[1] = len(indices)
             X.data[:n], X.indices[:n] = values, indices
         elif indices is None:
-            X[0] = values
+            self._dense[:] = values
         else:
-            X[:] = 0.0
-            X[0, indices] = values
+            self._dense[:] = 0.0
+            self._dense[indices] = values
 
     def set_target(self, y):
         """Set the target: the index of a class, or a number for each output."""
