@@ -56,7 +56,7 @@ class PipelineRows(RowByRow):
     def _predict_locked(self, x, method):
         for step in self._transformers():
             if _takes_rows(step):
-                x = step._transform_row(x, learns=False)
+                x = step._transform_row(x)
             else:
                 x = row_of(step.transform(chunk_of(x)))
         return self._last._predict(x, method)
@@ -80,11 +80,10 @@ def _learn_row(step, x, rollbacks):
     if not _takes_rows(step):
         nothing = {"partial_fit": {}, "transform": {}}
         return row_of(learn_step(step, chunk_of(x), nothing, rollbacks))
-    rollbacks.append(step._checkpoint())
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()
-        return step._transform_row(x, learns=True)
+        return step._learn_row(x, rollbacks)
 
 
 def merge_steps(name, steps, start, placements):

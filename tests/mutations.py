@@ -815,8 +815,8 @@ MUTATIONS = [
     Mutation(
         "a prepared row of weight 0 is learned by the weights of experts",
         "mixtures/row.py",
-        "predictions, losses, self.row.given > 0.0",
-        "predictions, losses, True",
+        "mixing.losses, self.row.given > 0.0",
+        "mixing.losses, True",
         "row_by_row every_kind_of_mixture",
     ),
     Mutation(
@@ -892,10 +892,31 @@ MUTATIONS = [
     ),
     Mutation(
         "an encoder keeps a row that comes alone where the learner fails",
-        "_steps.py",
-        "    rollbacks.append(step._checkpoint())\n",
+        "preprocessing/stream.py",
+        "        rollbacks.append(self._checkpoint())\n",
         "",
         "pipeline_rows bad_rows",
+    ),
+    Mutation(
+        "an encoder keeps values of a row that comes alone where the learner fails",
+        "tables/row.py",
+        "            rollbacks += [part.checkpoint() for part in self._parts]\n",
+        "",
+        "pipeline_rows forgotten",
+    ),
+    Mutation(
+        "an encoder knows the column of a text that it has forgotten",
+        "tables/row.py",
+        "self._hashed.checkpoint(), partial(_forget, new)",
+        "self._hashed.checkpoint()",
+        "pipeline_rows forgotten",
+    ),
+    Mutation(
+        "an encoder knows slots that were taken back",
+        "tables/encoding.py",
+        "            forget_row_encoder(self)\n",
+        "",
+        "pipeline_rows forgotten",
     ),
     Mutation(
         "weights of rows that come alone go to the last step whoever requests them",

@@ -21,6 +21,7 @@ from .._rollback import rollback_on_error, rollbacks_around
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
+from ..models.row import append_losses
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .invariants import InvariantsMixin
@@ -377,27 +378,18 @@ class OnlineEstimator(
 
     def _truncated(self, curve):
         """Return the entries of a curve that are kept, the latest ones."""
-        return curve[-max(MAX_CURVE, self.max_iter) :]
+        return curve[-self._max_curve :]
 
     def _record_row(self, loss_before, weight, rollbacks):
         """Append the loss of one row to `loss_curve_` in place, and a rollback."""
-        if weight == 0:
-            return
-        curve, n = self.loss_curve_, len(self.loss_curve_)
-        n_dropped = n + 1 - max(MAX_CURVE, self.max_iter)
-        dropped = curve[:n_dropped] if n_dropped > 0 else ()
-        loss = (self._model.cumulative_loss - loss_before) / weight
+        if weight > 0:
+            loss = (self._model.cumulative_loss - loss_before) / weight
+            append_losses([(self.loss_curve_, loss, self._max_curve)], rollbacks)
 
-        def restore():
-            if curve and curve[-1] is loss:
-                del curve[-1]
-            if len(curve) < n:
-                curve[:0] = dropped
-
-        rollbacks.append(restore)
-        curve.append(loss)
-        if dropped:
-            del curve[:n_dropped]
+    @property
+    def _max_curve(self):
+        """Maximum number of entries of `loss_curve_`."""
+        return max(MAX_CURVE, self.max_iter)
 
     # One row at a time.
 

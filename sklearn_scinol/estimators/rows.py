@@ -85,7 +85,8 @@ class RowByRow(metaclass=ABCMeta):
     Steps are validated once as well, and a dict is encoded fast by a
     :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
     its values are of the types bool, int, float, str, date, datetime or None, and none
-    is of a new column. Steps of other packages take the time that they take.
+    is of a new column; fastest without columns of texts and `interactions`. Steps of
+    other packages take the time that they take.
 
     Parameters
     ----------
@@ -323,6 +324,8 @@ class EstimatorRows(RowByRow):
     def _to_output(self, reported, method):
         if method is None:
             return None
+        if method == "predict" and self._labels is not None and reported.size == 1:
+            return self._labels[int(reported.item(0) > 0.0)]  # as `_to_output` does
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 
@@ -362,10 +365,10 @@ class EstimatorRows(RowByRow):
 
     def _write_row(self, prepared, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
-        row, weight = prepared.row, 1.0 if weight is None else weight
-        # The first test is the fast one.
-        is_number = type(weight) is float or isinstance(weight, Real)
-        if not is_number or not is_in_range(weight):
+        row = prepared.row
+        if weight is None:
+            weight = 1.0
+        elif not (isinstance(weight, Real) and is_in_range(weight)):
             return False
         if y is not NO_TARGET:
             target = self._target(y)

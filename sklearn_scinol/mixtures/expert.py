@@ -61,9 +61,6 @@ class NativeEstimator(Protocol):
     def _record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the loss curve."""
 
-    def _record_row(self, loss_before, weight, rollbacks):
-        """Add the loss of a single row to the loss curve."""
-
     def _check_takes_classes(self):
         """Raise ValueError if classes cannot come later."""
 
@@ -206,10 +203,6 @@ class Expert:
     def record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the estimator's curve."""
         self.estimator._record_call(loss_before, weight)
-
-    def record_row(self, loss_before, weight, rollbacks):
-        """Add the loss of a single row to the estimator's curve."""
-        self.estimator._record_row(loss_before, weight, rollbacks)
 
     # Predictions.
 

@@ -16,6 +16,9 @@ from ..engines import get_engine
 
 __all__ = ["ExpertWeights"]
 
+# Maximum size of arrays that are faster as lists.
+MAX_AS_LIST = 32
+
 
 class ExpertWeights(ABC):
     """Weights for experts, learned round by round.
@@ -134,12 +137,15 @@ class ExpertWeights(ABC):
 
         Rounds of weight 0 count for nothing. None stands for the configured engine.
         """
-        if np.count_nonzero(c) < c.size:
+        if c.size == 1 and c.item() == 1.0:  # a single row has no time to lose
+            rounds = np.array(losses, order="C")
+        elif np.count_nonzero(c) < c.size:
             learned = c > 0.0
             charged = self._learn_rounds(losses[learned], c[learned], engine)
             return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
-        with np.errstate(all="ignore"):
-            rounds = np.multiply(losses, c[:, np.newaxis], order="C")
+        else:
+            with np.errstate(all="ignore"):
+                rounds = np.multiply(losses, c[:, np.newaxis], order="C")
         engine = engine or get_engine(current_engine())
         state, charged = engine.learn_rounds(self._copied_state(), rounds, c)
         if not self._are_finite(state):
@@ -187,4 +193,6 @@ def _is_finite(value):
     """Whether a number, or each of an array, is finite."""
     if isinstance(value, float):
         return math.isfinite(value)
+    if value.size <= MAX_AS_LIST:
+        return all(map(math.isfinite, value.ravel().tolist()))
     return np.isfinite(value).all()

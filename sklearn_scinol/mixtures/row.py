@@ -7,7 +7,7 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
-from ..models.row import ONE_ROW, PreparedModel
+from ..models.row import ONE_ROW, PreparedModel, append_losses
 from .shared_block import SharedBlock
 
 __all__ = ["PreparedMixture"]
@@ -43,6 +43,7 @@ class PreparedMixture(PreparedModel):
             for place, predictions in zip(places, learned, strict=True):
                 self._experts[place] = model.experts[place], predictions, is_shared
                 written += [predictions.predictions, predictions.reported]
+        self._numbers = [each.numbers for each in self._models]
         self._read = [self._reader(recorder, *each) for each in self._experts]
         self._mixing = MixingCalls(recorder, model, self._block)
         return written
@@ -78,31 +79,35 @@ class PreparedMixture(PreparedModel):
         return [*super()._rollbacks(), restore]
 
     def _learn_row(self):
-        self._losses_before = [model.cumulative_loss for model in self._models]
+        self._losses_before = [numbers.item(1) for numbers in self._numbers]
         if not super()._learn_row():
             return False
         read = [each() if callable(each) else each for each in self._read]
-        predictions, losses = (
-            np.concatenate(of_experts)[:, np.newaxis]
-            for of_experts in zip(*read, strict=True)
-        )
+        predictions, losses = zip(*read, strict=True)
+        mixing = self._mixing
+        np.concatenate(predictions, out=mixing.predictions[:, 0])
+        np.concatenate(losses, out=mixing.losses[:, 0])
         self.reported = self.model.learn_predictions(
-            self._mixing, self._block, predictions, losses, self.row.given > 0.0
+            mixing, self._block, mixing.predictions, mixing.losses, self.row.given > 0.0
         )
-        return bool(
-            np.isfinite(self.reported).all() and isfinite(self.model.cumulative_loss)
-        )
+        numbers = self.reported.ravel().tolist()
+        return all(map(isfinite, numbers)) and isfinite(self.model.cumulative_loss)
 
     def _add_to_curves(self, estimator, loss_before, rollbacks):
         super()._add_to_curves(estimator, loss_before, rollbacks)
-        c = self.row.given
-        for (expert, _, is_shared), before in zip(
-            self._experts, self._losses_before, strict=True
+        c, entries = self.row.given, []
+        if c == 0.0:
+            return
+        for (expert, _, is_shared), numbers, before in zip(
+            self._experts, self._numbers, self._losses_before, strict=True
         ):
+            own = expert.estimator
             if is_shared:
-                expert.record_row(before, c, rollbacks)
+                loss = (numbers.item(1) - before) / c
+                entries.append((own.loss_curve_, loss, own._max_curve))
             else:
-                super()._add_to_curves(expert.estimator, before, rollbacks)
+                super()._add_to_curves(own, before, rollbacks)
+        append_losses(entries, rollbacks)
 
     def estimators(self, own):
         return [own, *(expert.estimator for expert in self.model.experts)]
@@ -111,7 +116,7 @@ class PreparedMixture(PreparedModel):
 class MixingCalls:
     """An engine that mixes the predictions for one row, by calls that were prepared.
 
-    The array of losses that it returns is reused for the next row.
+    Arrays that it returns are reused for the next row.
 
     Parameters
     ----------
@@ -119,6 +124,13 @@ class MixingCalls:
     model : MixtureModel
     block : Block
         Of the row.
+
+    Attributes
+    ----------
+    predictions : ndarray of shape (n_experts, 1, n_outputs)
+        Of the experts for the row.
+    losses : ndarray of shape (n_experts, 1, n_outputs or 1)
+        Of these predictions.
     """
 
     def __init__(self, recorder, model, block):
@@ -127,10 +139,12 @@ class MixingCalls:
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(
             hedge._copied_state(), self._rounds, block.weights.given
         )
-        self._predictions = np.empty((n_experts, 1, model.n_outputs))
+        self.predictions = np.empty((n_experts, 1, model.n_outputs))
+        n_losses = 1 if model.loss.joint else model.n_outputs
+        self.losses = np.empty((n_experts, 1, n_losses))
         self._weights = np.empty((len(model.hedges), 1, n_experts))
         kind = model.mixing_scale.kind
-        self._mix = recorder.mix(kind, self._predictions, self._weights)
+        self._mix = recorder.mix(kind, self.predictions, self._weights)
         self._mean = np.empty((1, model.n_outputs))
         self._losses, self._compute_losses = recorder.compute_losses(
             model.loss, block, self._mean, 0.0
@@ -143,7 +157,9 @@ class MixingCalls:
 
     def mix(self, kind, predictions, weights):
         """Return the mean of predictions; see :class:`Engine`."""
-        self._predictions[:], self._weights[:] = predictions, weights
+        if predictions is not self.predictions:  # they were clipped
+            self.predictions[:] = predictions
+        self._weights[:] = weights
         return self._mix()
 
     def compute_losses(self, loss, block, predictions, total):

@@ -49,6 +49,7 @@ class Row:
     def __init__(self, n_features, n_classes, capacity=None):
         if capacity is None:
             self.X = np.zeros((1, n_features))
+            self._dense = self.X[0]
         else:
             indptr = np.array([0, capacity], np.int32)
             csr = np.zeros(capacity), np.zeros(capacity, np.int32), indptr
@@ -79,7 +80,7 @@ class Row:
     @property
     def values(self):
         """Values of the row; only stored ones, if it is sparse."""
-        return self.X if self.capacity is None else self.X.data[: self.X.indptr[1]]
+        return self._dense if self.capacity is None else self.X.data[: self.X.indptr[1]]
 
     @property
     def indices(self):
@@ -93,10 +94,10 @@ class Row:
             n = X.indptr[1] = len(indices)
             X.data[:n], X.indices[:n] = values, indices
         elif indices is None:
-            X[0] = values
+            self._dense[:] = values
         else:
-            X[:] = 0.0
-            X[0, indices] = values
+            self._dense[:] = 0.0
+            self._dense[indices] = values
 
     def set_target(self, y):
         """Set the target: the index of a class, or a number for each output."""
@@ -249,7 +250,8 @@ class PreparedModel:
         """Whether the recorded calls are all that the row needs."""
         row = self.row
         # False for NaN. Values are in range then, whatever the weights are.
-        if not self._engine.norm(row.values) <= MAX_SAFE_VALUE:
+        values = row.values
+        if not values.dot(values) <= MAX_SAFE_VALUE**2:
             return False
         if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
             return False
@@ -288,9 +290,12 @@ class PreparedModel:
             raise
 
     def _rollbacks(self):
-        row, rollbacks = self.row, [self._state.restore]
+        row, rollbacks, self._new_units = self.row, [self._state.restore], []
         if row.capacity is not None and row.given > 0.0:
-            rollbacks += [each.checkpoint(row.indices.copy()) for each in self._units]
+            indices = row.indices
+            new = [each for each in self._units if not each.seen[indices].all()]
+            rollbacks += [each.checkpoint(indices.copy()) for each in new]
+            self._new_units = new
         return rollbacks
 
     def _learn_new_features(self):
@@ -298,11 +303,10 @@ class PreparedModel:
         row = self.row
         if row.capacity is None or row.given == 0.0:
             return True
-        for units in self._units:
-            if not units.seen[row.indices].all():
-                weights = row.weights(self.model.weight_scale, ONE_ROW)
-                rows = self._models[0].rows(row.X, ONE_ROW)
-                units.learn_and_convert(self._engine, rows, weights, checks=False)
+        for units in self._new_units:
+            weights = row.weights(self.model.weight_scale, ONE_ROW)
+            rows = self._models[0].rows(row.X, ONE_ROW)
+            units.learn_and_convert(self._engine, rows, weights, checks=False)
         return all(units.are_one for units in self._units)
 
     def _learn_row(self):
@@ -321,6 +325,31 @@ class PreparedModel:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
         estimator._record_row(loss_before, self.row.given, rollbacks)
+
+
+def append_losses(entries, rollbacks):
+    """Append losses to curves in place, and drop the first ones of long curves.
+
+    Entries are curves, their losses and maximum lengths. A function that undoes it is
+    appended to `rollbacks` before.
+    """
+    before = [
+        (curve, len(curve), loss, curve[: max(len(curve) + 1 - longest, 0)])
+        for curve, loss, longest in entries
+    ]
+
+    def restore():
+        for curve, n, loss, dropped in before:
+            if curve and curve[-1] is loss:
+                del curve[-1]
+            if len(curve) < n:
+                curve[:0] = dropped
+
+    rollbacks.append(restore)
+    for curve, _, loss, dropped in before:
+        curve.append(loss)
+        if dropped:
+            del curve[: len(dropped)]
 
 
 def _float_arrays(parts):

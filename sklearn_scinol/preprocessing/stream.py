@@ -178,16 +178,26 @@ class StreamTransformer(
             self.n_samples_seen_ += len(rows)
             return result
 
-    def _transform_row(self, x, learns):
-        """Transform a single row, learned before if `learns`.
+    # One row at a time: the transformer is fitted, and parameters are not validated.
 
-        The transformer is fitted, parameters are not validated, and the caller has a
-        checkpoint.
+    def _transform_row(self, x):
+        """Transform a single row."""
+        return self._encode_row(x, learns=False)
+
+    def _learn_row(self, x, rollbacks):
+        """Learn a single row, and transform it.
+
+        What restores the transformer is appended to `rollbacks` before it changes.
         """
-        rows = self._read(chunk_of(x), reset=False)
-        row = row_of(self._encode(get_engine(current_engine()), rows, learns))
-        self.n_samples_seen_ += learns
+        rollbacks.append(self._checkpoint())
+        row = self._encode_row(x, learns=True)
+        self.n_samples_seen_ += 1
         return row
+
+    def _encode_row(self, x, learns):
+        """Transform a single row as a chunk, learned before if `learns`."""
+        rows = self._read(chunk_of(x), reset=False)
+        return row_of(self._encode(get_engine(current_engine()), rows, learns))
 
     # Merging.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from numbers import Integral
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,7 @@ from ..tables.columns import COMBINED_KINDS
 from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
+from ..tables.row import row_encoder
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
 from .stream import StreamTransformer
 
@@ -334,13 +336,37 @@ class TableEncoder(StreamTransformer):
             self._encoding, self.kinds_ = encoding, self.kinds_ | rows.new_kinds
         return encoding.encode(engine, rows.columns, len(rows), learns)
 
-    def _transform_row(self, x, learns):
+    def _transform_row(self, x):
+        encoder, read = self._read_row(x, learns=False)
+        if read is None:
+            return super()._transform_row(x)
+        return SparseRow(*encoder.encode(read), encoder.n_columns)
+
+    def _learn_row(self, x, rollbacks):
+        encoder, read = self._read_row(x, learns=True)
+        if read is None:
+            return super()._learn_row(x, rollbacks)
+        n_before = self.n_samples_seen_
+        rollbacks.append(partial(setattr, self, "n_samples_seen_", n_before))
+        row = SparseRow(*encoder.encode(read, rollbacks), encoder.n_columns)
+        self.n_samples_seen_ = n_before + 1
+        return row
+
+    def _read_row(self, x, learns):
+        """Return the encoder of rows, and what it reads of a dict; else None."""
+        names = getattr(self, "feature_names_in_", None)
+        if not isinstance(x, dict) or names is None:
+            return None, None
+        engine = get_engine(current_engine())
+        encoder = row_encoder(self._encoding, engine, names)
+        return encoder, None if encoder is None else encoder.read(x, learns)
+
+    def _encode_row(self, x, learns):
         stacked = self._stack_row(x)
         if stacked is None:
-            return super()._transform_row(x, learns)
+            return super()._encode_row(x, learns)
         encoding, engine = self._encoding, get_engine(current_engine())
         data, indices, _ = encoding.encode_stacked(engine, stacked, 1, learns)
-        self.n_samples_seen_ += learns
         return SparseRow(indices, data, encoding.n_columns)
 
     def _stack_row(self, x):

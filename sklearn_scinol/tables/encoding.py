@@ -12,6 +12,7 @@ from .base import Hashed, key_of_text, keys_of_values
 from .columns import Booleans, Categories, Dates, Numbers, Texts, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS
+from .row import forget_row_encoder
 from .strings import Strings
 
 __all__ = ["Encoding"]
@@ -379,7 +380,13 @@ class Encoding:
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
         rollbacks = [part.checkpoint() for part in (*self.groups, self.hashed)]
-        return lambda: [rollback() for rollback in rollbacks]
+
+        def restore():
+            forget_row_encoder(self)
+            for rollback in rollbacks:
+                rollback()
+
+        return restore
 
 
 def _are_equal(state, expected):

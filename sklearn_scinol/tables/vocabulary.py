@@ -44,13 +44,17 @@ class Vocabulary:
         """Whether slots are of use in some column."""
         return bool(self.slots.is_open.any())
 
+    def ensure_layout(self):
+        """Make the state writable; joblib maps arrays read-only."""
+        self.slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
+
     def find(self, engine, keys, is_given, name_of, learns):
         """Return the slots of the keys of rows, or -1, of shape (n, n_columns).
 
         New keys get slots if `learns`; else each has the next one, which no row had.
         `name_of` gives the name of the key in a row and a column.
         """
-        self.slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
+        self.ensure_layout()
         n_before = self.slots.n_used.copy()
         found, came = engine.find_slots(self.slots, keys, is_given, learns)
         for j in np.flatnonzero(self.slots.n_used > n_before):

@@ -28,10 +28,14 @@ class StandardTransform:
         self.units = FeatureUnits(n_features)
         self.moments = np.zeros((3, n_features))
 
-    def learn(self, engine, X):
-        """Learn from rows in order, and transform each; values are finite or NaN."""
+    def ensure_layout(self):
+        """Make the state writable; joblib maps arrays read-only."""
         self.moments = as_writable(self.moments)
         self.units.ensure_layout()
+
+    def learn(self, engine, X):
+        """Learn from rows in order, and transform each; values are finite or NaN."""
+        self.ensure_layout()
         is_missing = np.isnan(X)
         rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
         ones = np.ones(len(X))

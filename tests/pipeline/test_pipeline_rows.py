@@ -119,6 +119,75 @@ def test_tables(learner, n_outputs, engine):
         assert_learns_alike(model, rows, y, c, method, chunk, **given)
 
 
+def plain_table(n, n_cities=30):
+    """Rows without texts, with more cities than have slots, and ages as any type."""
+    rng, rows = np.random.default_rng(3), table(n)
+    for i, row in enumerate(rows):
+        del row["message"]
+        row["city"] = f"city {int(rng.exponential(n_cities / 4))}"
+        row["rooms"] = int(rng.integers(5))
+        row["never"] = 0.0
+        if i % 11 == 5:
+            row["rooms"], row["city"], row["flag"] = str(row["rooms"]), None, "true"
+        if i % 17 == 1:
+            del row["rooms"], row["age"]
+    return rows
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_values_are_encoded_one_by_one(is_late, engine, monkeypatch):
+    """In the end no row is a chunk, and the state is that of chunks."""
+    rows, y = plain_table(400), labels(400)
+    if is_late:
+        rows[0] = dict.fromkeys(rows[0])
+    as_chunks = []
+    encode_row = TableEncoder._encode_row
+
+    def counted(self, x, learns):
+        as_chunks.append(x)
+        return encode_row(self, x, learns)
+
+    monkeypatch.setattr(TableEncoder, "_encode_row", counted)
+    model = make_online_pipeline(
+        TableEncoder(n_named=12, n_quantiles=3, n_hashed=50), ScInOLClassifier()
+    )
+    c = np.random.default_rng(1).choice([0.0, 1.0, 4.0], 400)
+    given = {"method": "decision_function", "classes": [0, 1]}
+    model = assert_learns_alike(model, rows, y, c, chunk=range(150, 200), **given)
+    assert len(as_chunks) < 120
+    assert len(model[0].hashed_names_) > 5
+    one, before = model.row_by_row(), deepcopy(model)
+    rows.append({"city": "never seen", "rooms": -1, "never": 2.5, "noise": 1e300})
+    said = [one.decision_function_one(row) for row in rows]
+    expected = np.concatenate([model.decision_function([row]) for row in rows])
+    np.testing.assert_allclose(said, expected, rtol=1e-12)
+    assert_same_steps(model, before)
+
+
+@pytest.mark.parametrize("then", ["rows", "chunk"])
+def test_what_is_known_of_rows_is_forgotten_with_them(then, engine):
+    """A refused row leaves neither its texts nor its counts."""
+    rows, y = plain_table(160), labels(160)
+    model = make_online_pipeline(TableEncoder(n_named=4), ScInOLClassifier())
+    model.partial_fit(rows[:150], y[:150], classes=[0, 1])
+    one, before = model.row_by_row().learn_one(rows[150], y[150]), deepcopy(model)
+    expected = before.row_by_row()
+    for row in {"city": "new", "rooms": 7}, {"city": "newer", "noise": 3.5}:
+        with pytest.raises(ValueError, match="label"):
+            one.learn_one(row, "no label")
+        assert_same_steps(model, before)
+        if then == "chunk":
+            with pytest.raises(ValueError, match="label"):
+                model.partial_fit([row, {"city": "third"}], ["no label", "none"])
+            assert_same_steps(model, before)
+        for learn in one, expected:
+            learn.learn_one(row, 1)
+        assert_same_steps(model, before)
+        for each in model, before:
+            each.partial_fit([row], [0])
+        assert_same_steps(model, before)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", [None, range(2, 90)])
 def test_tables_whose_first_values_are_missing(chunk, engine):

@@ -14,6 +14,7 @@ from .compiling import compiled
 from .losses import losses_call
 from .mixing import means, mix_call, next_state, rounds_call
 from .substitutes import compiles
+from .tables import standardise_call
 from .transforms import (
     Records,
     add_codes_call,
@@ -59,6 +60,10 @@ class Recorder:
     def transform_targets(self, moments, y, weights, unit_free):
         """See :class:`Engine`."""
         return self._record(*transform_targets_call(moments, y, weights, unit_free))
+
+    def standardise(self, moments, X):
+        """See :class:`Engine`."""
+        return self._record(*standardise_call(moments, X))
 
     def count_below(self, edges, X):
         """See :class:`Engine`."""

@@ -12,6 +12,7 @@ from ...transforms.moments import (
     moved_variance,
 )
 from .compiling import compiled
+from .transforms import run_loop
 
 __all__ = [
     "find_slots",
@@ -20,14 +21,19 @@ __all__ = [
     "mark_places",
     "mix_keys",
     "standardise",
+    "standardise_call",
 ]
 
 
 def standardise(moments, X):
     """Centre and scale values."""
+    return run_loop(*standardise_call(moments, X))
+
+
+def standardise_call(moments, X):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     Z = np.empty_like(X)
-    _standardising()(moments, X, Z)
-    return Z
+    return _standardising(), (moments, X, Z), Z
 
 
 @cache

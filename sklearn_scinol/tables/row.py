@@ -1,0 +1,400 @@
+"""Encode single rows that are dicts.
+
+A chunk of one row takes dozens of calls of NumPy on tiny arrays. Here Python encodes
+value by value, texts are looked up in dicts, and only moments are left to the engine.
+Rows that change more than moments, counts, and names of hashed columns are encoded as
+chunks: the first ones, and those with a value that gets a slot.
+"""
+
+from bisect import bisect_left
+from functools import partial
+from math import nan
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..transforms.units import MAX_IN_UNITS
+from .base import keys_of_values
+from .columns import Booleans, Categories, Dates, Numbers, Undecided
+from .kinds import parse_boolean, parse_number, parse_text
+from .strings import Strings
+
+__all__ = ["NeedsChunk", "forget_row_encoder", "row_encoder"]
+
+# Maximum number of known texts of a column, and of their lengths.
+MAX_TEXTS = 2**14
+MAX_LENGTH = 100
+
+# By encodings. They are no attributes of these, for they are neither copied nor saved.
+_ENCODERS: WeakKeyDictionary = WeakKeyDictionary()
+
+
+def row_encoder(encoding, engine, names):
+    """Return the :class:`RowEncoder` of an encoding, or None if it has none.
+
+    It takes rows with columns of these `names`.
+    """
+    found = _ENCODERS.get(encoding)
+    if found is not None and found[0] is engine:
+        return found[1]
+    is_plain = all(type(group) in PARTS for group in encoding.groups)
+    encoder = None
+    if is_plain and not encoding.interactions:
+        encoder = RowEncoder(encoding, engine, names)
+    _ENCODERS[encoding] = engine, encoder
+    return encoder
+
+
+def forget_row_encoder(encoding):
+    """Drop the :class:`RowEncoder` of an encoding whose state is restored."""
+    _ENCODERS.pop(encoding, None)
+
+
+class NeedsChunk(Exception):
+    """The row must be encoded as a chunk; nothing has changed."""
+
+
+class NewText(NamedTuple):
+    """A text to be hashed whose column is not known."""
+
+    part: "CategoriesOfRow"
+    j: int
+    text: str
+    key: np.ndarray
+
+
+class RowEncoder:
+    """Encodes rows as :meth:`Encoding.encode` encodes chunks of one.
+
+    What it knows of the state holds until the state is restored.
+    """
+
+    def __init__(self, encoding, engine, names):
+        self._names, self._engine = {*names}, engine
+        self._hashed, self._n_named = encoding.hashed, encoding.n_named_columns
+        self.n_columns = encoding.n_columns
+        self._parts = [PARTS[type(each)](each, engine) for each in encoding.groups]
+        n_values = sum(group.n_values for group in encoding.groups)
+        columns = encoding.value_columns if encoding.late else np.arange(n_values)
+        self._value_columns, self._is_late = columns.tolist(), bool(encoding.late)
+
+    def read(self, row, learns):
+        """Read a dict for `encode`; None if it must be encoded as a chunk."""
+        if not row.keys() <= self._names:
+            return None
+        new = []
+        try:
+            return [part.read(row, learns, new) for part in self._parts], new
+        except (NeedsChunk, TypeError, ValueError, OverflowError):
+            return None
+
+    def encode(self, read, rollbacks=None):
+        """Encode a row that was read, and learn it before if there are `rollbacks`.
+
+        What restores the state is appended to these before it changes.
+
+        Returns
+        -------
+        indices : ndarray of int32
+        values : ndarray of float64
+        """
+        of_parts, new = read
+        learns = rollbacks is not None
+        if learns:
+            rollbacks += [part.checkpoint() for part in self._parts]
+        values, codes = [], []
+        for part, of_part in zip(self._parts, of_parts, strict=True):
+            part.encode(of_part, learns, values, codes)
+        if new:
+            codes += self._columns_of(new, rollbacks)
+        codes = sorted({*codes})
+        pairs = zip(self._value_columns, values, strict=True)
+        if self._is_late:
+            pairs = sorted(pairs)
+        given = {j: x for j, x in pairs if x < 0.0 or x > 0.0}  # neither NaN nor 0
+        indices = np.array([*given, *codes], np.int32)
+        return indices, np.array([*given.values()] + [1.0] * len(codes))
+
+    def _columns_of(self, new, rollbacks):
+        """Return the columns of new texts; remember these if there are `rollbacks`."""
+        names = [each.part.names[each.j] for each in new]
+        keys = np.concatenate(
+            [
+                keys_of_values(self._engine, name, each.key)
+                for name, each in zip(names, new, strict=True)
+            ]
+        )
+        places = self._hashed.places(keys)
+        columns = (self._n_named + places).tolist()
+        if rollbacks is None:
+            return columns
+        texts = [f"{name}={each.text}" for name, each in zip(names, new, strict=True)]
+
+        def get_names(numbers):
+            return Strings.encode(texts[k] for k in numbers)
+
+        rollbacks += [self._hashed.checkpoint(), partial(_forget, new)]
+        self._hashed.remember(self._engine, places, keys, get_names)
+        for each, column in zip(new, columns, strict=True):
+            each.part.keep(each.j, each.text, column)
+        return columns
+
+
+def _forget(new):
+    """Forget the columns of texts that were new."""
+    for part, j, text, _ in new:
+        part.column_of[j].pop(text, None)
+
+
+class KnownSlots:
+    """Which columns of a vocabulary have slots left, and how many are taken."""
+
+    def __init__(self, vocabulary):
+        vocabulary.ensure_layout()
+        self.vocabulary = vocabulary
+        self._state = None
+
+    def update(self):
+        """Read the state of the slots; return whether it has changed."""
+        slots = self.vocabulary.slots
+        state = slots.n_used.tobytes(), slots.is_open.tobytes()
+        if state == self._state:
+            return False
+        self._state = state
+        has_room = slots.is_open & (slots.n_used < self.vocabulary.n_slots)
+        self.n_used, self.is_open = slots.n_used.tolist(), slots.is_open.tolist()
+        self.has_room, self._counted = has_room.tolist(), has_room.astype(np.int64)
+        self._counts = True in self.has_room
+        return True
+
+    def count(self, missing):
+        """Count a row without values of the `missing` columns."""
+        if self._counts:
+            n_seen = self.vocabulary.slots.n_seen
+            n_seen += self._counted
+            for j in missing:
+                n_seen[j] -= self._counted[j]
+
+    def checkpoint(self):
+        """Return a function that undoes counts."""
+        n_seen = self.vocabulary.slots.n_seen
+        return partial(np.copyto, n_seen, n_seen.copy())
+
+
+class NumbersOfRow:
+    """Encodes the numbers of a row."""
+
+    def __init__(self, group, engine):
+        self._group, self._slots = group, KnownSlots(group.vocabulary)
+        self._slot_of = [{} for _ in group.names]
+        self._columns, self._all_seen = [], False
+        standard = group.standard
+        standard.ensure_layout()
+        self._X = np.zeros((1, len(group.names)))
+        self._standardise = partial(engine.standardise, standard.moments, self._X)
+        self._Z = None
+        if engine.Recorder is not None:
+            recorder = engine.Recorder()
+            self._Z = recorder.standardise(standard.moments, self._X)
+            (self._standardise,) = recorder.calls
+
+    def _look_up(self):
+        """Look up what encodes the values of each column."""
+        group, slots = self._group, self._slots
+        starts, own_starts = group.starts().tolist(), group.starts(1).tolist()
+        self._columns = []
+        for j, name in enumerate(group.names):
+            edges = group.bins.edges[j]
+            edges = edges[~np.isnan(edges)].tolist() or None
+            slot_of, keys = self._slot_of[j], slots.vocabulary.slots.keys[j]
+            for bits in keys[len(slot_of) : slots.n_used[j]]:
+                slot_of[bits.view(np.float64).item()] = own_starts[j] + len(slot_of)
+            is_open = slots.is_open[j]
+            self._columns.append((name, edges, starts[j], slot_of if is_open else None))
+
+    def read(self, row, learns, new):
+        """Return the numbers of a row, their codes, and which are missing."""
+        group, slots = self._group, self._slots
+        units = group.standard.units
+        if not (group.bins.is_fixed and units.are_one):
+            raise NeedsChunk
+        if slots.update() or not self._columns:
+            self._look_up()
+        numbers, codes, own, missing = [], [], [], []
+        for j, (name, edges, first, slot_of) in enumerate(self._columns):
+            x = row.get(name)
+            if type(x) is not float:
+                x = parse_number(x)
+                if x is None:
+                    x = nan
+            numbers.append(x)
+            if x != x:
+                missing.append(j)
+                codes.append(first + group.missing_code)
+                continue
+            if not -MAX_IN_UNITS < x < MAX_IN_UNITS:
+                raise NeedsChunk
+            if edges is not None:
+                codes.append(first + bisect_left(edges, x))
+            if slot_of is not None:
+                slot = slot_of.get(x)
+                if slot is not None:
+                    own.append(slot)
+                elif slots.has_room[j]:
+                    if learns:
+                        raise NeedsChunk
+                    own.append(group.starts(1)[j].item() + slots.n_used[j])
+        if learns and not self._all_seen:
+            self._check_seen(numbers)
+        return numbers, codes + own, missing
+
+    def _check_seen(self, numbers):
+        """Refuse the first value of a column, which has its unit."""
+        seen = self._group.standard.units.seen
+        self._all_seen = bool(seen.all())
+        if np.nan_to_num(numbers)[~seen].any():
+            raise NeedsChunk
+
+    def checkpoint(self):
+        """Return a function that undoes what the next row changes."""
+        moments, counts = self._group.standard.moments, self._slots.checkpoint()
+        before = moments.copy()
+
+        def restore():
+            moments[:] = before
+            counts()
+
+        return restore
+
+    def encode(self, read, learns, values, codes):
+        """Add the values and codes of a row that was read."""
+        numbers, own, missing = read
+        if learns:
+            self._X[0] = numbers
+            Z = self._standardise()
+            Z = Z if self._Z is None else self._Z
+            self._slots.count(missing)
+        else:
+            Z = self._group.standard.transform(np.array([numbers]))
+        values += Z[0].tolist()
+        codes += own
+
+
+class CategoriesOfRow:
+    """Encodes the categories of a row."""
+
+    def __init__(self, group, engine):
+        self._group, self._engine = group, engine
+        self.names, self._slots = group.names, KnownSlots(group.vocabulary)
+        self.column_of = [{} for _ in group.names]
+        self._starts = group.starts().tolist()
+
+    def read(self, row, learns, new):
+        """Return the codes of a row, and which values are missing."""
+        self._slots.update()
+        codes, missing = [], []
+        for j, name in enumerate(self.names):
+            text = row.get(name)
+            if type(text) is not str:
+                text = parse_text(text)
+            if text is None:
+                codes.append(self._starts[j])
+                missing.append(j)
+                continue
+            column = self.column_of[j].get(text)
+            if column is None:
+                column = self._find(j, text, learns, new)
+            if column is not None:
+                codes.append(column)
+        return codes, missing
+
+    def _find(self, j, text, learns, new):
+        """Return the column of a text for its slot; None if it is hashed."""
+        slots = self._slots
+        strings = Strings.encode([text])
+        key = self._engine.hash_strings(strings.data, strings.offsets)
+        n_used, first = slots.n_used[j], self._starts[j] + 1
+        found = np.flatnonzero(slots.vocabulary.slots.keys[j, :n_used] == key)
+        if found.size:
+            return self.keep(j, text, first + found[0].item())
+        if not slots.has_room[j]:
+            return new.append(NewText(self, j, text, key))
+        if learns:
+            raise NeedsChunk
+        return first + n_used
+
+    def keep(self, j, text, column):
+        """Keep the column of a text that was learned."""
+        column_of = self.column_of[j]
+        if len(column_of) >= MAX_TEXTS:
+            column_of.clear()
+        if len(text) <= MAX_LENGTH:
+            column_of[text] = column
+        return column
+
+    def checkpoint(self):
+        """Return a function that undoes what the next row changes."""
+        return self._slots.checkpoint()
+
+    def encode(self, read, learns, values, codes):
+        """Add the codes of a row that was read."""
+        own, missing = read
+        if learns:
+            self._slots.count(missing)
+        codes += own
+
+
+class BooleansOfRow:
+    """Encodes the booleans of a row."""
+
+    def __init__(self, group, engine):
+        self._columns = [*zip(group.names, group.starts().tolist(), strict=True)]
+
+    def read(self, row, learns, new):
+        """Return the codes of a row."""
+        codes = []
+        for name, first in self._columns:
+            value = parse_boolean(row.get(name))
+            if value is not False:
+                codes.append(first if value else first + Booleans.missing_code)
+        return codes
+
+    def checkpoint(self):
+        """Return a function that does nothing: no state changes."""
+        return int
+
+    def encode(self, read, learns, values, codes):
+        """Add the codes of a row that was read."""
+        codes += read
+
+
+class OthersOfRow:
+    """Encodes the columns of a group as chunks of one."""
+
+    def __init__(self, group, engine):
+        self._group, self._engine = group, engine
+
+    def read(self, row, learns, new):
+        """Stack the values of a row."""
+        return self._group.stack_row(row)
+
+    def checkpoint(self):
+        """Return a function that undoes what the next row changes."""
+        return self._group.checkpoint()
+
+    def encode(self, read, learns, values, codes):
+        """Add the values and codes of a row that was read."""
+        encoded = self._group.encode(self._engine, read, learns)
+        if encoded.values is not None:
+            values += encoded.values[0].tolist()
+        codes += [code for code in encoded.codes[0].tolist() if code >= 0]
+
+
+PARTS = {
+    Numbers: NumbersOfRow,
+    Categories: CategoriesOfRow,
+    Booleans: BooleansOfRow,
+    Dates: OthersOfRow,
+    Undecided: OthersOfRow,
+}
