@@ -162,12 +162,17 @@ class OnlineNewton(NamedTuple):
         return p / np.sqrt(1.0 + np.pi / 8.0 * q) if self.moderate else p
 
     def learn_implicitly(self, s, k, loss, y, c, scale, p):
-        offset, spread, slope = scale
+        _, spread, slope = scale
         unit, q = smaller(c * slope, methods.MAX_STEP) * spread, s.q[k]
         unit = smaller(unit, methods.MAX_STEP)
-        if unit * q == 0.0:
-            defer_update(self, s, k, 0.0, 0.0)
-            return
+        g = taken = 0.0
+        if unit * q > 0.0:
+            g, taken = self._step(s, k, loss, y, c, scale, p, unit)
+        defer_update(self, s, k, g, taken)
+
+    def _step(self, s, k, loss, y, c, scale, p, unit):
+        """Step along ``P x`` for a row, and the share of `P` that it takes."""
+        (offset, spread, slope), q = scale, s.q[k]
         predicted = offset + spread * p
         s.weight_sum[k] = (1.0 - self.forgetting) * s.weight_sum[k] + c
         share = 1.0 / s.weight_sum[k]
@@ -190,7 +195,7 @@ class OnlineNewton(NamedTuple):
         s.curvature[k] += share * (h - c * s.curvature[k])
         s.noise[k] += share * c * (error * error * flatness - s.noise[k])
         s.excess[k] += c * y * y * (h * q * flatness)
-        defer_update(self, s, k, g, taken)
+        return g, taken
 
     def learn_jointly(self, s, loss, y, c, p):
         for k in range(p.size):

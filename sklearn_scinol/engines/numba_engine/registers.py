@@ -9,7 +9,15 @@ import ast
 
 from .flattening import Known, Record, load_name
 
-__all__ = ["HANDLERS", "from_records", "load", "member", "registers", "store"]
+__all__ = [
+    "HANDLERS",
+    "from_records",
+    "load",
+    "member",
+    "registers",
+    "store",
+    "with_known",
+]
 
 
 def registers(s):
@@ -34,6 +42,14 @@ def member(values, e):
 def from_records(s, fields):
     """Read the arrays of a state from `fields`, where a coordinate's are neighbours."""
     return s
+
+
+def with_known(learner, known):
+    """Return a learner of which hyperparameters are known before compiling.
+
+    `known` has pairs of a name and the value that the learner has anyway.
+    """
+    return learner
 
 
 class Entries:
@@ -129,6 +145,11 @@ def _from_records(flattener, s, fields):
     return Record(s.kind, arrays)
 
 
+def _with_known(flattener, learner, known):
+    fields = {name: Known(value) for name, value in known.value}
+    return Record(learner.kind, learner.fields | fields)
+
+
 def _member(flattener, values, e):
     if isinstance(values, Record):
         fields = {f: _member(flattener, v, e) for f, v in values.fields.items()}
@@ -145,5 +166,6 @@ HANDLERS = {
     load: _load,
     store: _store,
     from_records: _from_records,
+    with_known: _with_known,
     member: _member,
 }

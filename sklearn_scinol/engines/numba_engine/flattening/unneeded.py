@@ -6,6 +6,9 @@ from collections import Counter
 from .source import LEAVING, walk
 from .values import leaf_values
 
+#: Names of modules and functions whose functions change no arguments.
+PURE = "np", "min", "max", "abs", "len", "range", "bool", "int", "float"
+
 
 def without_unreachable(statements):
     """Remove what stands after statements that leave a block."""
@@ -55,6 +58,14 @@ def without_unread(statements):
             return statements
 
 
+def _may_write(expression):
+    """Whether an expression has calls of other functions than NumPy's and Python's."""
+    called = [node.func for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    return any(
+        ast.unparse(function).partition(".")[0] not in PURE for function in called
+    )
+
+
 def _without(statements, read):
     kept, n_removed = [], 0
     for statement in statements:
@@ -70,8 +81,7 @@ def _without(statements, read):
         elif isinstance(statement, (ast.Assign, ast.AugAssign)):
             target = getattr(statement, "target", None) or statement.targets[0]
             is_unread = isinstance(target, ast.Name) and not read[target.id]
-            calls = any(isinstance(n, ast.Call) for n in ast.walk(statement.value))
-            if is_unread and not calls:
+            if is_unread and not _may_write(statement.value):
                 n_removed += 1
                 continue
         elif isinstance(statement, ast.Pass):

@@ -37,7 +37,7 @@ class LoopBlock(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Buffers of a row, uninitialised but for places of outputs."""
+    """Buffers of a row."""
 
     x: np.ndarray  # (2, m), transformed values of a dense row and of the one before
     sums: np.ndarray  # (m,), sums of weights
@@ -71,6 +71,7 @@ class Variant(NamedTuple):
     learner: type
     loss: type
     traits: tuple  # of the learner
+    known: tuple  # hyperparameters of the learner that are infinite, with their values
     dense: bool
     center: bool
     scale: bool

@@ -104,6 +104,7 @@ def learn_call(tasks, states, block, out):
         learner,
         type(task.loss),
         has,
+        _infinite([each.learner for each in tasks]),
         dense=dense,
         center=moments is not None and moments.center,
         scale=moments is not None and len(moments.values) > 1,
@@ -131,14 +132,26 @@ def learn_call(tasks, states, block, out):
         ),
         _stack_fields(out),
         Scratch(
-            _buffer(2, m),
+            _buffer(2, m, 1.0),
             _buffer(1, m)[0],
             _buffer(n_outputs, m),
             np.empty((n, n_outputs)) if stacked else first_out.predictions,
             np.arange(n_outputs) // n_own,
             np.arange(n_outputs) % n_own,
-            *(np.empty(n_outputs) for _ in range(3)),
+            *(np.zeros(n_outputs) for _ in range(3)),
         ),
+    )
+
+
+def _infinite(learners):
+    """Return hyperparameters that are infinite, such as the radius of a ball.
+
+    A loop is compiled without the code for finite values of these.
+    """
+    return tuple(
+        (name, np.inf)
+        for name in learners[0]._fields
+        if all(getattr(learner, name) == np.inf for learner in learners)
     )
 
 
@@ -147,11 +160,12 @@ def _stack_fields(named):
     return named[0] if len(named) == 1 else type(named[0])(*zip(*named, strict=True))
 
 
-def _buffer(n_outputs, m):
-    """Uninitialised array at some distance from all others.
+def _buffer(n_outputs, m, value=0.0):
+    """Array of equal values at some distance from all other arrays.
 
     A loop that stores is compiled twice: for arrays that may overlap or are neighbours,
     and for all others. The second version is faster and sums in another order, so the
     choice must not depend on where arrays happen to lie.
     """
-    return np.empty(n_outputs * m + 2 * MARGIN)[MARGIN:-MARGIN].reshape(n_outputs, m)
+    flat = np.full(n_outputs * m + 2 * MARGIN, value)
+    return flat[MARGIN:-MARGIN].reshape(n_outputs, m)

@@ -26,9 +26,9 @@ def dense_loop(variant):
         m = d + task.fit_intercept
         t, weight_sum = of_learner(variant, state.numbers, 0)[0], block.weight_sum[0]
         has_unseen = has.keeps_first and any_unseen(variant, state)
-        start_before_first_row(scratch, n_outputs)
+        # A row of zeros, which teaches nothing, precedes the first row. A second pass
+        # over the last row learns it.
         scale_before, t_before = 0.0, t + 1.0
-        # A second pass over the last row learns it.
         for number in range(n + (learns_late and n > 0)):
             r = min(number, n - 1)
             c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
@@ -89,14 +89,6 @@ def dense_loop(variant):
         return True
 
     return compiled(learn_rows)
-
-
-def start_before_first_row(scratch, n_outputs):
-    """Let a row of zeros, which teaches nothing, precede the first row."""
-    scratch.x[:] = 1.0
-    scratch.w[:] = 0.0
-    for k in range(n_outputs):
-        scratch.g[k] = scratch.step[k] = 0.0
 
 
 def any_unseen(variant, state):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..registers import from_records, load, member, registers, store
+from ..registers import from_records, load, member, registers, store, with_known
 
 
 class Output(NamedTuple):
@@ -21,7 +21,7 @@ class Output(NamedTuple):
 def output_of(variant, task, state, scratch, k):
     """Return output `k`."""
     e, own = (scratch.of_learner[k], scratch.own[k]) if variant.stacked else (0, k)
-    learner, s = of_learner(variant, task.learner, e), of_learner(variant, state.s, e)
+    learner, s = learner_of(variant, task, e), of_learner(variant, state.s, e)
     if not variant.dense:
         s = from_records(s, of_learner(variant, state.fields, e))
     shared = of_learner(variant, state.shared, e)
@@ -32,6 +32,11 @@ def output_of(variant, task, state, scratch, k):
 def of_learner(variant, values, e):
     """Return what learner `e` has, of those that are stacked."""
     return member(values, e) if variant.stacked else values
+
+
+def learner_of(variant, task, e=0):
+    """Return learner `e`."""
+    return with_known(of_learner(variant, task.learner, e), variant.known)
 
 
 def entry(variant, block, scratch, row, j):

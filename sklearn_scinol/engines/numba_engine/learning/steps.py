@@ -6,7 +6,7 @@ from ...._portable import copy_into
 from ....learners.bases import averaging
 from ....losses import methods
 from ..losses import joint_losses, running_total, separate_losses
-from .outputs import entry_or_intercept, of_learner, output_of
+from .outputs import entry_or_intercept, learner_of, of_learner, output_of
 
 
 def row_scale(variant, task, c):
@@ -49,13 +49,13 @@ def average(variant, task, state, block, scratch, out, row):
     """
     offset, deviation, _ = block.target_scale
     n_averaged = row.t - 1.0 - task.averaging_starts
-    sums, r = scratch.sums, row.r
+    learner, sums, r = learner_of(variant, task), scratch.sums, row.r
     for k in range(out.predictions.shape[1]):
         total, last = state.fields[-2, k], state.fields[-1, k]
         clock = state.clock[0, k]
         for j in range(row.m):
             i, _ = entry_or_intercept(variant, block, scratch, row, j)
-            at_rest = task.learner.weight(state.s, (k, i), 0.0, row.t)
+            at_rest = learner.weight(state.s, (k, i), 0.0, row.t)
             sums[j] = averaging.sum_before(total, last, i, at_rest, clock)
             if row.learns:
                 averaging.record_sum(total, last, i, sums[j], clock)
@@ -124,7 +124,12 @@ def scale_of_target(variant, task, block, row, k):
 
 def learn_vector(variant, task, state, block, scratch, row):
     """Learn a row with a learner that sees it as a vector."""
-    learner, s, y, dots = task.learner, state.s, block.targets, scratch.dots
+    learner, s, y, dots = (
+        learner_of(variant, task),
+        state.s,
+        block.targets,
+        scratch.dots,
+    )
     if variant.traits.implicit and task.loss.joint:
         learner.learn_jointly(s, task.loss, y[row.r], row.c, dots)
         return
@@ -182,7 +187,7 @@ def finish(variant, task, state, block, scratch, out, t):
     """Store the number of rows and the losses of their predictions, by learner."""
     n_own, weights, y = block.n_own, block.weights, block.targets
     if variant.traits.by_vector and variant.traits.implicit:
-        task.learner.settle(state.s)
+        learner_of(variant, task).settle(state.s)
     for e in range(len(state.first) if variant.stacked else 1):
         losses, numbers = (
             of_learner(variant, out.losses, e),
