@@ -30,7 +30,7 @@ class Engine(Protocol):
         latter. `save` copies the numbers, `restore` writes them back, `are_finite` says
         whether all are finite.
     share_compiling : callable or None
-        If not None, the engine compiles loops, and this makes a context in which several
+        If not None, the engine compiles loops, and this makes a context in which
         processes share the work, by files in a `folder`. Loops that another process is
         compiling run uncompiled meanwhile. A function `on_missing` is called once,
         before the first loop is compiled that is not in a cache on disk.
