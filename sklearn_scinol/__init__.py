@@ -1,6 +1,7 @@
 """Online learning that needs no tuning, as scikit-learn estimators."""
 
 from ._version import __version__ as __version__
+from .compiling import compile_estimator as compile
 from .config import config_context, get_config, set_config
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
@@ -24,6 +25,7 @@ __all__ = [
     "OnlineNewtonRegressor",
     "ScInOLClassifier",
     "ScInOLRegressor",
+    "compile",
     "config_context",
     "get_config",
     "merge_models",

@@ -4,6 +4,7 @@ An engine is a module that has these functions. Their arguments are in
 :mod:`sklearn_scinol.blocks`. Arrays of state are changed in place, numbers returned.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 __all__ = ["Engine", "TableEngine"]
@@ -28,10 +29,16 @@ class Engine(Protocol):
         (n_features, ...), and a CSR array of one row, which selects features of the
         latter. `save` copies the numbers, `restore` writes them back, `are_finite` says
         whether all are finite.
+    share_compiling : callable or None
+        If not None, the engine compiles loops, and this makes a context in which
+        processes share the work, by files in a `folder`. Loops that another process is
+        compiling run uncompiled meanwhile. A function `on_missing` is called once,
+        before the first loop is compiled that is not in a cache on disk.
     """
 
     LEARNS_AT_ONCE: bool
     Recorder: type | None
+    share_compiling: Callable | None
 
     def norm(self, values):
         """Bound absolute values from above; NaN or infinity if a value is not finite.

@@ -148,6 +148,7 @@ class OnlineEstimator(
                 rollbacks.append(self._model.checkpoint(chunk.X))
             else:
                 self._start(chunk.X)
+                self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
         if self.tol is not None and not converged:
             warn(
@@ -259,12 +260,17 @@ class OnlineEstimator(
         with rollback_on_error(self) as rollbacks:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
-            if not is_first:
+            if is_first:
+                self._compile_ahead(chunk.X)
+            else:
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method)
             self._record_call(loss_before, chunk.total_weight(slice(None)))
             return answer
+
+    def _compile_ahead(self, X):
+        """Compile what later rows will need, if the first rows do not show it."""
 
     def _checkpoint(self, chunk):
         """Return a function that restores the model, perhaps at a row boundary.

@@ -1,5 +1,6 @@
 """Base of all classifiers: classes, their weights, and predictions."""
 
+from contextlib import suppress
 from copy import copy, deepcopy
 from typing import Any, Self
 
@@ -32,6 +33,7 @@ from .labels import (
     merge_classes,
     spread_counts,
 )
+from .rehearsal import compile_loops, is_rehearsal
 
 __all__ = ["OnlineClassifier"]
 
@@ -340,6 +342,12 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         shared = self._model.arrays_of_outputs() if classes.size > 2 else []
         self._model = deepcopy(self._model, {id(array): array for array in shared})
         self._add_classes(classes, ~np.isin(classes, self.classes_))
+
+    def _compile_ahead(self, X):
+        """Compile what a third class will need."""
+        if self._adds_classes and self.classes_.size < 3 and not is_rehearsal():
+            with suppress(Exception):  # learning will fail with its own error
+                compile_loops(self, X, np.zeros(X.shape[0]))
 
     def _check_new_classes(self, classes):
         """Raise ValueError if the estimator cannot go on with these classes."""

@@ -65,7 +65,7 @@ class MixingScale:
         if self.kind != "softmax" or type(loss) in JOINT.values():
             return p
         link = getattr(loss, "log_probabilities", None)
-        return p if link is None else link(p)
+        return p if link is None else np.ascontiguousarray(link(p))
 
     def read(self, answer, method):
         """Convert what a method of an estimator returned, to shape (n, n_outputs)."""

@@ -211,8 +211,8 @@ class OnlineModel(Model):
 
     def _ensure_layout(self):
         super()._ensure_layout()
-        self.shared = as_writable(self.shared)
-        self.clock = as_writable(self.clock)
+        self.shared = as_writable(self.shared, "C")
+        self.clock = as_writable(self.clock, "C")
 
     def _factor(self, q):
         """Factor of the weights for rows of squared norm `q`."""

@@ -130,6 +130,7 @@ ROOMS = [
     "_steps",
     "pipeline",
     "merging",
+    "compiling",
     "evaluation",
     "checks",
     "__init__",

@@ -19,6 +19,7 @@ from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix
 from .recording import Recorder, SavedArrays
+from .sharing import share_compiling
 from .tables import (
     find_slots,
     hash_strings,
@@ -57,6 +58,7 @@ __all__ = [
     "mix",
     "mix_keys",
     "norm",
+    "share_compiling",
     "standardise",
     "transform_rows",
     "transform_targets",

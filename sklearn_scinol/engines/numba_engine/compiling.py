@@ -16,6 +16,7 @@ from ...losses import methods
 from . import exponentials, registers, substitutes, unowned
 from .disk_cache import Cache
 from .flattening import Flattener, Plan, flatten, named, parsed, plan, shape, structure
+from .sharing import ClaimedElsewhere, compiling
 
 __all__ = ["OPTIONS", "STRICT", "compiled"]
 
@@ -63,7 +64,10 @@ class Loop:
     def __call__(self, *arguments):
         if not numba.config.DISABLE_JIT:
             leaves = self._leaves(arguments)
-            return self.dispatcher(*leaves)
+            try:
+                return self.dispatcher(*leaves)
+            except ClaimedElsewhere:
+                pass
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
 
@@ -80,7 +84,10 @@ class Loop:
         key = tuple(map(type_key, leaves))
         if key not in self._entries:
             types = map(self.dispatcher.typeof_pyval, leaves)
-            self._entries[key] = self.dispatcher.compile(tuple(types))
+            try:
+                self._entries[key] = self.dispatcher.compile(tuple(types))
+            except ClaimedElsewhere:
+                return lambda *given: self(*given, *others)
         entry = self._entries[key]
         if n_given == 0:
             return partial(entry, *leaves)
@@ -103,6 +110,17 @@ class Loop:
         dispatcher = numba.njit(flat, **self._options)
         with suppress(RuntimeError):  # no folder for the cache
             dispatcher._cache = Cache(flat, digest)
+        is_cached = isinstance(dispatcher._cache, Cache)
+        name = f"{flat.__module__}.{flat.__qualname__} {digest}"
+        compile_types = dispatcher.compile
+
+        def compile_claimed(types):
+            if types in dispatcher.overloads:
+                return compile_types(types)
+            with compiling(f"{name} {types}", is_cached):
+                return compile_types(types)
+
+        dispatcher.compile = compile_claimed
         parts = [plan(*each, {*taken}) for each in zip(arguments, values, strict=True)]
         self.dispatcher, self._plan = dispatcher, Plan(False, parts)
 

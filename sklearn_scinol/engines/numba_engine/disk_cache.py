@@ -4,6 +4,8 @@ from contextlib import suppress
 
 from numba.core.caching import FunctionCache
 
+from .sharing import tell_missing
+
 __all__ = ["Cache"]
 
 
@@ -31,11 +33,14 @@ class Cache(FunctionCache):
     def load_overload(self, *arguments):
         # A damaged file can raise anything.
         try:
-            return super().load_overload(*arguments)
+            found = super().load_overload(*arguments)
         except Exception:
+            found = None
             with suppress(OSError):
                 self.flush()
-            return None
+        if found is None:
+            tell_missing()
+        return found
 
     def save_overload(self, *arguments):
         with suppress(Exception):

@@ -215,7 +215,7 @@ def means(kind, mean):
     """Convert sums of the loop to predictions of the mixture."""
     if kind == "log_odds":
         return pooling.odds_ratio(mean[0], mean[1])[:, np.newaxis]
-    return mean.T if kind == "mean" else np.log(mean).T
+    return np.ascontiguousarray((mean if kind == "mean" else np.log(mean)).T)
 
 
 @cache

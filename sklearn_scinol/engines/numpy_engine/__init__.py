@@ -42,6 +42,7 @@ __all__ = [
     "mix",
     "mix_keys",
     "norm",
+    "share_compiling",
     "standardise",
     "transform_rows",
     "transform_targets",
@@ -52,3 +53,6 @@ LEARNS_AT_ONCE = False
 
 #: See :class:`Engine`. NumPy does not record calls, whose overhead matters little.
 Recorder = None
+
+#: See :class:`Engine`. Nothing is compiled.
+share_compiling = None

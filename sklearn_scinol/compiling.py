@@ -1,0 +1,72 @@
+"""Compile what an estimator will need before it learns."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from ._typing import Labels
+from .config import current_engine
+from .engines import get_engine
+from .estimators.base import OnlineEstimator
+from .estimators.rehearsal import compile_loops
+from .preprocessing.stream import StreamTransformer
+
+__all__ = ["compile_estimator"]
+
+
+def compile_estimator(
+    estimator: Any, X: Any, y: Any, *, classes: Labels | None = None
+) -> None:
+    """Compile the loops that an estimator will need, and keep them on disk.
+
+    For container images and services: the first calls then compile nothing. The
+    processors share the work. Copies of the estimator learn and predict a few of the
+    rows; the estimator itself does not change.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        With estimators or transformers of this package, fitted or not.
+    X : object
+        Rows of the type and width of the stream. The first few are used.
+    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+        Their labels or targets.
+    classes : array-like of shape (n_classes,), default=None
+        All classes of the stream; by default those of `y`. With ``new_classes="add"``
+        loops for any number of classes are compiled.
+
+    Raises
+    ------
+    TypeError
+        If no part of the estimator is of this package.
+    ValueError
+        If the engine compiles nothing: it is "numpy", or Numba is not installed.
+
+    Notes
+    -----
+    Numba keeps compiled loops in the folder of the package, or in the folder that the
+    environment variable ``NUMBA_CACHE_DIR`` names. If none can be written, loops are
+    compiled for this process alone.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> import sklearn_scinol
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = sklearn_scinol.ScInOLClassifier()
+    >>> sklearn_scinol.compile(model, X, y)  # doctest: +SKIP
+    """
+    parts = [estimator, *estimator.get_params().values()]
+    if not any(isinstance(part, OnlineEstimator | StreamTransformer) for part in parts):
+        raise TypeError(
+            f"Nothing to compile: no part of {type(estimator).__name__} is an "
+            "estimator or transformer of sklearn-scinol."
+        )
+    if get_engine(current_engine()).share_compiling is None:
+        raise ValueError(
+            "Nothing to compile: the engine is 'numpy', or Numba is not installed."
+        )
+    if is_classifier(estimator) and classes is None:
+        classes = np.unique(y)
+    compile_loops(estimator, X, y, classes)
