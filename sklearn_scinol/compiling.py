@@ -69,4 +69,4 @@ def compile_estimator(
         )
     if is_classifier(estimator) and classes is None:
         classes = np.unique(y)
-    compile_loops(estimator, X, y, classes)
+    compile_loops(estimator, X, y, classes, is_quiet=True)

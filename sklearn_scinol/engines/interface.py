@@ -31,9 +31,10 @@ class Engine(Protocol):
         whether all are finite.
     share_compiling : callable or None
         If not None, the engine compiles loops, and this makes a context in which
-        processes share the work, by files in a `folder`. Loops that another process is
-        compiling run uncompiled meanwhile. A function `on_missing` is called once,
-        before the first loop is compiled that is not in a cache on disk.
+        processes share the work, by files in a `folder`, if one is given. Loops that
+        another process is compiling run uncompiled meanwhile. A function `on_missing`
+        is called once, before the first loop is compiled that is not in a cache on
+        disk. Without `is_quiet`, a message says so where compiling takes long.
     """
 
     LEARNS_AT_ONCE: bool

@@ -40,7 +40,7 @@ def is_rehearsal():
     return _local.is_rehearsal
 
 
-def compile_loops(estimator, X, y, classes=None):
+def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
     """Compile the loops for rows like these, in several processes side by side.
 
     They start when the first loop is not in the cache. Without a cache, or where this
@@ -58,11 +58,12 @@ def compile_loops(estimator, X, y, classes=None):
             started.append(True)
             thread.submit(_run_helpers, n_helpers, config, folder, *stream)
 
-        with share(folder, start if n_helpers else None):
+        with share(folder, start if n_helpers else None, is_quiet=is_quiet):
             _rehearse(*stream)
         # No process claims another loop now.
     if started:
-        _rehearse(*stream)
+        with share(is_quiet=is_quiet):
+            _rehearse(*stream)
 
 
 def _n_helpers():

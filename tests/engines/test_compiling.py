@@ -48,7 +48,8 @@ for model in ScInOLClassifier(new_classes="add"), HedgeClassifier(
     model.predict(X)
     assert not missing
     assert model.classes_.size == 3
-assert len(records) == 1 and "sklearn_scinol.compile" in records[0], records
+assert len(records) == (sys.argv[1] == "first"), records
+assert all("sklearn_scinol.compile" in record for record in records)
 """
 
 

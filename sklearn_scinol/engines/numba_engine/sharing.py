@@ -21,19 +21,22 @@ class ClaimedElsewhere(Exception):
 
 class _Sharing(threading.local):
     folder = on_missing = None
+    is_quiet = False
 
 
 _sharing, _seconds = _Sharing(), [0.0]
 
 
 @contextmanager
-def share_compiling(folder, on_missing=None):
+def share_compiling(folder=None, on_missing=None, *, is_quiet=False):
     """See :class:`Engine`."""
-    _sharing.folder, _sharing.on_missing = Path(folder), on_missing
+    _sharing.folder, _sharing.on_missing = folder, on_missing
+    _sharing.is_quiet = is_quiet
     try:
         yield
     finally:
         _sharing.folder = _sharing.on_missing = None
+        _sharing.is_quiet = False
 
 
 def tell_missing():
@@ -55,14 +58,15 @@ def compiling(name, is_cached):
     if claim is not None:
         with suppress(OSError):
             claim.write_bytes(b"1")
-    _add_seconds(perf_counter() - start, is_cached)
+    if not _sharing.is_quiet:
+        _add_seconds(perf_counter() - start, is_cached)
 
 
 def _claim(name):
     """Claim a loop for this process; raise ClaimedElsewhere if another compiles it."""
     if _sharing.folder is None:
         return None
-    claim = _sharing.folder / hashlib.sha256(name.encode()).hexdigest()
+    claim = Path(_sharing.folder) / hashlib.sha256(name.encode()).hexdigest()
     try:
         claim.touch(exist_ok=False)
     except OSError:
