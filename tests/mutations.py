@@ -361,6 +361,20 @@ MUTATIONS = [
         "hedge chunks_of_sparse",
     ),
     Mutation(
+        "a hyperparameter of one learner of a team is known for all",
+        "engines/numba_engine/learning/call.py",
+        "if all(getattr(learner, name) == np.inf",
+        "if any(getattr(learner, name) == np.inf",
+        "stages team",
+    ),
+    Mutation(
+        "the first value of a sparse feature is overwritten",
+        "engines/numba_engine/learning/outputs.py",
+        "and own[0][place] == 0.0",
+        "and own[0][place] >= 0.0",
+        "naive_agreement uncompiled and scinol2 and sparse",
+    ),
+    Mutation(
         "the last row of a block is not learned",
         "engines/numba_engine/learning/dense.py",
         "range(n + (learns_late and n > 0))",

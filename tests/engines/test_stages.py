@@ -21,7 +21,7 @@ from sklearn_scinol.blocks import (
     State,
 )
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.learners import AdaOGD, ScInOL2
+from sklearn_scinol.learners import AdaImplicit, AdaOGD, ScInOL2
 from sklearn_scinol.losses import CrossEntropy, Huber
 from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
@@ -242,24 +242,30 @@ def test_location_and_scale_of_targets(unit_free, loops):
 
 # Learners of a kind that learn as a team.
 
+TEAMS = [
+    [ScInOL2(0.1), ScInOL2(1.0), ScInOL2(7.0)],
+    [AdaOGD(0.1), AdaOGD(1.0), AdaOGD(7.0)],
+    [AdaImplicit(1.0, 0.1), AdaImplicit(1.0, 1.0), AdaImplicit(1.0, np.inf)],
+]
+
 
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("learner", [ScInOL2, AdaOGD], ids=lambda cls: cls.__name__)
-def test_a_team_learns_what_each_would_alone(learner, n_outputs, container, loops):
+@pytest.mark.parametrize("learners", TEAMS, ids=lambda team: type(team[0]).__name__)
+def test_a_team_learns_what_each_would_alone(learners, n_outputs, container, loops):
     X, c = stream()
     X, y = container(X), np.random.default_rng(1).normal(size=(30, n_outputs))
     team, alone = (
         [
             LinearModel(
-                learner(size),
+                learner,
                 Huber(0.5),
                 4,
                 n_outputs,
                 fit_intercept=True,
                 average=0,
             )
-            for size in (0.1, 1.0, 7.0)
+            for learner in learners
         ]
         for _ in range(2)
     )

@@ -49,7 +49,7 @@ def with_known(learner, known):
 
     `known` has pairs of a name and the value that the learner has anyway.
     """
-    return learner
+    return learner._replace(**dict(known))
 
 
 class Entries:
