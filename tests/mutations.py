@@ -375,6 +375,13 @@ MUTATIONS = [
         "naive_agreement uncompiled and scinol2 and sparse",
     ),
     Mutation(
+        "a loop starts with weights that are left in its buffers",
+        "engines/numba_engine/learning/dense.py",
+        "            scratch.w[k, j] = 0.0",
+        "            pass",
+        "stages buffers",
+    ),
+    Mutation(
         "the last row of a block is not learned",
         "engines/numba_engine/learning/dense.py",
         "range(n + (learns_late and n > 0))",

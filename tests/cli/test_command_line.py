@@ -993,7 +993,7 @@ def test_mutilated_files(run, ending):
 
 @contextmanager
 def stdout_in(file, encoding):
-    """Let commands print into a binary file, as a terminal of that encoding."""
+    """Redirect what commands print to a binary file in an encoding."""
     with pytest.MonkeyPatch.context() as patch, TextIOWrapper(file, encoding) as out:
         patch.setattr(sys, "stdout", out)
         yield

@@ -262,7 +262,7 @@ def coordinates_of_records(rate, s, fields, x):
 
 
 def test_records():
-    """What stands for arrays is read from and written to all fields."""
+    """Read and write arrays of the state as parts of all fields."""
     x, s = X[0], state()
     fields, expected = np.stack(s), state()
     made, source = flat(coordinates_of_records, (Rate(), State(*fields), fields, x))

@@ -290,6 +290,34 @@ def test_a_team_learns_what_each_would_alone(learners, n_outputs, container, loo
     assert not np.allclose(answers[0].predictions, answers[1].predictions)
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
+    """NaN in them, of a row that was refused, does not reach the next row."""
+    if engine == "numpy":
+        pytest.skip("NumPy has no buffers")
+    from sklearn_scinol.engines.numba_engine.learning import learn_call
+
+    X, c = stream()
+    y, coefs = np.random.default_rng(1).normal(size=(30, n_outputs)), []
+    for is_used in False, True:
+        model = LinearModel(
+            ScInOL2(1.0), Huber(0.5), 4, n_outputs, fit_intercept=True, average=0
+        )
+        model.ensure_layout(X)
+        state = State(*map(model_part(model), State._fields))
+        out = Predictions(np.empty(y.shape), None, np.empty(y.shape))
+        block = model.block(get_engine("numba"), Chunk(X, y, c), slice(0, 30))
+        loop, arguments = learn_call([model.task], [state], block, [out])
+        scratch = arguments[-1]
+        if is_used:
+            for array in scratch.x[:, :4], scratch.w, scratch.g, scratch.step:
+                array[:] = np.nan
+        assert loop(*arguments)
+        coefs.append(model.fields.copy())
+    assert np.isfinite(coefs[0]).all()
+    assert_array_equal(*coefs)
+
+
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_values_are_looked_at_as_they_are_learned(n_outputs, center, loops):

@@ -54,7 +54,7 @@ class Row(NamedTuple):
     """A row that is being predicted or learned."""
 
     r: int  # its place in the block
-    side: int  # which of the two has its values, if it is dense
+    side: int  # index of its values in `Scratch.x`, if it is dense
     start: int  # place of its first value among those of sparse rows
     n_values: int
     m: int  # number of its coordinates, with the intercept
@@ -66,7 +66,7 @@ class Row(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """What is known of a loop before it is compiled."""
+    """Properties of a loop that are known before it is compiled."""
 
     learner: type
     loss: type

@@ -26,9 +26,10 @@ def dense_loop(variant):
         m = d + task.fit_intercept
         t, weight_sum = of_learner(variant, state.numbers, 0)[0], block.weight_sum[0]
         has_unseen = has.keeps_first and any_unseen(variant, state)
-        # A row of zeros, which teaches nothing, precedes the first row. A second pass
-        # over the last row learns it.
+        if learns_late:
+            start_with_zeros(scratch, d, m, n_outputs)
         scale_before, t_before = 0.0, t + 1.0
+        # A second pass over the last row learns it.
         for number in range(n + (learns_late and n > 0)):
             r = min(number, n - 1)
             c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
@@ -91,6 +92,19 @@ def dense_loop(variant):
     return compiled(learn_rows)
 
 
+def start_with_zeros(scratch, d, m, n_outputs):
+    """Let a row of zeros, which teaches nothing, precede the first row.
+
+    Buffers that are used again may have NaN of a row that was refused.
+    """
+    for j in range(d):
+        scratch.x[1, j] = 0.0
+    for k in range(n_outputs):
+        scratch.g[k] = scratch.step[k] = 0.0
+        for j in range(m):
+            scratch.w[k, j] = 0.0
+
+
 def any_unseen(variant, state):
     """Whether a coordinate was 0 in all rows."""
     first, found = of_learner(variant, state.first, 0), False
@@ -101,10 +115,8 @@ def any_unseen(variant, state):
 
 def keep_first_values(variant, state, scratch, row):
     """Keep the absolute values of coordinates that were 0 in all rows before."""
-    fields, first = (
-        of_learner(variant, state.fields, 0),
-        of_learner(variant, state.first, 0),
-    )
+    fields = of_learner(variant, state.fields, 0)
+    first = of_learner(variant, state.first, 0)
     for j in range(row.m):
         if fields[0, 0, j] == 0.0 and first[j] == 0.0:
             first[j] = np.abs(row.scale * scratch.x[row.side, j])

@@ -124,12 +124,8 @@ def scale_of_target(variant, task, block, row, k):
 
 def learn_vector(variant, task, state, block, scratch, row):
     """Learn a row with a learner that sees it as a vector."""
-    learner, s, y, dots = (
-        learner_of(variant, task),
-        state.s,
-        block.targets,
-        scratch.dots,
-    )
+    learner, s = learner_of(variant, task), state.s
+    y, dots = block.targets, scratch.dots
     if variant.traits.implicit and task.loss.joint:
         learner.learn_jointly(s, task.loss, y[row.r], row.c, dots)
         return
@@ -166,11 +162,8 @@ def keep_in_range(variant, task, state, scratch, t):
 
 def _pass_over_state(variant, output, state, factor, t):
     """Multiply weights by a factor, and record their sums: the clock restarts."""
-    fields, clock, k = (
-        of_learner(variant, state.fields, 0),
-        of_learner(variant, state.clock, 0),
-        output.own,
-    )
+    fields, k = of_learner(variant, state.fields, 0), output.own
+    clock = of_learner(variant, state.clock, 0)
     for j in range(fields.shape[2]):
         i = k, j
         if variant.average:
@@ -189,10 +182,8 @@ def finish(variant, task, state, block, scratch, out, t):
     if variant.traits.by_vector and variant.traits.implicit:
         learner_of(variant, task).settle(state.s)
     for e in range(len(state.first) if variant.stacked else 1):
-        losses, numbers = (
-            of_learner(variant, out.losses, e),
-            of_learner(variant, state.numbers, e),
-        )
+        losses = of_learner(variant, out.losses, e)
+        numbers = of_learner(variant, state.numbers, e)
         predictions = of_learner(variant, out.predictions, e)
         if variant.stacked:
             for r in range(len(predictions)):
