@@ -100,6 +100,11 @@ def copy_into(a, out):
     out[: a.size] = a
 
 
+def add_multiple(factor, a, out):
+    """Add a multiple of `a` to `out`."""
+    out += factor * a
+
+
 def clip_into(a, largest, out):
     """Copy `a`, clipped at plus and minus `largest`, to the beginning of `out`."""
     np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])

@@ -30,10 +30,10 @@ from ._optional import import_optional
 from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
-from .mixtures import adahedge, fixed_share, mixing_scale, target_range
+from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
-from .models import additive, growing, kernel, linear, newton, weights
+from .models import additive, growing, kernel, linear, newton, pool, weights
 from .tables import columns, encoding, hashed, strings, vocabulary
 from .transforms import bins, clipping, features, standard, targets, units
 
@@ -69,8 +69,8 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
-    *_classes(adahedge, fixed_share, mixing_scale, target_range),
-    *_classes(additive, growing, kernel, linear, newton, weights),
+    *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
+    *_classes(additive, growing, kernel, linear, newton, pool, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     *_classes(bins, clipping, features, standard, targets, units),
 ]

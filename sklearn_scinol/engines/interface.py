@@ -187,6 +187,26 @@ class Engine(Protocol):
             averaging.
         """
 
+    def learn_pool(self, learner, loss, state, F, block):
+        """Learn rows with a log-linear pool, whose weights all classes share.
+
+        Parameters
+        ----------
+        learner : OnlineNewton
+        loss : CrossEntropy
+        state : State
+            Of the learner, with one output. Changed.
+        F : ndarray of shape (n, n_classes, n_inputs)
+            Log probabilities; inputs are padded like vectors of the state.
+        block : Block
+            Without rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_classes)
+            Before each row.
+        """
+
     def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 

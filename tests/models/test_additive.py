@@ -546,6 +546,10 @@ def test_terms_of_mixtures(n_outputs, pyplot):
         for expert in model.estimators_
     ]
     w = model.weights_.reshape(n_outputs, -1)[-1]
+    of_pools = model.pool_coef_.reshape(n_outputs, 2, -1)[-1]
+    of_levels = model.level_weights_.reshape(n_outputs, -1)[-1]
+    of_pools = of_pools[:, :1] * w + of_pools[:, 1:]
+    w = of_levels @ np.vstack([w, of_pools])
     expected = sum(a * term[:, -1] for a, term in zip(w, of_experts, strict=True))
     assert_allclose(display.terms[0], expected, rtol=1e-12)
     assert display.terms[1].shape == tuple(map(len, display.values[1]))

@@ -661,7 +661,7 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
         raise KeyboardInterrupt
 
     before = copy.deepcopy(model)
-    for name in "_learn_weights", "record_weights":
+    for name in "_learn_weights", "_predict_levels", "_record_weights":
         with monkeypatch.context() as patch:
             for mixture in MixtureModel, PreparedMixture:
                 patch.setattr(mixture, name, interrupted, raising=False)

@@ -98,6 +98,12 @@ def copy_into(a, out):
         out[i] = a[i]
 
 
+@compiles(_portable.add_multiple)
+def add_multiple(factor, a, out):
+    for i in range(a.size):
+        out[i] += factor * a[i]
+
+
 @compiles(_portable.clip_into)
 def clip_into(a, largest, out):
     for i in range(a.size):
