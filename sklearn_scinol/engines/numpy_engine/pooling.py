@@ -9,8 +9,8 @@ __all__ = ["learn_pool"]
 
 def learn_pool(learner, loss, state, F, block):
     n, n_classes, n_inputs = F.shape
-    scores, p, g = np.empty((n, n_classes)), *np.empty((2, n_classes))
-    direction = np.empty(n_inputs)
+    scores, direction = np.empty((n, n_classes)), np.empty(n_inputs)
+    p, g = np.empty((2, n_classes))
     with np.errstate(all="ignore"):
         for r in range(n):
             pool_scores(state, F[r], p)
