@@ -270,6 +270,8 @@ def describe_error(error):
         message = (
             f"{type(error).__name__}: {error} (This is a bug; --traceback shows where.)"
         )
+    if message and message[-1].isalnum():  # as scikit-learn's messages end
+        message += "."
     words = " ".join([message, *getattr(error, "__notes__", [])]).split()
     return " ".join(words) or type(error).__name__
 

@@ -761,7 +761,7 @@ def test_learning_says_that_compiling_takes_long(run, monkeypatch):
         ("x,z\n1,2\n", [], r"--target y: .* has no column 'y' \(columns: 'x', 'z'\)"),
         ("y\n1\n", [], "no column of features"),
         ("x,x,y\n1,2,3\n", [], "has the column 'x' twice"),
-        ("x,y\n1,a\n", ["--classes", "a"], "number of classes has to be greater than"),
+        ("x,y\n1,a\n", ["--classes", "a"], r"greater than one; got 1 class\. 0 rows"),
         ("x,y\n1,a\n2,b\n3\n", [], "Row 3 .* has 1 values, .*: pass --on-bad-row skip"),
         ("x,y\n1,a\n,b\n2,\n", [], "Row 3 .* has no target"),
         ("x,y\n1,0.5\n2,nan\n", [], "Row 2 .* has no target"),
