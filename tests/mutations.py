@@ -43,6 +43,35 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
+    # Compiling ahead.
+    Mutation(
+        "a process does not remember what it compiled ahead",
+        "estimators/rehearsal.py",
+        "    if key in _keys:",
+        "    if False:",
+        "compiling once_ahead",
+    ),
+    Mutation(
+        "what a process remembers is not bounded",
+        "estimators/rehearsal.py",
+        "        _keys.clear()",
+        "        pass",
+        "compiling bounded",
+    ),
+    Mutation(
+        "a loaded model that learns single rows does not compile ahead",
+        "estimators/rows.py",
+        "                estimator._compile_ahead(chunk_of(x))",
+        "                pass",
+        "compiling loaded",
+    ),
+    Mutation(
+        "a few rows decide the kinds of columns in compiling ahead",
+        "cli/compile.py",
+        "    encoder.set_params(kinds=kinds)",
+        "    pass",
+        "command_line whole_chunk",
+    ),
     # Learners and losses from outside.
     Mutation(
         "the digest forgets functions that are compiled by themselves",

@@ -34,7 +34,10 @@ class Engine(Protocol):
         processes share the work, by files in a `folder`, if one is given. Loops that
         another process is compiling run uncompiled meanwhile. A function `on_missing`
         is called once, before the first loop is compiled that is not in a cache on
-        disk. Without `is_quiet`, a message says so where compiling takes long.
+        disk. Without `is_quiet`, a message says so where compiling takes long. The
+        context gives a report with `has_compiled`, whether this process has compiled
+        a loop, and `unsaved`, why one is not kept on disk, or ""; or None if loops run
+        uncompiled.
     """
 
     LEARNS_AT_ONCE: bool
