@@ -35,7 +35,7 @@ from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
 from .models import additive, growing, kernel, linear, newton, weights
 from .tables import columns, encoding, hashed, strings, vocabulary
-from .transforms import bins, clipping, features, standard, targets, units
+from .transforms import bins, clipping, features, fourier, standard, targets, units
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -72,7 +72,7 @@ _TYPES = [
     *_classes(adahedge, fixed_share, mixing_scale, target_range),
     *_classes(additive, growing, kernel, linear, newton, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
-    *_classes(bins, clipping, features, standard, targets, units),
+    *_classes(bins, clipping, features, fourier, standard, targets, units),
 ]
 
 #: Names of the types of this package that models consist of.

@@ -1089,6 +1089,27 @@ MUTATIONS = [
         "table_encoder entries",
     ),
     Mutation(
+        "random Fourier features move with each row",
+        "transforms/moments.py",
+        "return t + max(1, t // 2)",
+        "return t + 1",
+        "fourier test_features",
+    ),
+    Mutation(
+        "directions of random Fourier features are not orthogonal",
+        "transforms/fourier.py",
+        "blocks.append(Q * np.copysign(1.0, np.diag(R)))",
+        "blocks.append(random_state.normal(size=Q.shape) / np.sqrt(n_features))",
+        "fourier test_features",
+    ),
+    Mutation(
+        "random Fourier features of other directions are merged",
+        "transforms/fourier.py",
+        "if not all(map(merged._has_directions_of, shards.members)):",
+        "if False:",
+        "fourier not_merged",
+    ),
+    Mutation(
         "a column is a category as long as all its values are missing",
         "tables/kinds.py",
         "    if column.is_missing.all():\n        return None\n",
