@@ -33,7 +33,15 @@ from .blocks import Slots
 from .mixtures import adahedge, fixed_share, mixing_scale, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
-from .models import additive, growing, kernel, linear, newton, weights
+from .models import (
+    additive,
+    growing,
+    kernel,
+    linear,
+    newton,
+    random_features,
+    weights,
+)
 from .tables import columns, encoding, hashed, strings, vocabulary
 from .transforms import bins, clipping, features, fourier, standard, targets, units
 
@@ -70,7 +78,7 @@ _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, target_range),
-    *_classes(additive, growing, kernel, linear, newton, weights),
+    *_classes(additive, growing, kernel, linear, newton, random_features, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     *_classes(bins, clipping, features, fourier, standard, targets, units),
 ]

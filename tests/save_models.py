@@ -131,6 +131,9 @@ KINDS = {
     "dfeg": Kind(DFEGClassifier(class_weight={"a": 2.0, "b": 1.0})),
     "online_newton": Kind(OnlineNewtonClassifier()),
     "online_newton-classes": Kind(OnlineNewtonClassifier(forgetting=0.01), 3),
+    "online_newton-random_features": Kind(
+        OnlineNewtonClassifier(random_features=5, random_state=0)
+    ),
     "online_newton-regression": Kind(OnlineNewtonRegressor("huber", clip_ratio=2.0), 2),
     "online_newton-vovk": Kind(
         OnlineNewtonRegressor(vovk=True, scale=False, center=False)

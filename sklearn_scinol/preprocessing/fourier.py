@@ -1,19 +1,20 @@
 """Transformer of features into random Fourier features."""
 
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._invariants import same_structure
 from .._shards import Shards
 from .._typing import RandomState
 from ..blocks import DenseRows, RowWeights
+from ..estimators.parameters import GAMMA
 from ..transforms.fourier import FourierFeatures
 from .stream import FeatureTransformer
 
@@ -99,7 +100,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     """
 
     _parameter_constraints: dict = {
-        "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="left")],
+        "gamma": GAMMA,
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }

@@ -93,6 +93,7 @@ FAMILIES = {
     "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=9), sparse_rows),
     "additive": (ScInOLRegressor(additive=True), dense),
     "Newton": (OnlineNewtonRegressor(), dense),
+    "random features": (OnlineNewtonRegressor(random_features=5), dense),
     "moderate Newton": (OnlineNewtonClassifier(), dense),
     "class weights": (ScInOLClassifier(class_weight="balanced"), dense),
     "new classes": (ScInOLClassifier(**ADDS), dense),

@@ -46,6 +46,11 @@ CHANGES = {
     "origin": ("online_newton", "_model.origin", first_row),
     "bins": ("bins", "0._bins.edges", lambda a: a[:, :-2].copy()),
     "fourier": ("fourier", "0._fourier.directions", first_row),
+    "directions": (
+        "online_newton-random_features",
+        "_model.fourier.directions",
+        lambda a: a[:, :1].copy(),
+    ),
     "phases": ("fourier", "0._fourier.phases", lambda a: a[:0].copy()),
     "change": ("fourier", "0._fourier.next_change", lambda _: 1),
     "kernel": ("kernel", "_model.kernel", lambda _: {}),

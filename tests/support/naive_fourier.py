@@ -66,3 +66,18 @@ def orthonormal(vectors):
         length = math.sqrt(inner(vector, vector))
         found.append([v / length for v in vector])
     return found
+
+
+class RandomFeatures:
+    """A model of `naive` that learns random features instead of rows."""
+
+    def __init__(self, model, fourier):
+        self.model, self.fourier = model, fourier
+
+    def decision_function(self, x, sample_weight=None):
+        z = self.fourier.features_of(list(x))
+        return self.model.decision_function(z, sample_weight)
+
+    def learn(self, x, y, sample_weight=1.0):
+        self.model.learn(self.fourier.features_of(list(x)), y, sample_weight)
+        self.fourier.learn(list(x), sample_weight)
