@@ -1110,6 +1110,27 @@ MUTATIONS = [
         "fourier not_merged",
     ),
     Mutation(
+        "features of random features are standardised before the next row",
+        "models/random_features.py",
+        "self.fourier.change_moments(self.t)",
+        "pass",
+        "random_features test_reference",
+    ),
+    Mutation(
+        "clip_ratio clips random features",
+        "estimators/second_order.py",
+        "clip_ratio=self.clip_ratio,",
+        "clip_ratio=None,",
+        "random_features clipped_values",
+    ),
+    Mutation(
+        "a row is learned by replay though the unit of a feature is not 1",
+        "models/random_features.py",
+        "self.row_units.are_one and not has_limits",
+        "not has_limits",
+        "random_features rows_in_units",
+    ),
+    Mutation(
         "a column is a category as long as all its values are missing",
         "tables/kinds.py",
         "    if column.is_missing.all():\n        return None\n",

@@ -296,6 +296,22 @@ def test_epochs_and_seeds():
     assert (others != expected).all()
 
 
+@pytest.mark.parametrize("clip_ratio", [None, 1.5])
+def test_rows_in_units(clip_ratio, engine):
+    """Rows that cannot be learned by replay are learned as chunks."""
+    case = REPRESENTATIVES[0]
+    X, y = case.data()
+    X *= 2.0 ** np.array([0, 1, -300, 250, 0, 0])
+    whole, by_rows = (
+        case.make(clip_ratio=clip_ratio, **RANDOM, **STANDARD) for _ in range(2)
+    )
+    case.partial_fit(whole, X, y)
+    rows = by_rows.row_by_row(**case.classes())
+    for x, target in zip(X, y, strict=True):
+        rows.learn_one(x, target)
+    assert_identical(case.decision(by_rows, X), case.decision(whole, X))
+
+
 def test_experts():
     X, y, _ = chessboard(600)
     experts = [
