@@ -33,9 +33,18 @@ from .blocks import Slots
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
-from .models import additive, growing, kernel, linear, newton, pool, weights
+from .models import (
+    additive,
+    growing,
+    kernel,
+    linear,
+    newton,
+    pool,
+    random_features,
+    weights,
+)
 from .tables import columns, encoding, hashed, strings, vocabulary
-from .transforms import bins, clipping, features, standard, targets, units
+from .transforms import bins, clipping, features, fourier, standard, targets, units
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -70,9 +79,11 @@ _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
-    *_classes(additive, growing, kernel, linear, newton, pool, weights),
+    *_classes(
+        additive, growing, kernel, linear, newton, pool, random_features, weights
+    ),
     *_classes(columns, encoding, hashed, strings, vocabulary),
-    *_classes(bins, clipping, features, standard, targets, units),
+    *_classes(bins, clipping, features, fourier, standard, targets, units),
 ]
 
 #: Names of the types of this package that models consist of.

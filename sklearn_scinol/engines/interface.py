@@ -131,6 +131,27 @@ class Engine(Protocol):
         rows : CSRRows
         """
 
+    def fourier_features(self, standard, directions, phases, limit, X):
+        """Cosines of random directions of standardised rows.
+
+        Parameters
+        ----------
+        standard : ndarray of shape (2, n_features)
+            Means and inverse deviations; where the latter is 0, so is the feature.
+        directions : ndarray of shape (n_features, n_components)
+        phases : ndarray of shape (n_components,)
+            Both in full turns, so that angles of any size are reduced exactly.
+        limit : float
+            Standardised values are clipped at plus and minus this.
+        X : ndarray of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_components)
+            Cosines times ``sqrt(2 / n_components)``, which do not depend on the other
+            rows to the last bit.
+        """
+
     def transform_targets(self, moments, y, weights, unit_free):
         """Running location and scale of targets, before each row.
 

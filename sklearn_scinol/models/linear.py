@@ -225,6 +225,11 @@ class LinearModel(LinearState):
         return features.units is None or features.units.are_one
 
     @property
+    def row_units(self):
+        """Units of the features of rows as they are given."""
+        return self.features.units
+
+    @property
     def _changes_absent_features(self):
         """Whether sparse rows may change the state of features that they lack."""
         shrinks = self.traits.folds and getattr(self.learner, "radius", 0.0) < np.inf

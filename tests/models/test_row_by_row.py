@@ -130,6 +130,7 @@ MODELS = {
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
     "targets": ScInOLRegressor(standardize_target=True),
     "Newton": OnlineNewtonRegressor(),
+    "random features": OnlineNewtonRegressor(random_features=5, random_state=0),
     "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
 }
 FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0))]

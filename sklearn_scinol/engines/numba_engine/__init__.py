@@ -34,6 +34,7 @@ from .transforms import (
     clip_rows,
     count_below,
     first_values,
+    fourier_features,
     transform_rows,
     transform_targets,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "count_below",
     "find_slots",
     "first_values",
+    "fourier_features",
     "hash_strings",
     "inverse",
     "join_entries",

@@ -19,6 +19,7 @@ from .transforms import (
     Records,
     add_codes_call,
     count_below_call,
+    fourier_features_call,
     scale_sparse_call,
     transform_dense_call,
     transform_targets_call,
@@ -68,6 +69,11 @@ class Recorder:
     def count_below(self, edges, X):
         """See :class:`Engine`."""
         return self._record(*_run_now(*count_below_call(edges, X)))
+
+    def fourier_features(self, standard, directions, phases, limit, X):
+        """See :class:`Engine`."""
+        arguments = standard, directions, phases, limit, X
+        return self._record(*fourier_features_call(*arguments))
 
     def add_codes(self, values, bins, places):
         """See :class:`Engine`."""

@@ -27,6 +27,7 @@ SUBSTITUTES = {
     _portable.exp: exponentials.exp,
     _portable.expm1: exponentials.expm1,
     _portable.log1p: exponentials.log1p,
+    _portable.cosine: exponentials.cosine,
 }
 
 
