@@ -1118,13 +1118,6 @@ MUTATIONS = [
         "table_encoder entries",
     ),
     Mutation(
-        "random Fourier features move with each row",
-        "transforms/moments.py",
-        "return t + max(1, t // 2)",
-        "return t + 1",
-        "fourier test_features",
-    ),
-    Mutation(
         "directions of random Fourier features are not orthogonal",
         "transforms/fourier.py",
         "blocks.append(Q * np.copysign(1.0, np.diag(R)))",
@@ -1137,13 +1130,6 @@ MUTATIONS = [
         "if not all(map(merged._has_directions_of, shards.members)):",
         "if False:",
         "fourier not_merged",
-    ),
-    Mutation(
-        "features of random features are standardised before the next row",
-        "models/random_features.py",
-        "self.fourier.change_moments(self.t)",
-        "pass",
-        "random_features test_reference",
     ),
     Mutation(
         "clip_ratio clips random features",

@@ -131,18 +131,16 @@ class Engine(Protocol):
         rows : CSRRows
         """
 
-    def fourier_features(self, standard, directions, phases, limit, X):
-        """Cosines of random directions of standardised rows.
+    def fourier_features(self, directions, phases, limit, X):
+        """Cosines of random directions of rows.
 
         Parameters
         ----------
-        standard : ndarray of shape (2, n_features)
-            Means and inverse deviations; where the latter is 0, so is the feature.
         directions : ndarray of shape (n_features, n_components)
         phases : ndarray of shape (n_components,)
             Both in full turns, so that angles of any size are reduced exactly.
         limit : float
-            Standardised values are clipped at plus and minus this.
+            Values are clipped at plus and minus this.
         X : ndarray of shape (n, n_features)
 
         Returns

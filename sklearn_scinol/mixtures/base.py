@@ -18,6 +18,7 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
+from ..models.random_features import RandomFeaturesModel
 from .default_experts import MAX_CLASSES, default_experts
 from .display import ExpertWeightsDisplay
 from .model import MixtureModel
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MixtureEstimator"]
+
+# Models without weights of the features themselves.
+OF_FUNCTIONS = AdditiveModel, RandomFeaturesModel
 
 # Maximum number of experts of a pool with "auto".
 MAX_POOLED = 64
@@ -41,6 +45,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         "additive": [StrOptions({"auto"}), "boolean"],
         "interactions": [StrOptions({"auto"}), "boolean"],
         "second_order": ["boolean", StrOptions({"auto"})],
+        "random_features": ["boolean", StrOptions({"auto"})],
         "pooling": ["boolean", StrOptions({"auto"})],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [Integral, None],
@@ -172,8 +177,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         return self
 
     def __setstate__(self, state):
-        # Mixtures of earlier versions have no pools.
-        super().__setstate__({"pooling": False} | state)
+        # Mixtures of earlier versions have neither.
+        super().__setstate__({"pooling": False, "random_features": False} | state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -222,7 +227,7 @@ class MixtureEstimator(Additive, _BaseComposition):
             for expert, found in zip(experts, of_experts, strict=True)
             if found is None
             # The mean of probabilities is not linear in any case.
-            and not (is_classifier(self) and isinstance(expert.model, AdditiveModel))
+            and not (is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS))
         ]
         if lacking or all(found is None for found in of_experts):
             name = (lacking or experts)[0].name
@@ -240,8 +245,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         there = [k for k, each in enumerate(of_experts) if each is not None]
         values = np.stack([of_experts[k] for k in there])
         weights = self._model.weights_in_mean[:, there]
-        # With nothing missing, the sum is 1 but for rounding.
-        weights = weights / weights.sum(axis=1, keepdims=True)
+        if is_classifier(self):
+            # With nothing missing, the sum is 1 but for rounding.
+            weights = weights / weights.sum(axis=1, keepdims=True)
         if len(weights) == 1:
             return np.tensordot(weights[0], values, 1)
         values = np.moveaxis(values, axis + 1, 0)
@@ -267,7 +273,10 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _term(self, features, values):
         models = [expert.model for expert in self._fitted_model().experts]
         terms = [
-            model.term(features, values) if isinstance(model, LinearModel) else None
+            model.term(features, values)
+            if isinstance(model, LinearModel)
+            and not isinstance(model, RandomFeaturesModel)
+            else None
             for model in models
         ]
         return self._mean_of_experts(terms, axis=1)

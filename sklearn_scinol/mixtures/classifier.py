@@ -51,6 +51,9 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets; "auto": for
         up to 128 features, and up to 256 classes.
+    random_features : {"auto", True, False}, default="auto"
+        Whether two default experts make Newton steps on random features of Gaussian
+        kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
         with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
@@ -71,7 +74,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
+        Seed of the shuffling, the choice of held-out rows and, if it is an int, the
+        random features.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
@@ -201,6 +205,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         additive: bool | Literal["auto"] = "auto",
         interactions: bool | Literal["auto"] = "auto",
         second_order: bool | Literal["auto"] = "auto",
+        random_features: bool | Literal["auto"] = "auto",
         pooling: bool | Literal["auto"] = "auto",
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -222,6 +227,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         self.additive = additive
         self.interactions = interactions
         self.second_order = second_order
+        self.random_features = random_features
         self.pooling = pooling
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

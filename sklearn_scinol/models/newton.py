@@ -11,7 +11,7 @@ from ..blocks import TargetScale, as_writable
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.online_newton import UnitChange
-from ..transforms.moments import next_change, standardised
+from ..transforms.moments import standardised
 from .base import Learned
 from .linear import MAX_FLOAT, LinearModel
 
@@ -142,7 +142,7 @@ class NewtonModel(LinearModel):
 
     def _update_moments(self):
         """Compute the moments of all rows so far."""
-        self.next_change = next_change(self.t)
+        self.next_change = self.t + max(1, self.t // 2)
         if not self._is_standardised:
             return
         if self.features.scale:

@@ -14,8 +14,7 @@ __all__ = ["RandomFeaturesModel"]
 class RandomFeaturesModel(NewtonModel):
     """Newton model of random features, which take the place of the features.
 
-    Its `n_features` are random ones. The moments of the features change when its own
-    moments do. See :class:`NewtonModel` for the other parameters.
+    Its `n_features` are random ones. See :class:`NewtonModel` for the other parameters.
 
     Parameters
     ----------
@@ -40,11 +39,6 @@ class RandomFeaturesModel(NewtonModel):
         yield "each random feature has a direction", n_directions == self.n_features
         yield from super()._sizes()
 
-    def invariants(self):
-        yield from super().invariants()
-        next_change = self.fourier.next_change
-        yield "all moments change at once", next_change == self.next_change
-
     # Learning.
 
     @property
@@ -58,10 +52,6 @@ class RandomFeaturesModel(NewtonModel):
     def _block_rows(self, engine, X, rows, weights, checks):
         Z = self.fourier.learn(engine, self.rows(X, rows), weights)
         return super()._block_rows(engine, Z, slice(None), weights, checks)
-
-    def _change_moments(self, engine):
-        super()._change_moments(engine)
-        self.fourier.change_moments(self.t)
 
     @property
     def row_units(self):
@@ -84,12 +74,12 @@ class RandomFeaturesModel(NewtonModel):
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)
         maps = shards.map(lambda model: model.fourier)
-        self.fourier = FourierFeatures.merged(maps, self.t)
+        self.fourier = FourierFeatures.merged(maps)
         return scales
 
     # Predictions.
 
     def transform(self, X):
         X = X.toarray() if sparse.issparse(X) else X
-        engine = get_engine(current_engine())
-        return super().transform(self.fourier.transform(engine, X))
+        engine, weight = get_engine(current_engine()), self.weight_scale.smallest
+        return super().transform(self.fourier.transform(engine, X, weight))

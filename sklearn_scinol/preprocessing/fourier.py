@@ -29,12 +29,11 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     :math:`\sqrt{2 / D} \cos(W x + b)` [1]_, where x has the features in standard
     deviations from their mean, clipped at ±4. Their inner products approximate
     :math:`\exp(-\gamma \lVert x - x' \rVert^2)`, the better for directions W that are
-    orthogonal [2]_.
+    orthogonal [2]_, each with its cosine and its sine [3]_.
 
     A row costs :math:`D d` multiplications, with d features, and D cosines. Mean and
-    deviation change only when the number of rows has grown by half, since all random
-    features change with them. Before the second such change, features count as 0.
-    Rescaling a feature changes nothing, to the last bit if it is by a power of two.
+    deviation are over all rows so far, including the row itself. Rescaling a feature
+    changes nothing, to the last bit if it is by a power of two.
 
     Parameters
     ----------
@@ -46,15 +45,15 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
         Number D of random features.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of directions and phases, which are drawn once, before the first row.
+        Seed of the directions, which are drawn once, before the first row.
 
     Attributes
     ----------
     random_weights_ : ndarray of shape (n_features, n_components)
-        Directions W, transposed.
+        Directions W, transposed, each of them twice.
 
     random_offset_ : ndarray of shape (n_components,)
-        Phases b.
+        Phases b: 0 for the first of two, and :math:`-\pi / 2` for the second.
 
     n_samples_seen_ : int
         Number of rows so far.
@@ -82,6 +81,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     .. [2] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
        "Orthogonal random features." Advances in Neural Information Processing Systems
        29, 2016.
+    .. [3] D. J. Sutherland, J. Schneider. "On the error of random Fourier features."
+       Uncertainty in Artificial Intelligence, 2015.
 
     Examples
     --------
@@ -123,21 +124,12 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
         )
 
     def _encode(self, engine, rows, learns):
-        fourier = self._fourier
         if not learns:
-            return fourier.transform(engine, rows)
-        fourier.ensure_layout()
-        parts, n_before = [], self.n_samples_seen_
-        while len(rows):
-            part, rows = np.split(rows, [fourier.next_change - n_before])
-            ones = np.ones(len(part))
-            weights = RowWeights(ones, ones, ones[:2])
-            part = DenseRows(np.ascontiguousarray(part))
-            parts.append(fourier.learn(engine, part, weights))
-            n_before += len(ones)
-            if n_before == fourier.next_change:
-                fourier.change_moments(n_before)
-        return np.vstack(parts)
+            return self._fourier.transform(engine, rows, 1.0)
+        self._fourier.ensure_layout()
+        ones = np.ones(len(rows))
+        weights = RowWeights(ones, ones, np.ones(2))
+        return self._fourier.learn(engine, DenseRows(rows), weights)
 
     def _fresh(self):
         fresh = super()._fresh()
@@ -148,17 +140,15 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
         members = [each._fourier for each in shards.members]
         shares = np.full(len(members), 1.0 / len(members))
         parts = Shards(members, shards.start._fourier, shares)
-        self._fourier = FourierFeatures.merged(parts, self.n_samples_seen_)
+        self._fourier = FourierFeatures.merged(parts)
         return [None for _ in sources]
 
     def _invariants_of_state(self):
         fresh = FourierFeatures(
-            self.n_features_in_, len(self._fourier.phases), 1.0, check_random_state(0)
+            self.n_features_in_, self._fourier.n_components, 1.0, check_random_state(0)
         )
         yield from same_structure(self._fourier, fresh, "the state")
         yield "values have no other limits", self._fourier.features.limits is None
-        is_ahead = self._fourier.next_change > self.n_samples_seen_
-        yield "next_change is above n_samples_seen_", is_ahead
 
     def _checkpoint_state(self):
         return self._fourier.checkpoint()

@@ -4,10 +4,9 @@ from copy import copy
 
 import numpy as np
 
-from .._invariants import floats, is_count
+from .._invariants import floats
 from ..blocks import as_read_only
 from .features import FeatureTransform
-from .moments import inverse_deviation, next_change
 
 __all__ = ["MAX_DEVIATIONS", "FourierFeatures"]
 
@@ -18,12 +17,12 @@ MAX_DEVIATIONS = 4.0
 class FourierFeatures:
     r"""Maps rows to random features whose inner products approximate a kernel.
 
-    With x standardised, the features are :math:`\sqrt{2 / D} \cos(W x + b)`. Their
-    inner products have the mean :math:`\exp(-\gamma \lVert x - x' \rVert^2)`. Features
-    that have not varied yet are 0 in x.
+    With x standardised, the features are :math:`\sqrt{2 / D} \cos(W x + b)`, where each
+    direction is there with the phases 0 and :math:`-\pi / 2`, as cosine and sine. Their
+    inner products have the mean :math:`\exp(-\gamma \lVert x - x' \rVert^2)`, and vary
+    less around it than with random phases. Features that have not varied yet are 0.
 
-    Rows are standardised by moments that change only in :meth:`change_moments`: with
-    each row, they would move all random features of all rows.
+    Rows are standardised by the moments of all rows so far, their own included.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ class FourierFeatures:
     gamma : float or "scale"
         Parameter of the kernel; "scale" stands for ``1 / n_features``.
     random_state : RandomState
-        Draws the directions and phases.
+        Draws the directions.
     clip_ratio : float, default=None
         See :class:`FeatureTransform`.
 
@@ -41,14 +40,8 @@ class FourierFeatures:
     ----------
     features : FeatureTransform
         Units and running moments of the rows so far.
-    standard : ndarray of shape (2, n_features)
-        Means that rows are standardised by, and inverses of deviations.
     directions : ndarray of shape (n_features, n_components)
         W, transposed, in full turns.
-    phases : ndarray of shape (n_components,)
-        b, in full turns.
-    next_change : int
-        Number of rows after which `standard` changes.
     """
 
     def __init__(
@@ -57,13 +50,10 @@ class FourierFeatures:
         self.features = FeatureTransform(
             n_features, center=True, scale=True, in_units=True, clip_ratio=clip_ratio
         )
-        self.standard = np.zeros((2, n_features))
         gamma = 1.0 / n_features if gamma == "scale" else gamma
         factor = np.sqrt(2.0) * np.sqrt(gamma) / (2.0 * np.pi)
-        directions = _directions(n_features, n_components, random_state)
-        self.directions = factor * directions
-        self.phases = random_state.uniform(size=n_components)
-        self.next_change = 1
+        directions = _directions(n_features, -(-n_components // 2), random_state)
+        self.directions = factor * directions.repeat(2, axis=1)[:, :n_components]
 
     @property
     def parts(self):
@@ -73,49 +63,36 @@ class FourierFeatures:
     @property
     def n_components(self):
         """Number of random features."""
-        return self.phases.size
+        return self.directions.shape[1]
+
+    @property
+    def phases(self):
+        """The phases b, in full turns."""
+        return np.resize([0.0, -0.25], self.n_components)
 
     def ensure_layout(self):
         """Make the state writable; joblib maps arrays read-only."""
         self.features.ensure_layout(is_sparse=False)
 
     def learn(self, engine, rows, weights):
-        """Learn rows in order; return their random features, by the present moments."""
-        rows, outgrown = self.features.learn_and_convert(engine, rows, weights)
-        if outgrown.size:
-            self.standard = self.standard.copy()
-            self.standard[:, outgrown] = 0.0
-        self.features.learn(engine, rows, weights)
-        return self._convert(engine, rows.X)
+        """Learn rows in order; return their random features."""
+        rows, _ = self.features.learn_and_convert(engine, rows, weights)
+        return self._convert(engine, self.features.learn(engine, rows, weights).X)
 
-    def change_moments(self, t):
-        """Standardise by the moments of all rows so far, `t` in number."""
-        mean, variance = self.features.mean_and_variance()
+    def transform(self, engine, X, weight):
+        """Return the random features of rows without learning, each of a weight."""
         with np.errstate(all="ignore"):
-            self.standard = np.stack([mean, inverse_deviation(variance)])
-        self.next_change = next_change(t)
-
-    def transform(self, engine, X):
-        """Return the random features of rows without learning."""
-        with np.errstate(all="ignore"):
-            X = np.require(self.features.convert(X), np.float64, "C")
+            X = np.require(self.features.transform(X, weight), np.float64, "C")
         return self._convert(engine, X)
 
     def _convert(self, engine, X):
         # Of one type, whether they come from a file or not.
-        arrays = map(as_read_only, (self.standard, self.directions, self.phases))
+        arrays = map(as_read_only, (self.directions, self.phases))
         return engine.fourier_features(*arrays, MAX_DEVIATIONS, X)
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
-        features = self.features.checkpoint(np.arange(len(self.directions)))
-        before = vars(self).copy()  # its arrays are replaced
-
-        def restore():
-            vars(self).update(before)
-            features()
-
-        return restore
+        return self.features.checkpoint(np.arange(len(self.directions)))
 
     # Merging.
 
@@ -123,16 +100,14 @@ class FourierFeatures:
         """Return a map with these directions, before the first row."""
         fresh = copy(self)
         fresh.features = self.features.fresh()
-        fresh.standard, fresh.next_change = np.zeros_like(self.standard), 1
         return fresh
 
     def _has_directions_of(self, other):
-        is_equal = np.array_equal(self.directions, other.directions)
-        return is_equal and np.array_equal(self.phases, other.phases)
+        return np.array_equal(self.directions, other.directions)
 
     @classmethod
-    def merged(cls, shards, t):
-        """Merge the moments of `t` rows; directions must be equal."""
+    def merged(cls, shards):
+        """Merge moments; directions must be equal."""
         merged = shards.start.fresh()
         if not all(map(merged._has_directions_of, shards.members)):
             raise ValueError(
@@ -142,22 +117,18 @@ class FourierFeatures:
             )
         features = shards.map(lambda each: each.features)
         merged.features, _ = FeatureTransform.merged(features)
-        merged.change_moments(t)
         return merged
 
     def invariants(self):
         """Yield what holds between two calls."""
         n_features = self.features.n_features
-        yield from floats("standard", self.standard, (2, n_features))
-        yield "inverse deviations are not negative", self.standard[1] >= 0.0
-        yield from floats("phases", self.phases, self.phases.shape)
-        yield "phases is a vector", self.phases.ndim == 1 and self.phases.size > 0
+        yield "directions is a matrix", np.ndim(self.directions) == 2
         shape = n_features, self.n_components
         yield from floats("directions", self.directions, shape)
+        yield "there are directions", self.n_components > 0
         is_standard = self.features.center and self.features.scale
         yield "features are centred and scaled", is_standard
         yield "features are in units", self.features.units is not None
-        yield "next_change is a number of rows", is_count(self.next_change, 1)
 
 
 def _directions(n_features, n_components, random_state):

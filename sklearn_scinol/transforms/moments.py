@@ -32,7 +32,6 @@ __all__ = [
     "merged",
     "moved_mean",
     "moved_variance",
-    "next_change",
     "shares_of_waiting",
     "standardised",
 ]
@@ -68,14 +67,6 @@ def inverse_deviation(variance, least=0.0):
 def standardised(x, mean, factor):
     """Centre a value and multiply it by `factor`; 0 if that is 0."""
     return chosen(factor > 0.0, (x - mean) * factor, 0.0)
-
-
-def next_change(t):
-    """Return the number of rows at which moments change that changed at `t` rows.
-
-    Where a change has a price, moments stand still until rows have grown by half.
-    """
-    return t + max(1, t // 2)
 
 
 def merged(shards):

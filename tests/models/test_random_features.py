@@ -171,7 +171,7 @@ def test_a_chessboard():
         model = OnlineNewtonRegressor(**parameters).partial_fit(X, 1.0 * y)
         errors.append(np.mean((model.predict(new) - is_white) ** 2))
     assert scores[0] < 0.6
-    assert scores[1] > 0.9
+    assert scores[1] > 0.85
     assert errors[1] < 0.4 * errors[0]
 
 
@@ -270,7 +270,7 @@ def test_merging(n_start):
     is_white = np.floor(new).sum(axis=1) % 2 == 0
     scores = [model.score(new, is_white) for model in (*models, whole, merged)]
     assert scores[-1] > min(scores[:-1])
-    assert scores[-1] > 0.9
+    assert scores[-1] > 0.85
     merged.partial_fit(X, y)
     merged._check_state()
 

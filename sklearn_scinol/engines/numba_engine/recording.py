@@ -70,10 +70,9 @@ class Recorder:
         """See :class:`Engine`."""
         return self._record(*_run_now(*count_below_call(edges, X)))
 
-    def fourier_features(self, standard, directions, phases, limit, X):
+    def fourier_features(self, directions, phases, limit, X):
         """See :class:`Engine`."""
-        arguments = standard, directions, phases, limit, X
-        return self._record(*fourier_features_call(*arguments))
+        return self._record(*fourier_features_call(directions, phases, limit, X))
 
     def add_codes(self, values, bins, places):
         """See :class:`Engine`."""

@@ -15,7 +15,6 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
     shares_of_waiting,
-    standardised,
 )
 from .compiling import compiled
 from .unowned import unowned
@@ -210,29 +209,28 @@ def _code_loop():
     return compiled(add_codes)
 
 
-def fourier_features(standard, directions, phases, limit, X):
-    """Cosines of random directions of standardised rows."""
-    return run_loop(*fourier_features_call(standard, directions, phases, limit, X))
+def fourier_features(directions, phases, limit, X):
+    """Cosines of random directions of rows."""
+    return run_loop(*fourier_features_call(directions, phases, limit, X))
 
 
-def fourier_features_call(standard, directions, phases, limit, X):
+def fourier_features_call(directions, phases, limit, X):
     """Return the loop, its arguments and its result, see :func:`run_loop`."""
     Z, z = np.empty((len(X), phases.size)), np.empty(X.shape[1])
-    return _fourier_loop(), (standard, directions, phases, limit, X, z, Z), Z
+    return _fourier_loop(), (directions, phases, limit, X, z, Z), Z
 
 
 @cache
 def _fourier_loop():
 
-    def fourier_features(standard, directions, phases, limit, X, z, Z):
+    def fourier_features(directions, phases, limit, X, z, Z):
         n_features, n_components = directions.shape
         factor = np.sqrt(2.0 / n_components)
         rest = n_features % 4
         for r in range(X.shape[0]):
             turns = Z[r]
             for j in range(n_features):
-                z_j = standardised(X[r, j], standard[0, j], standard[1, j])
-                z[j] = larger(smaller(z_j, limit), -limit)
+                z[j] = larger(smaller(X[r, j], limit), -limit)
             for k in range(n_components):
                 turns[k] = phases[k]
             for j in range(rest):

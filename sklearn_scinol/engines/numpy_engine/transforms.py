@@ -12,7 +12,6 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
     shares_of_waiting,
-    standardised,
 )
 
 __all__ = [
@@ -78,9 +77,8 @@ def add_codes(values, bins, places):
     return CSRRows(data, indices, indptr.astype(np.int32))
 
 
-def fourier_features(standard, directions, phases, limit, X):
-    with np.errstate(all="ignore"):
-        Z = np.clip(standardised(X, *standard), -limit, limit)
+def fourier_features(directions, phases, limit, X):
+    Z = np.clip(X, -limit, limit)
     turns = np.tile(phases, (len(X), 1))
     # A product of matrices would round differently in chunks of another size.
     for z, direction in zip(Z.T, directions, strict=True):
