@@ -33,7 +33,16 @@ from .blocks import Slots
 from .mixtures import adahedge, fixed_share, mixing_scale, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
-from .models import additive, growing, kernel, linear, newton, weights
+from .models import (
+    additive,
+    growing,
+    kernel,
+    linear,
+    neighbors,
+    newton,
+    recent,
+    weights,
+)
 from .tables import columns, encoding, hashed, strings, vocabulary
 from .transforms import bins, clipping, features, standard, targets, units
 
@@ -70,7 +79,7 @@ _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, target_range),
-    *_classes(additive, growing, kernel, linear, newton, weights),
+    *_classes(additive, growing, kernel, linear, neighbors, newton, recent, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     *_classes(bins, clipping, features, standard, targets, units),
 ]

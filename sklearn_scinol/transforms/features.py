@@ -176,6 +176,11 @@ class FeatureTransform:
             return rows
         return engine.transform_rows(self.state(), rows, weights)
 
+    def learn_and_transform(self, engine, rows, weights):
+        """Learn from raw rows in order; return them transformed, and outgrown units."""
+        rows, outgrown = self.learn_and_convert(engine, rows, weights)
+        return self.learn(engine, rows, weights), outgrown
+
     def transform(self, X, weight):
         """Transform rows without learning, each with `weight` in its moments."""
         X = self.convert(X)
