@@ -28,6 +28,7 @@ from sklearn_scinol import (
     DFEGClassifier,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineKNeighborsClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -130,6 +131,7 @@ MODELS = {
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
     "targets": ScInOLRegressor(standardize_target=True),
     "Newton": OnlineNewtonRegressor(),
+    "neighbors": OnlineKNeighborsClassifier(window=20),
     "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
 }
 FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0))]
