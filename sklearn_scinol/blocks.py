@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 #: Stored rows whose distances are computed side by side.
-SIDE_BY_SIDE = 64
+SIDE_BY_SIDE = 128
 
 __all__ = [
     "SIDE_BY_SIDE",
@@ -144,7 +144,7 @@ class Recent(NamedTuple):
     rows: np.ndarray  # float32, (n_blocks, n_features, SIDE_BY_SIDE)
     targets: np.ndarray  # (n_slots, n_targets), or (n_slots, 1) indices of classes
     weights: np.ndarray  # (n_slots,), relative
-    count: np.ndarray  # int64, (1,), number of rows so far
+    n_rows: np.ndarray  # int64, (1,), number of rows so far
     window: int
 
 

@@ -78,7 +78,7 @@ class _Neighbors:
         ValueError
             If the data or the weights are not usable. The estimator is then as it was.
         """
-        return super().fit(X, y, sample_weight)  # type: ignore[misc]
+        return super().fit(X, y, sample_weight)
 
 
 class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):

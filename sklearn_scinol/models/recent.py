@@ -6,6 +6,7 @@ import numpy as np
 
 from .._invariants import finite, floats, is_count
 from ..blocks import SIDE_BY_SIDE, Recent, as_writable
+from .base import MAX_ROWS
 
 __all__ = ["RecentRows"]
 
@@ -31,7 +32,7 @@ class RecentRows:
     targets : ndarray of shape (n_slots, n_targets)
     weights : ndarray of shape (n_slots,)
         Relative to the first weight of the stream.
-    count : ndarray of int64 of shape (1,)
+    n_rows : ndarray of int64 of shape (1,)
         Number of rows so far.
     """
 
@@ -41,7 +42,7 @@ class RecentRows:
         self.rows = np.zeros((0, n_features, SIDE_BY_SIDE), np.float32)
         self.targets = np.zeros((0, n_targets))
         self.weights = np.zeros(0)
-        self.count = np.zeros(1, np.int64)
+        self.n_rows = np.zeros(1, np.int64)
 
     def learn(self, engine, rows, targets, weights, query):
         """Predict rows in order, each from those before; see the engine's function."""
@@ -53,12 +54,12 @@ class RecentRows:
 
         Arrays that are mapped from disk are copied, for predictions.
         """
-        arrays = self.rows, self.targets, self.weights, self.count
+        arrays = self.rows, self.targets, self.weights, self.n_rows
         return Recent(*(as_writable(array, "C") for array in arrays), self.window)
 
     def _reserve(self, n_rows):
         """Make room for rows."""
-        n_more = self._n_blocks(int(self.count[0]) + n_rows) - len(self.rows)
+        n_more = self._n_blocks(int(self.n_rows[0]) + n_rows) - len(self.rows)
         if n_more > 0:
             self.rows = _padded(self.rows, n_more)
             self.targets = _padded(self.targets, n_more * SIDE_BY_SIDE)
@@ -71,7 +72,7 @@ class RecentRows:
 
     def ensure_layout(self):
         """Make the state writable; joblib maps arrays read-only."""
-        self.rows, self.targets, self.weights, self.count, _ = self.state()
+        self.rows, self.targets, self.weights, self.n_rows, _ = self.state()
 
     def add_classes(self, is_new):
         """Renumber the classes, some of which are new.
@@ -89,7 +90,7 @@ class RecentRows:
     @property
     def latest(self):
         """Slots of the rows, the latest first."""
-        count = int(self.count[0])
+        count = int(self.n_rows[0])
         oldest = max(count - self.window, 0)
         return np.arange(count - 1, oldest - 1, -1) % self.window
 
@@ -115,15 +116,15 @@ class RecentRows:
         there is room, the latest rows of the start.
         """
         start, merged = shards.start, shards.start.fresh()
-        n_start, parts = int(start.count[0]), []
+        n_start, parts = int(start.n_rows[0]), []
         for ring, unit in zip(shards.members, shards.units, strict=True):
-            n_new = int(ring.count[0]) - n_start
+            n_new = int(ring.n_rows[0]) - n_start
             slots = ring.latest[:n_new]
             parts.append(
                 (np.arange(slots.size) / max(n_new, 1), *ring._at(slots, unit))
             )
-            merged.count += n_new
-        merged.count += n_start
+            merged.n_rows += n_new
+        merged.n_rows += n_start
         slots = start.latest
         parts.append((1.0 + np.arange(slots.size), *start._at(slots, 1.0)))
         ages, *columns = map(np.concatenate, zip(*parts, strict=True))
@@ -145,10 +146,11 @@ class RecentRows:
         """Yield what holds between two calls."""
         yield "window is a number of rows", is_count(self.window, 1)
         yield "n_classes is a number of classes", is_count(self.n_classes)
-        yield "count has one number", self.count.shape == (1,)
-        yield "count is of int64", self.count.dtype == np.int64
-        yield "count >= 0", self.count >= 0
-        n_blocks = self._n_blocks(int(self.count[0]))
+        yield "n_rows has one number", self.n_rows.shape == (1,)
+        yield "n_rows is of int64", self.n_rows.dtype == np.int64
+        is_in_range = 0 <= self.n_rows[0] <= MAX_ROWS
+        yield "n_rows is a number of rows", is_in_range
+        n_blocks = self._n_blocks(int(self.n_rows[0]))
         yield "rows have single precision", self.rows.dtype == np.float32
         shape = n_blocks, *self.rows.shape[1:2], SIDE_BY_SIDE
         yield f"rows have shape {shape}", self.rows.shape == shape

@@ -28,8 +28,8 @@ from sklearn_scinol.engines import get_engine
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
 
-#: A ring that turns several times, of more than one block, and one of a part of one.
-WINDOWS = 70, 5
+#: Windows and numbers of rows: rings that turn, of more than one block, or of a part.
+SIZES = [(140, 300), (5, 60)]
 
 
 def data(n=150, d=5, n_outputs=1, seed=0):
@@ -64,12 +64,12 @@ def weights(n):
 # Formulas.
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize(("window", "n"), SIZES)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 @engines
-def test_classes_by_their_definition(window, n_classes, weighted, engine):
-    X, y = data()
+def test_classes_by_their_definition(window, n, n_classes, weighted, engine):
+    X, y = data(n)
     y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
     reference = naive_neighbors.Neighbors(3, window, naive_neighbors.counts(n_classes))
     expected = [
@@ -135,8 +135,8 @@ def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
 @engines
 def test_later_rows_come_first(engine):
     """Of rows at equal distances, also where the ring has turned."""
-    for n in (2, 3, 6, 63, 64, 65, 90, 100, 130):
-        model = OnlineKNeighborsRegressor(1, window=65)
+    for n in (2, 3, 63, 64, 65, 70, 90, 129, 150):
+        model = OnlineKNeighborsRegressor(1, window=131)
         model.partial_fit([[0.0], [1.0]] * n, np.arange(2.0 * n))
         assert_array_equal(model.predict([[0.0], [1.0]]), [2 * n - 2, 2 * n - 1])
 
@@ -298,15 +298,15 @@ def test_copies_go_on_where_the_original_would(estimator, way, tmp_path, engine)
 @estimators
 @engines
 def test_memory_grows_with_the_rows(estimator, engine):
-    X, y, kind = stream(estimator)
-    model = estimator(window=10**12).partial_fit(X, y, **kind)
-    n_slots = 256  # a power of two
-    recent = model._model.recent
-    assert recent.rows.nbytes == n_slots * X.shape[1] * 4
-    assert len(recent.targets) == len(recent.weights) == n_slots
-    small = estimator(window=150).partial_fit(X, y, **kind)
-    assert small._model.recent.rows.nbytes == 192 * X.shape[1] * 4
-    assert_array_equal(small.predict(X), model.predict(X))
+    X, y, kind = stream(estimator, n=300)
+    models = [
+        estimator(window=window).partial_fit(X, y, **kind) for window in (10**12, 300)
+    ]
+    for model, n_slots in zip(models, (512, 384), strict=True):
+        recent = model._model.recent
+        assert recent.rows.nbytes == n_slots * X.shape[1] * 4
+        assert len(recent.targets) == len(recent.weights) == n_slots
+    assert_array_equal(*(model.predict(X) for model in models))
 
 
 @estimators

@@ -12,6 +12,14 @@ from .unowned import unowned
 
 __all__ = ["learn_neighbors"]
 
+#: Bits of a key below the bits of the distance.
+KEY_BITS = 32
+LOW_BITS = 2**KEY_BITS - 1
+
+#: Bits of infinity in single precision, and its key.
+BITS_OF_INFINITY = 0x7F800000
+NO_KEY = BITS_OF_INFINITY << KEY_BITS
+
 #: Features after which rows that are all too far away are given up.
 FEATURES_AT_ONCE = 8
 
@@ -21,8 +29,11 @@ class Room(NamedTuple):
 
     row: np.ndarray  # float32, (n_features,), the row in question
     distances: np.ndarray  # float32, (SIDE_BY_SIDE,), squared, of rows of a block
-    nearest: np.ndarray  # float32, (n_neighbors,), the least of these so far, ascending
-    slots: np.ndarray  # (n_neighbors,), and the places of the rows
+    bits: (
+        np.ndarray
+    )  # int32, the same memory: in the same order, since none is negative
+    nearest: np.ndarray  # int64, (n_neighbors,), keys of the nearest so far, ascending
+    slots: np.ndarray  # (n_neighbors,), their places in the end
     values: np.ndarray  # (n_neighbors,), targets in ascending order
     masses: np.ndarray  # (n_neighbors,), and their weights
 
@@ -32,10 +43,12 @@ def learn_neighbors(recent, rows, targets, weights, query):
     (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
     predictions = np.zeros((query.n_neighbors.size, n, n_columns))
     most = min(int(query.n_neighbors.max()), recent.window)
+    distances = np.empty(SIDE_BY_SIDE, np.float32)
     room = Room(
         np.empty(d, np.float32),
-        np.empty(SIDE_BY_SIDE, np.float32),
-        np.empty(most, np.float32),
+        distances,
+        distances.view(np.int32),
+        np.empty(most, np.int64),
         np.empty(most, np.intp),
         *np.empty((2, most)),
     )
@@ -50,7 +63,7 @@ def _loop(kind):
 
     def learn_neighbors(recent, rows, targets, weights, query, room, predictions):
         recent, room = unowned(recent), unowned(room)
-        count, row = recent.count[0], room.row
+        count, row = recent.n_rows[0], room.row
         for r in range(predictions.shape[1]):
             for j in range(row.size):
                 x = _portable.smaller(rows.X[r, j], query.largest)
@@ -78,38 +91,45 @@ def _loop(kind):
                     recent.targets[slot, c] = targets[r, c]
                 recent.weights[slot] = weights.relative[r]
                 count += 1
-        recent.count[0] = count
+        recent.n_rows[0] = count
 
     return compiled(learn_neighbors, STRICT)
 
 
 def find_nearest(recent, room, n_stored, next_slot):
-    """Find the nearest of the stored rows, the latest ones first.
+    """Find the slots of the nearest stored rows, the latest of equal ones first.
 
     The block of the next slot comes twice: rows before that slot are the latest, others
-    the oldest.
+    the oldest. The key of a row has the bits of its distance, then its place in this
+    order.
     """
-    nearest, slots, distances = room.nearest, room.slots, room.distances
+    nearest, slots, bits = room.nearest, room.slots, room.bits
     last = nearest.size - 1
     for i in range(nearest.size):
-        nearest[i] = np.inf
+        nearest[i] = NO_KEY
     n_blocks = (n_stored + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE
     latest, place = next_slot // SIDE_BY_SIDE, next_slot % SIDE_BY_SIDE
+    bound = np.int32(BITS_OF_INFINITY)
     for visit in range(n_blocks + 1):
         block = (latest - visit) % n_blocks
         start = place if visit == n_blocks else 0
         stop = min(SIDE_BY_SIDE, n_stored - block * SIDE_BY_SIDE)
         stop = place if visit == 0 else stop
-        if stop <= start or not are_near(recent.rows, block, room, nearest[last]):
+        if stop <= start or not are_near(recent.rows, block, room, bound):
             continue
         for i in range(stop - 1, start - 1, -1):
-            distance = distances[i]
-            if distance < nearest[last]:
-                at = last
-                while at > 0 and nearest[at - 1] > distance:
-                    nearest[at], slots[at] = nearest[at - 1], slots[at - 1]
+            if bits[i] < bound:
+                order = visit * SIDE_BY_SIDE + SIDE_BY_SIDE - 1 - i
+                key, at = np.int64(bits[i]) << KEY_BITS | order, last
+                while at > 0 and nearest[at - 1] > key:
+                    nearest[at] = nearest[at - 1]
                     at -= 1
-                nearest[at], slots[at] = distance, block * SIDE_BY_SIDE + i
+                nearest[at] = key
+                bound = np.int32(nearest[last] >> KEY_BITS)
+    for k in range(min(nearest.size, n_stored)):
+        order = nearest[k] & LOW_BITS
+        block = (latest - order // SIDE_BY_SIDE) % n_blocks
+        slots[k] = (block + 1) * SIDE_BY_SIDE - 1 - order % SIDE_BY_SIDE
 
 
 def are_near(rows, block, room, bound):
@@ -117,7 +137,7 @@ def are_near(rows, block, room, bound):
 
     Sums of squares never fall, not even when rounded.
     """
-    row, distances = room.row, room.distances
+    row, distances, bits = room.row, room.distances, room.bits
     for i in range(SIDE_BY_SIDE):
         distances[i] = 0.0
     n_near, j = 1, 0
@@ -138,7 +158,7 @@ def are_near(rows, block, room, bound):
             j += 1
         n_near = 0
         for i in range(SIDE_BY_SIDE):
-            n_near += distances[i] < bound
+            n_near += bits[i] < bound
     return n_near > 0
 
 

@@ -20,17 +20,17 @@ def learn_neighbors(recent, rows, targets, weights, query):
                 found = recent.targets[slots], recent.weights[slots]
                 predictions[k, r] = _prediction(*found, query)
         if weights.given[r] > 0.0:
-            slot = recent.count[0] % recent.window
+            slot = recent.n_rows[0] % recent.window
             block, place = divmod(slot, SIDE_BY_SIDE)
             recent.rows[block, :, place] = x
             recent.targets[slot], recent.weights[slot] = targets[r], weights.relative[r]
-            recent.count[0] += 1
+            recent.n_rows[0] += 1
     return predictions
 
 
 def _nearest(recent, x, most):
     """Return the slots of the nearest rows, in order."""
-    count = int(recent.count[0])
+    count = int(recent.n_rows[0])
     latest_first = np.arange(count - 1, max(count - recent.window, 0) - 1, -1)
     slots = latest_first % recent.window
     n_blocks = -(-slots.size // SIDE_BY_SIDE)
