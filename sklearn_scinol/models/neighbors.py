@@ -132,7 +132,7 @@ class NeighborsModel(Model):
             Predictions of each model, of each row from those before.
         """
         first = models[0]
-        targets = y.reshape(len(y), -1).astype(np.float64, copy=False)
+        targets = np.require(y.reshape(len(y), -1), np.float64, ["C", "W"])
         n_neighbors = [min(model.n_neighbors, first.recent.window) for model in models]
         query = NeighborQuery(
             np.array(n_neighbors, np.int64),
@@ -186,7 +186,8 @@ class NeighborsModel(Model):
         engine, n = get_engine(current_engine()), len(Z)
         targets = np.zeros((n, self.recent.targets.shape[1]))
         weights = RowWeights(np.zeros(n), np.ones(n), self.weight_scale.numbers)
-        (decision,) = self.learn_shared(engine, [self], DenseRows(Z), targets, weights)
+        rows = DenseRows(np.require(Z, np.float64, ["C", "W"]))
+        (decision,) = self.learn_shared(engine, [self], rows, targets, weights)
         return decision
 
     # Merging.
