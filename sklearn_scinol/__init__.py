@@ -6,6 +6,10 @@ from .config import config_context, get_config, set_config
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
+from .estimators.neighbors import (
+    OnlineKNeighborsClassifier,
+    OnlineKNeighborsRegressor,
+)
 from .estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
 from .merging import merge_models
@@ -21,6 +25,8 @@ __all__ = [
     "DFEGRegressor",
     "HedgeClassifier",
     "HedgeRegressor",
+    "OnlineKNeighborsClassifier",
+    "OnlineKNeighborsRegressor",
     "OnlineNewtonClassifier",
     "OnlineNewtonRegressor",
     "ScInOLClassifier",

@@ -7,7 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+#: Stored rows whose distances are computed side by side.
+SIDE_BY_SIDE = 128
+
 __all__ = [
+    "SIDE_BY_SIDE",
     "Block",
     "CSRRows",
     "CodePlaces",
@@ -16,7 +20,9 @@ __all__ = [
     "Entries",
     "Marks",
     "Moments",
+    "NeighborQuery",
     "Predictions",
+    "Recent",
     "RowWeights",
     "Slots",
     "State",
@@ -134,6 +140,29 @@ class Entries(NamedTuple):
     hashed: np.ndarray  # int32, (n, h), any columns after `codes`; -1 for none
     words: np.ndarray  # int32, columns as `hashed`, as many as the row has
     words_indptr: np.ndarray  # int64, (n + 1,)
+
+
+class Recent(NamedTuple):
+    """The last rows of a stream, a ring; see models/recent.py.
+
+    Row number `i` of the stream is in slot ``i % window``. Feature `j` of slot `s` is
+    ``rows[s // SIDE_BY_SIDE, j, s % SIDE_BY_SIDE]``.
+    """
+
+    rows: np.ndarray  # float32, (n_blocks, n_features, SIDE_BY_SIDE)
+    targets: np.ndarray  # (n_slots, n_targets), or (n_slots, 1) indices of classes
+    weights: np.ndarray  # (n_slots,), relative
+    n_rows: np.ndarray  # int64, (1,), number of rows so far
+    window: int
+
+
+class NeighborQuery(NamedTuple):
+    """What to predict from the nearest rows."""
+
+    n_neighbors: np.ndarray  # int64, (n_queries,)
+    n_classes: int  # 0 in regression
+    quantile: float  # of the targets; NaN for their mean
+    largest: float  # rows are clipped to ± this
 
 
 class Task(NamedTuple):

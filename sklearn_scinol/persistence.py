@@ -38,9 +38,11 @@ from .models import (
     growing,
     kernel,
     linear,
+    neighbors,
     newton,
     pool,
     random_features,
+    recent,
     weights,
 )
 from .tables import columns, encoding, hashed, strings, vocabulary
@@ -79,9 +81,8 @@ _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
-    *_classes(
-        additive, growing, kernel, linear, newton, pool, random_features, weights
-    ),
+    *_classes(additive, growing, kernel, linear, neighbors, newton),
+    *_classes(pool, random_features, recent, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     *_classes(bins, clipping, features, fourier, standard, targets, units),
 ]

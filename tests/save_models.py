@@ -22,6 +22,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineKNeighborsClassifier,
+    OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
@@ -142,6 +144,8 @@ KINDS = {
     "kernel-budget": Kind(DFEGRegressor(kernel="poly", max_support=6)),
     "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),
     "kernel-precomputed": Kind(DFEGClassifier(kernel="precomputed")),
+    "neighbors": Kind(OnlineKNeighborsClassifier(3, window=9), 3),
+    "neighbors-regression": Kind(OnlineKNeighborsRegressor(window=9), 2),
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),

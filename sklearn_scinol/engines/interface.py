@@ -229,6 +229,31 @@ class Engine(Protocol):
             Before each row.
         """
 
+    def learn_neighbors(self, recent, rows, targets, weights, query):
+        """Predict each row from the nearest rows before it, then store it.
+
+        Distances are Euclidean, in single precision. Of equal ones, the later row
+        comes first.
+
+        Parameters
+        ----------
+        recent : Recent
+            Changed. It has room for the rows.
+        rows : DenseRows
+            Standardised.
+        targets : ndarray of shape (n, n_targets)
+            As in `recent`.
+        weights : RowWeights
+            Rows of weight 0 are not stored.
+        query : NeighborQuery
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_queries, n, n_classes or n_targets)
+            Sums of the weights of each class, or quantiles or means of targets: 0 while
+            no row is stored.
+        """
+
     def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 

@@ -18,6 +18,7 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
+from ..models.neighbors import NeighborsModel
 from ..models.random_features import RandomFeaturesModel
 from .default_experts import MAX_CLASSES, default_experts
 from .display import ExpertWeightsDisplay
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["MixtureEstimator"]
 
 # Models without weights of the features themselves.
-OF_FUNCTIONS = AdditiveModel, RandomFeaturesModel
+OF_FUNCTIONS = AdditiveModel, NeighborsModel, RandomFeaturesModel
 
 # Maximum number of experts of a pool with "auto".
 MAX_POOLED = 64
@@ -46,6 +47,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         "interactions": [StrOptions({"auto"}), "boolean"],
         "second_order": ["boolean", StrOptions({"auto"})],
         "random_features": ["boolean", StrOptions({"auto"})],
+        "neighbors": ["boolean", StrOptions({"auto"})],
         "pooling": ["boolean", StrOptions({"auto"})],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [Integral, None],
@@ -177,8 +179,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         return self
 
     def __setstate__(self, state):
-        # Mixtures of earlier versions have neither.
-        super().__setstate__({"pooling": False, "random_features": False} | state)
+        # Mixtures of earlier versions have none of these.
+        names = "neighbors", "pooling", "random_features"
+        super().__setstate__(dict.fromkeys(names, False) | state)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

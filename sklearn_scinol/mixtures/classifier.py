@@ -6,6 +6,7 @@ from .._typing import ClassificationLoss, ClassWeight, RandomState
 from ..estimators.baseline import BaselineClassifier
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.implicit import AdaImplicitClassifier
+from ..estimators.neighbors import OnlineKNeighborsClassifier
 from ..estimators.online_newton import OnlineNewtonClassifier
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.scinol import ScInOLClassifier
@@ -54,6 +55,9 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     random_features : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps on random features of Gaussian
         kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
+    neighbors : {"auto", True, False}, default="auto"
+        Whether three default experts predict from the 1, 3 and 10 nearest of the last
+        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
         with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
@@ -193,6 +197,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         BaselineClassifier,
         AdaImplicitClassifier,
         OnlineNewtonClassifier,
+        OnlineKNeighborsClassifier,
         ("loss", "clip_ratio"),
     )
 
@@ -206,6 +211,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         interactions: bool | Literal["auto"] = "auto",
         second_order: bool | Literal["auto"] = "auto",
         random_features: bool | Literal["auto"] = "auto",
+        neighbors: bool | Literal["auto"] = "auto",
         pooling: bool | Literal["auto"] = "auto",
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -228,6 +234,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         self.interactions = interactions
         self.second_order = second_order
         self.random_features = random_features
+        self.neighbors = neighbors
         self.pooling = pooling
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

@@ -15,6 +15,7 @@ MAX_ADDITIVE = 64
 MAX_PAIRED = 16
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
+MAX_NEIGHBORS = 64
 
 # Number of random features.
 N_RANDOM_FEATURES = 64
@@ -34,6 +35,7 @@ class Family(NamedTuple):
     baseline: type
     implicit: type
     newton: type
+    neighbors: type
     parameters: tuple[str, ...]
 
 
@@ -44,6 +46,7 @@ class Kinds(NamedTuple):
     interactions: bool
     second_order: bool
     random_features: bool
+    neighbors: bool
     is_regression: bool
     is_sparse: bool
     has_bounded_slope: bool  # ScInOL needs it
@@ -124,6 +127,15 @@ DEFAULT_EXPERTS = (
         lambda kinds: kinds.random_features and kinds.is_regression,
         bandwidth=2.0,
     ),
+    *(
+        DefaultExpert(
+            f"neighbors-{k}",
+            "neighbors",
+            {"n_neighbors": k},
+            lambda kinds: kinds.neighbors,
+        )
+        for k in (1, 3, 10)
+    ),
     DefaultExpert(
         "bins-scinol2",
         "scinol",
@@ -162,10 +174,13 @@ def default_experts(mixture, loss, X):
     for expert in DEFAULT_EXPERTS:
         if not expert.is_used(kinds):
             continue
-        parameters = {**shared, **expert.parameters}
+        estimator = getattr(family, expert.estimator)
+        names = estimator._get_param_names()
+        parameters = {n: value for n, value in shared.items() if n in names}
+        parameters |= expert.parameters
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
-        experts.append((expert.name, getattr(family, expert.estimator)(**parameters)))
+        experts.append((expert.name, estimator(**parameters)))
     return experts
 
 
@@ -195,11 +210,16 @@ def _kinds(mixture, loss, X):
     if random_features == "auto":
         is_small = d <= MAX_FOURIER and n_classes <= MAX_FOURIER_CLASSES
         random_features = is_small and not is_sparse
+    neighbors = mixture.neighbors
+    if neighbors == "auto":
+        # Without pools, which calibrate them, they are of little use.
+        neighbors = d <= MAX_NEIGHBORS and not is_sparse and mixture._pools(loss, 0)
     return Kinds(
         additive,
         pairs,
         second_order,
         random_features,
+        neighbors,
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
         has_bounded_slope=bool(np.isfinite(loss.lipschitz)),

@@ -262,7 +262,7 @@ class MixtureModel(Model):
     def stacks(self):
         """Group the places of experts that learn side by side.
 
-        Linear models of a kind that see the same rows do; others are alone.
+        Models of a kind that see the same rows do; others are alone.
         """
         stacks = {}
         for place, expert in enumerate(self.experts):
@@ -524,15 +524,15 @@ class MixtureModel(Model):
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X):
                 calls, transformed = [], {}
-                for place, expert in enumerate(self.experts):
-                    model = expert.shared_model
+                for places in self.stacks():
+                    model = self.experts[places[0]].shared_model
                     if model is None:
-                        calls.append((predict, [place], X[rows]))
+                        calls.append((predict, places, X[rows]))
                         continue
                     if model.transforms_key not in transformed:
                         transformed[model.transforms_key] = model.transform(X[rows])
                     Z = transformed[model.transforms_key]
-                    calls.append((predict_transformed, [place], Z))
+                    calls.append((predict_transformed, places, Z))
                 predictions, limits = np.stack(self._run(run, calls)), None
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
@@ -567,7 +567,7 @@ class MixtureModel(Model):
     # One row at a time.
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        models = [each.model for each in self.experts if each.is_linear]
+        models = [each.model for each in self.experts if each.is_replayable]
         if len(models) < len(self.experts):
             return None
         return prepare(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from .._typing import RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
 from ..estimators.implicit import AdaImplicitRegressor
+from ..estimators.neighbors import OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.regressor import OnlineRegressor
@@ -58,6 +59,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     random_features : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps on random features of Gaussian
         kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
+    neighbors : {"auto", True, False}, default="auto"
+        Whether three default experts predict from the 1, 3 and 10 nearest of the last
+        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
         with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
@@ -175,6 +179,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         BaselineRegressor,
         AdaImplicitRegressor,
         OnlineNewtonRegressor,
+        OnlineKNeighborsRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
 
@@ -190,6 +195,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         interactions: bool | Literal["auto"] = "auto",
         second_order: bool | Literal["auto"] = "auto",
         random_features: bool | Literal["auto"] = "auto",
+        neighbors: bool | Literal["auto"] = "auto",
         pooling: bool | Literal["auto"] = "auto",
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -212,6 +218,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.interactions = interactions
         self.second_order = second_order
         self.random_features = random_features
+        self.neighbors = neighbors
         self.pooling = pooling
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
+from ..models.neighbors import NeighborsModel
 from ..models.row import ONE_ROW, PreparedModel, append_losses
 from .second_level import standardised_differences
 from .shared_block import SharedBlock
@@ -37,6 +38,9 @@ class PreparedMixture(PreparedModel):
         self._experts, written = [None] * len(model.experts), []
         for places in model.stacks():
             models = [self._models[place] for place in places]
+            if isinstance(models[0], NeighborsModel):
+                self._record_search(recorder, shared, models, places)
+                continue
             is_shared = models[0].shares_rows
             if is_shared:
                 block = shared.for_model(models[0])
@@ -58,8 +62,30 @@ class PreparedMixture(PreparedModel):
         ]
         return written
 
+    def _record_search(self, recorder, shared, models, places):
+        """Record the search for the nearest rows, by models that share it."""
+        first, block = models[0], shared.for_model(models[0])
+        y = first.stored_targets(block.targets)
+
+        def copy_target():
+            y[:] = first.stored_targets(block.targets)
+
+        recorder.calls.append(copy_target)
+        found = first.search(recorder, models, block, y)
+        for place, of_model in zip(places, found, strict=True):
+            expert = self.model.experts[place]
+            read = partial(self._read_search, expert, block, of_model)
+            self._experts[place] = expert, read, True
+
+    def _read_search(self, expert, block, found):
+        """Return the predictions of an expert for the row, and their losses."""
+        predictions = expert.model.read_search(self._engine, block, found)
+        return expert.mixture_predictions(predictions, block)
+
     def _reader(self, recorder, expert, predictions, is_shared):
         """Return an expert's predictions and losses, or a function that gives them."""
+        if callable(predictions):
+            return predictions
         if is_shared:
             if expert.shares_mixture_loss(predictions):
                 return predictions.reported, predictions.losses
@@ -75,6 +101,8 @@ class PreparedMixture(PreparedModel):
 
     def _rollbacks(self):
         model = self.model
+        recent = {id(m.recent): m.recent for m in self._models if hasattr(m, "recent")}
+        slots = [each.checkpoint_slot() for each in recent.values()]
         hedges = [*model.hedges, *(level.hedge for level in model.levels)]
         weights = [vars(hedge).copy() for hedge in hedges]
         limits = model.target_range and model.target_range.limits
@@ -88,7 +116,7 @@ class PreparedMixture(PreparedModel):
             del model.points[n_points:], model.curve[n_points:]
             del model.level_curve[n_of_levels:]
 
-        return [*super()._rollbacks(), restore]
+        return [*super()._rollbacks(), *slots, restore]
 
     def _learn_row(self):
         self._losses_before = [numbers.item(1) for numbers in self._numbers]

@@ -5,9 +5,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from .._invariants import floats, is_count, parameters
-from ..blocks import Block, RowWeights, as_writable
+from ..blocks import Block, DenseRows, RowWeights, as_writable
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
@@ -277,6 +278,13 @@ def _copied(value):
     if type(value) in (list, tuple):
         return type(value)(map(_copied, value))
     return value
+
+
+def dense_rows(X, rows):
+    """Return rows of `X` for engines, made dense, copied only where necessary."""
+    if sparse.issparse(X):
+        return DenseRows(X[rows].toarray().astype(np.float64, copy=False))
+    return DenseRows(np.require(X[rows], np.float64, ["C", "W"]))
 
 
 def ordered_blocks(n, size, order=None):

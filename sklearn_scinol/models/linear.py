@@ -6,13 +6,20 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
-from ..blocks import Block, CSRRows, DenseRows, as_writable
+from ..blocks import Block, CSRRows, as_writable
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import identity
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import BLOCK_ROWS, MAX_SAFE_VALUE, Learned, ordered_blocks, snapshot
+from .base import (
+    BLOCK_ROWS,
+    MAX_SAFE_VALUE,
+    Learned,
+    dense_rows,
+    ordered_blocks,
+    snapshot,
+)
 from .linear_state import MAX_FLOAT, LinearState
 from .row import PreparedModel, prepare
 
@@ -118,8 +125,7 @@ class LinearModel(LinearState):
 
         def transform():
             block = self.rows(X, rows)
-            block, outgrown = self.features.learn_and_convert(engine, block, weights)
-            return self.features.learn(engine, block, weights), outgrown
+            return self.features.learn_and_transform(engine, block, weights)
 
         transformed, outgrown = once(id(self.features), transform)
         self.forget(outgrown)
@@ -193,10 +199,8 @@ class LinearModel(LinearState):
 
     def rows(self, X, rows):
         """Return rows for engines, copied only where necessary."""
-        if not sparse.issparse(X):
-            return DenseRows(np.require(X[rows], np.float64, ["C", "W"]))
         if not self.learns_sparse(X):
-            return DenseRows(X[rows].toarray().astype(np.float64, copy=False))
+            return dense_rows(X, rows)
         if isinstance(rows, slice):  # a slice of the matrix would be a copy
             indptr = X.indptr[rows.start : rows.stop + 1]
             entries = slice(indptr[0], indptr[-1])
@@ -213,16 +217,13 @@ class LinearModel(LinearState):
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""
-        features, flags = self.features, self.fields.flags
+        flags = self.fields.flags
         by_records = is_sparse or self.learner_sees_csr(None)
-        kept = 1.0 if is_sparse else 1.0 - features.forgetting
         if not (flags.f_contiguous if by_records else flags.c_contiguous):
             return False
-        if self._changes_absent_features if is_sparse else features.has_waiting_zeros:
+        if is_sparse and self._changes_absent_features:
             return False
-        if features.kept != kept or features.limits is not None:
-            return False
-        return features.units is None or features.units.are_one
+        return self.features.can_replay(is_sparse)
 
     @property
     def row_units(self):
@@ -436,6 +437,11 @@ class LinearModel(LinearState):
         return prepare(PreparedModel, self, [self], engine, *row)
 
     # Predictions.
+
+    @staticmethod
+    def decisions_of_transformed(models, Z):
+        """Predict transformed rows with models of one `stack_key`."""
+        return [model.decision_of_transformed(Z) for model in models]
 
     def decision(self, X):
         p = np.empty((X.shape[0], self.n_outputs))

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -19,7 +20,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.packages import run
-from support.registry import thoroughly
+from support.registry import NEIGHBORS, thoroughly
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
@@ -175,6 +176,25 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("estimator", NEIGHBORS)
+def test_searches_are_compiled_once(estimator, kernels, tmp_path):
+    """One variant serves every input, any number of neighbours, and predictions."""
+    y = np.arange(20.0) % 3
+    for n_features in 1, 3:
+        X = np.random.default_rng(0).normal(size=(20, n_features))
+        for rows in X, np.asfortranarray(X), read_only(X), X[:4], sparse.csr_array(X):
+            for targets in y, read_only(y), np.repeat(y, 2)[::2]:
+                model = estimator(n_features, window=7)
+                learn(model, rows, targets[: rows.shape[0]])
+                model.predict(rows)
+        joblib.dump(model, tmp_path / "model")
+        joblib.load(tmp_path / "model", mmap_mode="r").predict(X)
+    names = [loop._function.__name__ for loop in kernels.values()]
+    assert "learn_neighbors" in names
+    assert {*map(len, signatures(kernels))} == {1}
+
+
+@pytest.mark.slow
 def test_parameters_are_not_compiled_in(kernels):
     X, y = np.ones((5, 3)), np.ones(5)
     for epsilon in (0.1, 1, 2.0):
@@ -288,6 +308,7 @@ def in_new_process(code, package, **environment):
     """What a loop does in a new process with this package, and what was cached."""
     code = f"""
 import json
+import joblib
 import numpy as np
 {code}
 print(json.dumps({{

@@ -15,6 +15,7 @@ from support.estimator_checks import with_checks
 from support.registry import (
     AVERAGING_ESTIMATORS,
     ESTIMATORS,
+    NEIGHBORS,
     PUBLIC_ESTIMATORS,
     THOROUGH,
     algorithms,
@@ -67,6 +68,7 @@ LONGER = {
     AdaImplicitClassifier: {"n_iter_no_change": 1, "tol": 0.05},
     BaselineRegressor: {"n_iter_no_change": 1, "tol": 0.05},
     DFEGRegressor: {"max_iter": 30, "tol": None},
+    **{key: {} for key in NEIGHBORS},
     OnlineNewtonClassifier: {**SHORT, "max_iter": 2},
     OnlineNewtonRegressor: {**SHORT, "max_iter": 2},
 }

@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from support.comparisons import assert_identical, learned
-from support.registry import PUBLIC_ESTIMATORS, algorithms, as_given, has, thoroughly
+from support.registry import WITH_EPOCHS, algorithms, as_given, has, thoroughly
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -19,7 +19,7 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.models.base import Chunk
 
-REGRESSORS = [e for e in PUBLIC_ESTIMATORS if not is_classifier(e())]
+REGRESSORS = [e for e in WITH_EPOCHS if not is_classifier(e())]
 STANDARDIZING = [e for e in REGRESSORS if has(e, "center")]
 HELD_OUT = "validation_loss_curve_"
 
@@ -123,7 +123,7 @@ def test_kernels_have_targets_as_they_are(kernel):
 # The best epoch.
 
 
-@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+@pytest.mark.parametrize("estimator", WITH_EPOCHS)
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_best_epoch_is_kept(estimator, early_stopping):
     X = rows(40)
@@ -308,7 +308,7 @@ def test_no_curve_of_held_out_rows_without_such():
     assert not hasattr(model, HELD_OUT)
 
 
-@pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
+@pytest.mark.parametrize("estimator", WITH_EPOCHS)
 def test_streams_are_as_they_were(estimator):
     """Nothing of this matters to `partial_fit`."""
     X = rows(30)

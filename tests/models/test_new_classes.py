@@ -30,6 +30,7 @@ from sklearn_scinol import (
     AdaImplicitClassifier,
     DFEGClassifier,
     HedgeClassifier,
+    OnlineKNeighborsClassifier,
     OnlineNewtonClassifier,
     ScInOLClassifier,
     config_context,
@@ -224,6 +225,10 @@ OTHERS = {
         "kernel_gd", kernel="rbf", gamma=0.5, average=5
     ),
     "budget": DFEGClassifier(kernel="rbf", gamma=0.5, max_support=8),
+    "neighbors": OnlineKNeighborsClassifier(window=9),
+    "mixture of neighbors": HedgeClassifier(
+        [("few", OnlineKNeighborsClassifier(1)), ("more", OnlineKNeighborsClassifier())]
+    ),
     "class weights": ScInOLClassifier(class_weight={"b": 3.0, "d": 0.5}),
     "balanced": ScInOLClassifier(class_weight="balanced"),
     "balanced mixture": HedgeClassifier(class_weight="balanced"),

@@ -28,6 +28,7 @@ from sklearn_scinol import (
     DFEGClassifier,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineKNeighborsClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -131,6 +132,7 @@ MODELS = {
     "targets": ScInOLRegressor(standardize_target=True),
     "Newton": OnlineNewtonRegressor(),
     "random features": OnlineNewtonRegressor(random_features=5, random_state=0),
+    "neighbors": OnlineKNeighborsClassifier(window=20),
     "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
 }
 FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0))]

@@ -21,7 +21,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import sklearn_scinol
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from support.registry import options
+from support.registry import has, options
 
 try:
     import pandas as pd
@@ -659,6 +659,8 @@ PARAMETERS = {
     "class_weight": [{}, "balanced", {0: 2.0, 1: 1e-3}, {0: 1e300}, {0: 0.0}],
     "new_classes": ["error", "add"],
     "n_jobs": [None, 1],
+    "n_neighbors": [1, 3, 10, 10**12],
+    "window": [1, 2, 7, 64, 65, 10**12],
 }
 
 UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, None]
@@ -666,7 +668,14 @@ UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, No
 #: What the compiled engine may be asked for: each other value would be compiled.
 COMPILED = {"initial_wealth", "beta", "learning_rate", "a", "delta", "gamma", "shuffle"}
 COMPILED |= {"warm_start", "tol", "class_weight", "new_classes"}
-COMPILED |= {"prior_scale", "forgetting", "moderate", "clip_deviations"}
+COMPILED |= {
+    "n_neighbors",
+    "window",
+    "prior_scale",
+    "forgetting",
+    "moderate",
+    "clip_deviations",
+}
 
 
 def experts(estimator):
@@ -715,7 +724,8 @@ def draw_parameters(chance, estimator, compiled):
     }
     if chance.rarely(0.03):
         chosen[chance.pick([*values])] = chance.pick(UNUSABLE_PARAMETERS)
-    return {"random_state": 0, "max_iter": 2, "tol": None} | chosen
+    quick = {"random_state": 0, "max_iter": 2, "tol": None}
+    return {name: quick[name] for name in quick if has(estimator, name)} | chosen
 
 
 # Calls.

@@ -52,8 +52,20 @@ PUBLIC_ESTIMATORS = [
 #: Public estimators that mix others.
 MIXTURES = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "estimators_")]
 
-#: Public estimators that are no mixtures.
-ESTIMATORS = [public for public in PUBLIC_ESTIMATORS if public not in MIXTURES]
+#: Public estimators that search the nearest rows.
+NEIGHBORS = [
+    public
+    for public in PUBLIC_ESTIMATORS
+    if "n_neighbors" in signature(public).parameters
+]
+
+#: Public estimators of a learner.
+ESTIMATORS = [
+    public for public in PUBLIC_ESTIMATORS if public not in [*MIXTURES, *NEIGHBORS]
+]
+
+#: Public estimators whose `fit` learns epoch after epoch.
+WITH_EPOCHS = [public for public in PUBLIC_ESTIMATORS if public not in NEIGHBORS]
 
 #: Other values than the defaults, for the losses that have parameters.
 LOSS_PARAMETERS = {

@@ -18,6 +18,7 @@ from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix
+from .neighbors import learn_neighbors
 from .pooling import learn_pool
 from .recording import Recorder, SavedArrays
 from .sharing import share_compiling
@@ -54,6 +55,7 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_neighbors",
     "learn_pool",
     "learn_rounds",
     "learn_rows",

@@ -13,6 +13,7 @@ from . import learning
 from .compiling import compiled
 from .losses import losses_call
 from .mixing import means, mix_call, next_state, rounds_call
+from .neighbors import neighbors_call
 from .substitutes import compiles
 from .tables import standardise_call
 from .transforms import (
@@ -89,6 +90,10 @@ class Recorder:
             self.calls.append(partial(learning.learn_stacked, *arguments))
         else:
             self._record(*learning.learn_call(*arguments), None)
+
+    def learn_neighbors(self, recent, rows, targets, weights, query):
+        """See :class:`Engine`."""
+        return self._record(*neighbors_call(recent, rows, targets, weights, query))
 
     def compute_losses(self, loss, block, predictions, total):
         """See :class:`Engine`; a function is returned instead of the total."""

@@ -5,6 +5,7 @@ from .combination import learn_combination
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
+from .neighbors import learn_neighbors
 from .pooling import learn_pool
 from .tables import (
     find_slots,
@@ -38,6 +39,7 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_neighbors",
     "learn_pool",
     "learn_rounds",
     "learn_rows",

@@ -1,0 +1,210 @@
+"""Loop that finds the nearest rows of a stream."""
+
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ... import _portable
+from ...blocks import SIDE_BY_SIDE
+from .compiling import STRICT, compiled
+from .transforms import run_loop
+from .unowned import unowned
+
+__all__ = ["learn_neighbors", "neighbors_call"]
+
+#: Bits of a key below the bits of the distance.
+KEY_BITS = 32
+LOW_BITS = 2**KEY_BITS - 1
+
+#: Bits of infinity in single precision, and its key.
+BITS_OF_INFINITY = 0x7F800000
+NO_KEY = BITS_OF_INFINITY << KEY_BITS
+
+#: Features after which rows that are all too far away are given up.
+FEATURES_AT_ONCE = 8
+
+
+class Room(NamedTuple):
+    """Memory of the loop."""
+
+    row: np.ndarray  # float32, (n_features,), the row in question
+    distances: np.ndarray  # float32, (SIDE_BY_SIDE,), squared, of rows of a block
+    bits: (
+        np.ndarray
+    )  # int32, the same memory: in the same order, since none is negative
+    nearest: np.ndarray  # int64, (n_neighbors,), keys of the nearest so far, ascending
+    slots: np.ndarray  # (n_neighbors,), their places in the end
+    values: np.ndarray  # (n_neighbors,), targets in ascending order
+    masses: np.ndarray  # (n_neighbors,), and their weights
+
+
+def learn_neighbors(recent, rows, targets, weights, query):
+    """Predict each row from the nearest rows before it, then store it."""
+    return run_loop(*neighbors_call(recent, rows, targets, weights, query))
+
+
+def neighbors_call(recent, rows, targets, weights, query):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
+    (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
+    predictions = np.empty((query.n_neighbors.size, n, n_columns))
+    most = min(int(query.n_neighbors.max()), recent.window)
+    distances = np.empty(SIDE_BY_SIDE, np.float32)
+    room = Room(
+        np.empty(d, np.float32),
+        distances,
+        distances.view(np.int32),
+        np.empty(most, np.int64),
+        np.empty(most, np.intp),
+        *np.empty((2, most)),
+    )
+    kind = "mean" if np.isnan(query.quantile) else "quantile"
+    loop = _loop("votes" if query.n_classes else kind)
+    arguments = recent, rows, targets, weights, query, room, predictions
+    return loop, arguments, predictions
+
+
+@cache
+def _loop(kind):
+
+    def learn_neighbors(recent, rows, targets, weights, query, room, predictions):
+        recent, room = unowned(recent), unowned(room)
+        count, row = recent.n_rows[0], room.row
+        for r in range(predictions.shape[1]):
+            for j in range(row.size):
+                x = _portable.smaller(rows.X[r, j], query.largest)
+                row[j] = _portable.larger(x, -query.largest)
+            n_stored = min(count, recent.window)
+            if n_stored > 0:
+                find_nearest(recent, room, n_stored, count % recent.window)
+            for k in range(predictions.shape[0]):
+                for c in range(predictions.shape[2]):
+                    predictions[k, r, c] = 0.0
+                if n_stored == 0:
+                    continue
+                n_found = min(query.n_neighbors[k], n_stored)
+                for c in range(targets.shape[1]):
+                    if kind == "votes":
+                        add_votes(recent, room, n_found, predictions[k, r])
+                    elif kind == "mean":
+                        predictions[k, r, c] = mean(recent, room, n_found, c)
+                    else:
+                        level = query.quantile
+                        y = quantile(recent, room, n_found, c, level)
+                        predictions[k, r, c] = y
+            if weights.given[r] > 0.0:
+                slot = count % recent.window
+                block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
+                for j in range(row.size):
+                    recent.rows[block, j, place] = row[j]
+                for c in range(targets.shape[1]):
+                    recent.targets[slot, c] = targets[r, c]
+                recent.weights[slot] = weights.relative[r]
+                count += 1
+        recent.n_rows[0] = count
+
+    return compiled(learn_neighbors, STRICT)
+
+
+def find_nearest(recent, room, n_stored, next_slot):
+    """Find the slots of the nearest stored rows, the latest of equal ones first.
+
+    The block of the next slot comes twice: rows before that slot are the latest, others
+    the oldest. The key of a row has the bits of its distance, then its place in this
+    order.
+    """
+    nearest, slots, bits = room.nearest, room.slots, room.bits
+    last = nearest.size - 1
+    for i in range(nearest.size):
+        nearest[i] = NO_KEY
+    n_blocks = (n_stored + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE
+    latest, place = next_slot // SIDE_BY_SIDE, next_slot % SIDE_BY_SIDE
+    bound = np.int32(BITS_OF_INFINITY)
+    for visit in range(n_blocks + 1):
+        block = (latest - visit) % n_blocks
+        start = place if visit == n_blocks else 0
+        stop = min(SIDE_BY_SIDE, n_stored - block * SIDE_BY_SIDE)
+        stop = place if visit == 0 else stop
+        if stop <= start or not are_near(recent.rows, block, room, bound):
+            continue
+        for i in range(stop - 1, start - 1, -1):
+            if bits[i] < bound:
+                order = visit * SIDE_BY_SIDE + SIDE_BY_SIDE - 1 - i
+                key, at = np.int64(bits[i]) << KEY_BITS | order, last
+                while at > 0 and nearest[at - 1] > key:
+                    nearest[at] = nearest[at - 1]
+                    at -= 1
+                nearest[at] = key
+                bound = np.int32(nearest[last] >> KEY_BITS)
+    for k in range(min(nearest.size, n_stored)):
+        order = nearest[k] & LOW_BITS
+        block = (latest - order // SIDE_BY_SIDE) % n_blocks
+        slots[k] = (block + 1) * SIDE_BY_SIDE - 1 - order % SIDE_BY_SIDE
+
+
+def are_near(rows, block, room, bound):
+    """Compute squared distances of a block of rows; stop if all are out of bound.
+
+    Sums of squares never fall, not even when rounded.
+    """
+    row, distances, bits = room.row, room.distances, room.bits
+    for i in range(SIDE_BY_SIDE):
+        distances[i] = 0.0
+    n_near, j = 1, 0
+    while n_near > 0 and j < row.size:
+        end = min(j + FEATURES_AT_ONCE, row.size)
+        while j + 4 <= end:
+            x0, x1, x2, x3 = row[j], row[j + 1], row[j + 2], row[j + 3]
+            for i in range(SIDE_BY_SIDE):
+                a0, a1 = rows[block, j, i] - x0, rows[block, j + 1, i] - x1
+                a2, a3 = rows[block, j + 2, i] - x2, rows[block, j + 3, i] - x3
+                distances[i] = distances[i] + a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3
+            j += 4
+        while j < end:
+            x0 = row[j]
+            for i in range(SIDE_BY_SIDE):
+                a0 = rows[block, j, i] - x0
+                distances[i] += a0 * a0
+            j += 1
+        n_near = 0
+        for i in range(SIDE_BY_SIDE):
+            n_near += bits[i] < bound
+    return n_near > 0
+
+
+def add_votes(recent, room, n_found, votes):
+    """Add up the weights of the classes of the nearest rows."""
+    for i in range(n_found):
+        slot = room.slots[i]
+        votes[int(recent.targets[slot, 0])] += recent.weights[slot]
+
+
+def mean(recent, room, n_found, c):
+    """Return the mean of a target of the nearest rows."""
+    total = mass = 0.0
+    for i in range(n_found):
+        slot = room.slots[i]
+        total += recent.weights[slot] * recent.targets[slot, c]
+        mass += recent.weights[slot]
+    return total / mass
+
+
+def quantile(recent, room, n_found, c, level):
+    """Return the middle of the values with the least pinball loss."""
+    values, masses = room.values, room.masses
+    total = 0.0
+    for i in range(n_found):
+        slot, at = room.slots[i], i
+        y, weight = recent.targets[slot, c], recent.weights[slot]
+        total += weight
+        while at > 0 and values[at - 1] > y:
+            values[at], masses[at] = values[at - 1], masses[at - 1]
+            at -= 1
+        values[at], masses[at] = y, weight
+    total *= level
+    first, mass = 0, masses[0]
+    while mass < total and first < n_found - 1:
+        first += 1
+        mass += masses[first]
+    second = min(first + (mass == total), n_found - 1)
+    return 0.5 * (values[first] + values[second])

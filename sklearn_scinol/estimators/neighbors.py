@@ -1,0 +1,255 @@
+"""Estimators that predict from the nearest of the last rows."""
+
+from numbers import Integral
+from typing import Any, Literal, NamedTuple, Self
+
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
+
+from .._typing import MatrixLike, RegressionLoss, SampleWeight
+from ..models.neighbors import NeighborsModel
+from ..transforms.features import FeatureTransform
+from .classifier import OnlineClassifier
+from .regressor import OnlineRegressor
+
+__all__ = ["OnlineKNeighborsClassifier", "OnlineKNeighborsRegressor"]
+
+COUNT = Interval(Integral, 1, None, closed="left")
+
+
+class OnePass(NamedTuple):
+    """Parameters of `fit` that learns rows once, in order."""
+
+    max_iter: int = 1
+    tol: float | None = None
+    early_stopping: bool = False
+    shuffle: bool = False
+    random_state: int | None = None
+    warm_start: bool = False
+    verbose: int = 0
+
+
+class _Neighbors:
+    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
+
+    _own_constraints = {"n_neighbors": [COUNT], "window": [COUNT]}
+
+    _model: Any
+    _schedule = OnePass()
+
+    @property
+    def _model_types(self) -> tuple[type, ...]:
+        return (NeighborsModel,)
+
+    def _start(self, X):
+        n_features = X.shape[1]
+        self._model = NeighborsModel(
+            self._make_loss(),
+            n_features,
+            self._n_outputs(),
+            n_neighbors=int(self.n_neighbors),
+            window=int(self.window),
+            features=FeatureTransform(
+                n_features, center=True, scale=True, in_units=True
+            ),
+        )
+
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
+    ) -> Self:
+        """Learn from the rows in order, each once, after forgetting all others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, in any units.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Labels, or targets; several outputs in regression only.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows. None stands for ones.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the data or the weights are not usable. The estimator is then as it was.
+        """
+        return super().fit(X, y, sample_weight)
+
+
+class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
+    r"""Classifier that lets the nearest of the last rows vote.
+
+    Distances are Euclidean, of features that are standardised by their running means
+    and deviations: predictions do not change when a feature is rescaled or shifted. Use
+    it where rows come back, or as an expert of a mixture.
+
+    A row costs O(window × n_features) at most, and the rows take window × n_features ×
+    4 bytes. Sparse rows are made dense.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of nearest rows to predict from.
+    window : int, default=1000
+        Number of rows to remember, the last ones.
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if X has them.
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
+    loss_curve_ : list of float
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
+    n_samples_seen_
+    t_
+    cumulative_loss_
+
+    See Also
+    --------
+    OnlineKNeighborsRegressor : Regression from the nearest of the last rows.
+    HedgeClassifier : Mixture of experts, which may be of this kind.
+    sklearn.neighbors.KNeighborsClassifier : Searches all rows, and does not learn
+        from streams.
+
+    Notes
+    -----
+    Of K classes, one with :math:`n_c` of the n votes has the probability
+    :math:`(n_c + 0.5 / K) / (n + 0.5)`. A row votes with its weight, relative to the
+    stream's first one. Of rows at equal distances, the later ones are nearer. The loss
+    is the logarithmic one.
+
+    Each row is stored as it was standardised when it came, clipped to ±4 deviations, in
+    single precision. :func:`merge_models` keeps the latest rows of each model, in
+    proportion to its number of rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_scinol import OnlineKNeighborsClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = OnlineKNeighborsClassifier(n_neighbors=3)
+    >>> predictions = model.partial_fit_predict(X, y, classes=range(10))
+    >>> print(f"{(predictions == y).mean():.2f}")
+    0.94
+    """
+
+    loss = "log_loss"
+    class_weight = None
+
+    _parameter_constraints: dict = {
+        **_Neighbors._own_constraints,
+        "new_classes": OnlineClassifier._parameter_constraints["new_classes"],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        window: int = 1000,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.window = window
+        self.new_classes = new_classes
+
+
+class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
+    r"""Regression from the targets of the nearest of the last rows.
+
+    Distances are Euclidean, of features that are standardised by their running means
+    and deviations: predictions do not change when a feature is rescaled or shifted. Use
+    it where rows come back, or as an expert of a mixture.
+
+    A row costs O(window × n_features) at most, and the rows take window × n_features ×
+    4 bytes. Sparse rows are made dense.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of nearest rows to predict from.
+    window : int, default=1000
+        Number of rows to remember, the last ones.
+    loss : str, default="absolute_error"
+        "absolute_error", "huber" and "epsilon_insensitive" predict the median of the
+        targets, "quantile" their quantile, "squared_error" their mean.
+    epsilon : float, default=0.1
+        Threshold of "huber" and "epsilon_insensitive", in units of the target.
+    quantile : float, default=0.5
+        The quantile of the loss "quantile", between 0 and 1.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if X has them.
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
+    loss_curve_ : list of float
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
+    n_samples_seen_
+    t_
+    cumulative_loss_
+
+    See Also
+    --------
+    OnlineKNeighborsClassifier : Classification by the nearest of the last rows.
+    HedgeRegressor : Mixture of experts, which may be of this kind.
+    sklearn.neighbors.KNeighborsRegressor : Searches all rows, and does not learn from
+        streams.
+
+    Notes
+    -----
+    Targets count with the weights of their rows. Where a range of values has the least
+    loss, its middle is predicted; before the first row, 0. Of rows at equal distances,
+    the later ones are nearer.
+
+    Each row is stored as it was standardised when it came, clipped to ±4 deviations, in
+    single precision. :func:`merge_models` keeps the latest rows of each model, in
+    proportion to its number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_scinol import OnlineKNeighborsRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(1000, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = OnlineKNeighborsRegressor().partial_fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.99
+    """
+
+    _parameter_constraints: dict = {
+        **_Neighbors._own_constraints,
+        **{
+            name: OnlineRegressor._parameter_constraints[name]
+            for name in ("loss", "epsilon", "quantile")
+        },
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        window: int = 1000,
+        loss: RegressionLoss = "absolute_error",
+        epsilon: float = 0.1,
+        quantile: float = 0.5,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.window = window
+        self.loss = loss
+        self.epsilon = epsilon
+        self.quantile = quantile

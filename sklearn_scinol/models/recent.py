@@ -1,0 +1,188 @@
+"""The last rows of a stream, among which models find the nearest."""
+
+from copy import copy
+
+import numpy as np
+
+from .._invariants import finite, floats, is_count
+from ..blocks import SIDE_BY_SIDE, Recent, as_writable
+from .base import MAX_ROWS
+
+__all__ = ["RecentRows"]
+
+
+class RecentRows:
+    """Ring of the last rows that were learned, which several models may share.
+
+    Memory for `window` rows takes `window` × `n_features` × 4 bytes. It grows with the
+    rows up to that.
+
+    Parameters
+    ----------
+    n_features, n_targets : int
+    window : int
+        Number of rows to store.
+    n_classes : int
+        Number of classes, whose indices are the targets; 0 in regression.
+
+    Attributes
+    ----------
+    rows : ndarray of float32 of shape (n_blocks, n_features, SIDE_BY_SIDE)
+        Standardised rows, see :class:`Recent`.
+    targets : ndarray of shape (n_slots, n_targets)
+    weights : ndarray of shape (n_slots,)
+        Relative to the first weight of the stream.
+    n_rows : ndarray of int64 of shape (1,)
+        Number of rows so far.
+    """
+
+    def __init__(self, n_features, n_targets, window, n_classes=0):
+        self.window = window
+        self.n_classes = n_classes
+        self.rows = np.zeros((0, n_features, SIDE_BY_SIDE), np.float32)
+        self.targets = np.zeros((0, n_targets))
+        self.weights = np.zeros(0)
+        self.n_rows = np.zeros(1, np.int64)
+
+    def learn(self, engine, rows, targets, weights, query):
+        """Predict rows in order, each from those before; see the engine's function."""
+        self._reserve(int(np.count_nonzero(weights.given)))
+        return engine.learn_neighbors(self.state(), rows, targets, weights, query)
+
+    def state(self):
+        """Return the state in the form that engines take.
+
+        Arrays that are mapped from disk are copied, for predictions.
+        """
+        arrays = self.rows, self.targets, self.weights, self.n_rows
+        return Recent(*(as_writable(array, "C") for array in arrays), self.window)
+
+    def _reserve(self, n_rows):
+        """Make room for rows."""
+        n_more = self._n_blocks(int(self.n_rows[0]) + n_rows) - len(self.rows)
+        if n_more > 0:
+            self.rows = _padded(self.rows, n_more)
+            self.targets = _padded(self.targets, n_more * SIDE_BY_SIDE)
+            self.weights = _padded(self.weights, n_more * SIDE_BY_SIDE)
+
+    @property
+    def n_free(self):
+        """Number of rows that there is room for; infinite if rows replace others."""
+        n_slots = len(self.weights)
+        return np.inf if n_slots >= self.window else n_slots - int(self.n_rows[0])
+
+    def checkpoint_slot(self):
+        """Return a function that undoes learning one row."""
+        n_rows = self.n_rows.copy()
+        slot = n_rows[0] % self.window
+        of_rows = self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE].copy()
+
+        def restore():
+            self.n_rows[:] = n_rows
+            self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE] = of_rows
+
+        return restore
+
+    def _n_blocks(self, count):
+        """Return the number of blocks after so many rows: a power of two, or all."""
+        n_blocks, n_all = -(-count // SIDE_BY_SIDE), -(-self.window // SIDE_BY_SIDE)
+        return min(1 << (n_blocks - 1).bit_length(), n_all) if n_blocks else 0
+
+    def ensure_layout(self):
+        """Make the state writable; joblib maps arrays read-only."""
+        self.rows, self.targets, self.weights, self.n_rows, _ = self.state()
+
+    def add_classes(self, is_new):
+        """Renumber the classes, some of which are new.
+
+        Models that share the rows may all call this.
+        """
+        if is_new.size > self.n_classes:
+            # Of two classes, both may be new: no row has one of them.
+            numbers = np.append(np.flatnonzero(~is_new), 0)
+            self.targets = numbers[self.targets.astype(np.intp)].astype(np.float64)
+            self.n_classes = is_new.size
+
+    # Merging.
+
+    @property
+    def latest(self):
+        """Slots of the rows, the latest first."""
+        count = int(self.n_rows[0])
+        oldest = max(count - self.window, 0)
+        return np.arange(count - 1, oldest - 1, -1) % self.window
+
+    def fresh(self):
+        """Return an empty ring of these sizes."""
+        sizes = self.rows.shape[1], self.targets.shape[1], self.window
+        return RecentRows(*sizes, self.n_classes)
+
+    def with_columns(self, placement):
+        """Return a copy of rows with other columns; see :class:`Placement`."""
+        other = copy(self)
+        n_blocks, d, _ = self.rows.shape
+        rows = placement.rows(self.rows.transpose(0, 2, 1).reshape(-1, d))
+        rows = rows.reshape(n_blocks, SIDE_BY_SIDE, -1).transpose(0, 2, 1)
+        other.rows = np.ascontiguousarray(rows, np.float32)
+        return other
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge rings of disjoint rows, which started from the same ring.
+
+        The latest rows of each stay, in proportion to its rows since the start, and if
+        there is room, the latest rows of the start.
+        """
+        start, merged = shards.start, shards.start.fresh()
+        n_start, parts = int(start.n_rows[0]), []
+        for ring, unit in zip(shards.members, shards.units, strict=True):
+            n_new = int(ring.n_rows[0]) - n_start
+            slots = ring.latest[:n_new]
+            parts.append(
+                (np.arange(slots.size) / max(n_new, 1), *ring._at(slots, unit))
+            )
+            merged.n_rows += n_new
+        merged.n_rows += n_start
+        slots = start.latest
+        parts.append((1.0 + np.arange(slots.size), *start._at(slots, 1.0)))
+        ages, *columns = map(np.concatenate, zip(*parts, strict=True))
+        youngest = np.argsort(ages, kind="stable")[: merged.window]
+        merged._reserve(0)
+        merged._store(merged.latest, *(column[youngest] for column in columns))
+        return merged
+
+    def _at(self, slots, unit):
+        """Return rows, targets and weights of slots, with weights in another unit."""
+        rows = self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
+        return rows, self.targets[slots], unit * self.weights[slots]
+
+    def _store(self, slots, rows, targets, weights):
+        self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE] = rows
+        self.targets[slots], self.weights[slots] = targets, weights
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        yield "window is a number of rows", is_count(self.window, 1)
+        yield "n_classes is a number of classes", is_count(self.n_classes)
+        yield "n_rows has one number", self.n_rows.shape == (1,)
+        yield "n_rows is of int64", self.n_rows.dtype == np.int64
+        is_in_range = 0 <= self.n_rows[0] <= MAX_ROWS
+        yield "n_rows is a number of rows", is_in_range
+        n_blocks = self._n_blocks(int(self.n_rows[0]))
+        yield "rows have single precision", self.rows.dtype == np.float32
+        shape = n_blocks, *self.rows.shape[1:2], SIDE_BY_SIDE
+        yield f"rows have shape {shape}", self.rows.shape == shape
+        yield from finite("rows", self.rows)
+        n_slots = n_blocks * SIDE_BY_SIDE
+        yield from floats("weights", self.weights, (n_slots,))
+        yield "weights are positive", self.weights[self.latest] > 0.0
+        yield from floats("targets", self.targets, (n_slots, *self.targets.shape[1:2]))
+        if self.n_classes:
+            codes = self.targets
+            yield "targets are classes", (codes >= 0) & (codes < self.n_classes)
+            yield "classes are whole numbers", codes % 1 == 0
+
+
+def _padded(array, n_more):
+    """Return an array with zeros at the end of its first axis."""
+    return np.concatenate([array, np.zeros((n_more, *array.shape[1:]), array.dtype)])

@@ -1,0 +1,84 @@
+"""Slow reference of nearest neighbours on a stream, in plain Python.
+
+Rows are lists of numbers. Distances are sums in single precision, one feature after
+another, since nothing else decides alike which of two rows is nearer.
+"""
+
+import math
+
+import numpy as np
+
+__all__ = ["Neighbors", "counts", "least"]
+
+
+class Neighbors:
+    """The last rows of a stream, standardised when they came."""
+
+    def __init__(self, n_neighbors, window, predict):
+        self.n_neighbors, self.window, self.predict = n_neighbors, window, predict
+        self.rows = []
+        self.weight_sum, self.means, self.variances = 0.0, None, None
+
+    def predict_learn(self, row, target, weight):
+        """Predict a row from those before it, then learn it."""
+        z = self.standardised(row, weight)
+        found = [
+            (distance(z, stored), -number, y, c)
+            for number, (stored, y, c) in enumerate(self.rows)
+        ]
+        nearest = sorted(found)[: self.n_neighbors]
+        self.rows = [*self.rows, (z, target, weight)][-self.window :]
+        return self.predict([(y, c) for *_, y, c in nearest])
+
+    def standardised(self, row, weight):
+        """Update weighted means and variances; return deviations up to four."""
+        if self.means is None:
+            self.means, self.variances = [0.0] * len(row), [0.0] * len(row)
+        total = self.weight_sum + weight
+        z = []
+        for j, x in enumerate(row):
+            old = self.means[j]
+            mean = old + weight / total * (x - old)
+            squares = self.weight_sum * (self.variances[j] + (old - mean) ** 2)
+            variance = (squares + weight * (x - mean) ** 2) / total
+            self.means[j], self.variances[j] = mean, variance
+            deviation = (x - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
+            z.append(np.float32(min(max(deviation, -4.0), 4.0)))
+        self.weight_sum = total
+        return z
+
+
+def distance(a, b):
+    total = np.float32(0.0)
+    for a_j, b_j in zip(a, b, strict=True):
+        total += (b_j - a_j) * (b_j - a_j)
+    return total
+
+
+def counts(n_classes):
+    """Return probabilities by votes, with half a vote shared by all classes."""
+
+    def predict(nearest):
+        votes = [0.5 / n_classes] * n_classes
+        for y, c in nearest:
+            votes[y] += c
+        return [v / sum(votes) for v in votes]
+
+    return predict
+
+
+def least(loss):
+    """Return the middle of the values of least loss, on a grid of the targets."""
+
+    def predict(nearest):
+        if not nearest:
+            return 0.0
+        losses = [sum(c * loss(y, p) for y, c in nearest) for p, _ in nearest]
+        best = [
+            p
+            for (p, _), total in zip(nearest, losses, strict=True)
+            if total <= min(losses) + 1e-12
+        ]
+        return (min(best) + max(best)) / 2
+
+    return predict
