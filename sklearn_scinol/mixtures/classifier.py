@@ -44,16 +44,16 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
         all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
     additive : {"auto", True, False}, default="auto"
-        Whether two default experts learn a function of each feature; "auto": for dense
+        Whether a default expert learns a function of each feature; "auto": for dense
         rows with up to 64 features, and up to 256 classes.
     interactions : {"auto", True, False}, default="auto"
-        Whether two default experts learn functions of pairs of features as well;
+        Whether a default expert learns functions of pairs of features as well;
         "auto": where there are additive experts, for 2 to 16 features.
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets; "auto": for
         up to 128 features, and up to 256 classes.
     random_features : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps on random features of Gaussian
+        Whether three default experts make Newton steps on random features of Gaussian
         kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
@@ -113,13 +113,13 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         Weights of the experts at the next row, of sum 1.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
-    level_weights_ : ndarray of shape (3,) or (n_outputs, 3)
-        With pools, weights of the mean of experts, of the pool of all rows, and of the
-        one that forgets, at the next row; of sum 1.
+    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
+        With pools, weights of the mean of experts, of the pool of all rows, and of two
+        that forget, at the next row; of sum 1.
     level_weights_curve_ : tuple of ndarray
         Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
-    pool_coef_ : ndarray of shape (2, 1 + n_experts) or (n_outputs, 2, 1 + n_experts)
-        Weights of the mean of experts, and of each expert, in the two pools.
+    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
+        Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert on rows that were new to it.
     regret_bound_ : float

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpertWeightsDisplay"]
 
-POOLS = ["pool", "pool, forgetting"]
+POOLS = ["pool", "pool, forgetting", "pool, forgetting fast"]
 
 
 class ExpertWeightsDisplay:

@@ -10,8 +10,9 @@ from ..transforms.targets import TargetTransform
 
 __all__ = ["SecondLevel"]
 
-#: The share of the past that each pool forgets with a row.
-FORGETTING = 0.0, 0.003
+#: Of each pool: the variance of its weights before the first row, and the share of the
+#: past that it forgets with a row.
+POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
 
 
 class SecondLevel:
@@ -52,8 +53,8 @@ class SecondLevel:
             loss, n_features = mixing_scale.loss, n_experts
             unit_free = bool(np.isfinite(loss.lipschitz))
             self.errors = TargetTransform(1, unit_free=unit_free)
-        self.pools = [PoolModel(loss, n_features, each) for each in FORGETTING]
-        self.hedge = new_weights(2 * len(FORGETTING))
+        self.pools = [PoolModel(loss, n_features, *each) for each in POOLS]
+        self.hedge = new_weights(2 * len(POOLS))
 
     @property
     def parts(self):
@@ -247,8 +248,8 @@ class SecondLevel:
 
     def invariants(self):
         """Yield what holds between two calls."""
-        n_pools, is_regression = len(FORGETTING), self.mixing_scale.n_classes is None
-        yield "there are two pools", len(self.pools) == n_pools
+        n_pools, is_regression = len(POOLS), self.mixing_scale.n_classes is None
+        yield "there are all pools", len(self.pools) == n_pools
         yield "levels have weights", self.hedge.n_experts == 2 * n_pools
         yield "only regression has errors", is_regression == (self.errors is not None)
         for pool in self.pools:

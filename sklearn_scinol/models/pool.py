@@ -16,9 +16,6 @@ MIN_PROBABILITY = 1e-6
 MAX_LOG_ODDS = float(np.log(1.0 / MIN_PROBABILITY - 1.0))
 MAX_DIFFERENCE = 1e6
 
-#: Variance of the weights before the first row.
-PRIOR_SCALE = 0.1
-
 
 class PoolModel(NewtonModel):
     """Newton steps on the weights of experts in a pool, an :class:`OnlineNewton`.
@@ -34,14 +31,14 @@ class PoolModel(NewtonModel):
         With any number of classes, the logistic loss of two.
     n_features : int
         Number of features.
-    forgetting : float
+    prior_scale, forgetting : float
         See :class:`OnlineNewton`.
     """
 
-    def __init__(self, loss, n_features, forgetting):
+    def __init__(self, loss, n_features, prior_scale, forgetting):
         limit = MAX_LOG_ODDS if loss.is_classification else MAX_DIFFERENCE
         super().__init__(
-            OnlineNewton(PRIOR_SCALE, forgetting, limit=limit, fit_intercept=False),
+            OnlineNewton(prior_scale, forgetting, limit=limit, fit_intercept=False),
             loss,
             n_features,
             1,
@@ -55,7 +52,8 @@ class PoolModel(NewtonModel):
             self.state().w[0, 0] = 1.0
 
     def fresh(self):
-        return PoolModel(self.loss, self.n_features, self.learner.forgetting)
+        scale, forgetting = self.learner.prior_scale, self.learner.forgetting
+        return PoolModel(self.loss, self.n_features, scale, forgetting)
 
     @property
     def lipschitz(self):
