@@ -359,14 +359,14 @@ def test_a_call_that_fails_changes_nothing(estimator, engine):
 def test_new_classes(engine):
     X, y = data()
     y = np.array(list("bdca"))[labels(y, 4)]
-    whole = OnlineKNeighborsClassifier(window=70, new_classes="add").partial_fit(X, y)
-    rows = OnlineKNeighborsClassifier(window=70, new_classes="add")
+    whole = OnlineKNeighborsClassifier(window=200, new_classes="add").partial_fit(X, y)
+    rows = OnlineKNeighborsClassifier(window=200, new_classes="add")
     for r in range(len(y)):
         rows.partial_fit(X[r : r + 1], y[r : r + 1])
     assert_identical(learned(rows), learned(whole))
     # The first rows of a single class are not learned.
     start = np.flatnonzero(y != y[0])[0]
-    known = OnlineKNeighborsClassifier(window=70)
+    known = OnlineKNeighborsClassifier(window=200)
     known.partial_fit(X[start:], y[start:], classes=list("abcd"))
     assert_allclose(whole.predict_proba(X), known.predict_proba(X), rtol=1e-10)
 
