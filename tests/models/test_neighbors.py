@@ -316,6 +316,9 @@ def test_more_neighbors_than_rows(estimator, engine):
     said = estimator(10**12, window=9).partial_fit_predict(X, y, **kind)
     nine = estimator(9, window=9).partial_fit_predict(X, y, **kind)
     assert_array_equal(said, nine)
+    said = estimator(10**12, window=10**12).partial_fit_predict(X, y, **kind)
+    all_rows = estimator(30, window=30).partial_fit_predict(X, y, **kind)
+    assert_array_equal(said, all_rows)
 
 
 @estimators
