@@ -71,6 +71,11 @@ def log1p(x):
     return np.log1p(x)
 
 
+def cosine(turns):
+    """Return the cosine of an angle in full turns."""
+    return np.cos(2.0 * np.pi * (turns - np.rint(turns)))
+
+
 def softmax(p, out):
     """Write the exponentials of a row, divided by their sum, into `out`."""
     np.exp(p - np.maximum.reduce(p), out=out)
@@ -98,6 +103,11 @@ def copy_into(a, out):
     do not fit, which takes longer than a simple learner.
     """
     out[: a.size] = a
+
+
+def add_multiple(factor, a, out):
+    """Add a multiple of `a` to `out`."""
+    out += factor * a
 
 
 def clip_into(a, largest, out):

@@ -28,6 +28,7 @@ __all__ = [
     "State",
     "TargetScale",
     "Task",
+    "as_read_only",
     "as_writable",
     "repeat_to_entries",
 ]
@@ -57,6 +58,13 @@ def as_writable(array, order=None):
     if type(array) is np.ndarray and is_ordered and flags.writeable and flags.aligned:
         return array
     return np.require(array, requirements=[*(order or ""), "A", "W", "E"])
+
+
+def as_read_only(array):
+    """Return an array in C order that engines cannot change."""
+    array = np.require(array, requirements="CAE")
+    array.flags.writeable = False
+    return array
 
 
 def repeat_to_entries(rows, of_rows):

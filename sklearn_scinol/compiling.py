@@ -1,23 +1,25 @@
 """Compile what an estimator will need before it learns."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
 from ._typing import Labels
-from .config import current_engine
-from .engines import get_engine
 from .estimators.base import OnlineEstimator
 from .estimators.rehearsal import compile_loops
 from .preprocessing.stream import StreamTransformer
 
 __all__ = ["compile_estimator"]
 
+#: Beginning of a warning.
+UNSAVED = "Loops are compiled for this process alone"
+
 
 def compile_estimator(
     estimator: Any, X: Any, y: Any, *, classes: Labels | None = None
-) -> None:
+) -> bool:
     """Compile the loops that an estimator will need, and keep them on disk.
 
     For container images and services: the first calls then compile nothing. The
@@ -33,15 +35,26 @@ def compile_estimator(
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
         Their labels or targets.
     classes : array-like of shape (n_classes,), default=None
-        All classes of the stream; by default those of `y`. With ``new_classes="add"``
-        loops for any number of classes are compiled.
+        All classes of the stream; by default those of a fitted estimator, or of `y`.
+        With ``new_classes="add"`` loops for any number of classes are compiled.
+
+    Returns
+    -------
+    has_compiled : bool
+        False if all was compiled before, in this process or on disk.
 
     Raises
     ------
     TypeError
         If no part of the estimator is of this package.
     ValueError
-        If the engine compiles nothing: it is "numpy", or Numba is not installed.
+        If the engine compiles nothing: it is "numpy", Numba is not installed, or
+        ``NUMBA_DISABLE_JIT`` is set.
+
+    Warns
+    -----
+    RuntimeWarning
+        If compiled loops cannot be kept on disk.
 
     Notes
     -----
@@ -56,6 +69,7 @@ def compile_estimator(
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = sklearn_scinol.ScInOLClassifier()
     >>> sklearn_scinol.compile(model, X, y)  # doctest: +SKIP
+    True
     """
     parts = [estimator, *estimator.get_params().values()]
     if not any(isinstance(part, OnlineEstimator | StreamTransformer) for part in parts):
@@ -63,10 +77,15 @@ def compile_estimator(
             f"Nothing to compile: no part of {type(estimator).__name__} is an "
             "estimator or transformer of sklearn-scinol."
         )
-    if get_engine(current_engine()).share_compiling is None:
-        raise ValueError(
-            "Nothing to compile: the engine is 'numpy', or Numba is not installed."
-        )
     if is_classifier(estimator) and classes is None:
-        classes = np.unique(y)
-    compile_loops(estimator, X, y, classes, is_quiet=True)
+        classes = getattr(estimator, "classes_", None)
+        classes = np.unique(y) if classes is None else classes
+    reports = compile_loops(estimator, X, y, classes, is_quiet=True)
+    if reports is None:
+        raise ValueError(
+            "Nothing to compile: the engine is 'numpy', Numba is not installed, or "
+            "NUMBA_DISABLE_JIT is set."
+        )
+    for why in {report.unsaved for report in reports} - {""}:
+        warnings.warn(f"{UNSAVED}, since {why}.", RuntimeWarning, stacklevel=2)
+    return any(report.has_compiled for report in reports)

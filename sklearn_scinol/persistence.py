@@ -30,7 +30,7 @@ from ._optional import import_optional
 from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
-from .mixtures import adahedge, fixed_share, mixing_scale, target_range
+from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
 from .models import (
@@ -40,11 +40,13 @@ from .models import (
     linear,
     neighbors,
     newton,
+    pool,
+    random_features,
     recent,
     weights,
 )
 from .tables import columns, encoding, hashed, strings, vocabulary
-from .transforms import bins, clipping, features, standard, targets, units
+from .transforms import bins, clipping, features, fourier, standard, targets, units
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -78,10 +80,11 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
-    *_classes(adahedge, fixed_share, mixing_scale, target_range),
-    *_classes(additive, growing, kernel, linear, neighbors, newton, recent, weights),
+    *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
+    *_classes(additive, growing, kernel, linear, neighbors, newton),
+    *_classes(pool, random_features, recent, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
-    *_classes(bins, clipping, features, standard, targets, units),
+    *_classes(bins, clipping, features, fourier, standard, targets, units),
 ]
 
 #: Names of the types of this package that models consist of.

@@ -43,6 +43,35 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
+    # Compiling ahead.
+    Mutation(
+        "a process does not remember what it compiled ahead",
+        "estimators/rehearsal.py",
+        "    if key in _keys:",
+        "    if False:",
+        "compiling once_ahead",
+    ),
+    Mutation(
+        "what a process remembers is not bounded",
+        "estimators/rehearsal.py",
+        "        _keys.clear()",
+        "        pass",
+        "compiling bounded",
+    ),
+    Mutation(
+        "a loaded model that learns single rows does not compile ahead",
+        "estimators/rows.py",
+        "                estimator._compile_ahead(chunk_of(x))",
+        "                pass",
+        "compiling loaded",
+    ),
+    Mutation(
+        "a few rows decide the kinds of columns in compiling ahead",
+        "cli/compile.py",
+        "    encoder.set_params(kinds=kinds)",
+        "    pass",
+        "command_line whole_chunk",
+    ),
     # Learners and losses from outside.
     Mutation(
         "the digest forgets functions that are compiled by themselves",
@@ -1122,6 +1151,34 @@ MUTATIONS = [
         "filled(np.nan)",
         "filled(0.0)",
         "table_encoder entries",
+    ),
+    Mutation(
+        "directions of random Fourier features are not orthogonal",
+        "transforms/fourier.py",
+        "blocks.append(Q * np.copysign(1.0, np.diag(R)))",
+        "blocks.append(random_state.normal(size=Q.shape) / np.sqrt(n_features))",
+        "fourier test_features",
+    ),
+    Mutation(
+        "random Fourier features of other directions are merged",
+        "transforms/fourier.py",
+        "if not all(map(merged._has_directions_of, shards.members)):",
+        "if False:",
+        "fourier not_merged",
+    ),
+    Mutation(
+        "clip_ratio clips random features",
+        "estimators/second_order.py",
+        "clip_ratio=self.clip_ratio,",
+        "clip_ratio=None,",
+        "random_features clipped_values",
+    ),
+    Mutation(
+        "a row is learned by replay though the unit of a feature is not 1",
+        "models/random_features.py",
+        "self.row_units.are_one and not has_limits",
+        "not has_limits",
+        "random_features rows_in_units",
     ),
     Mutation(
         "a column is a category as long as all its values are missing",

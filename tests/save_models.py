@@ -35,7 +35,12 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.learners import BASELINES
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 from sklearn_scinol.transforms import bins
 
 FOLDER = Path(__file__).parent / "saved_models"
@@ -116,6 +121,11 @@ KINDS = {
         3,
     ),
     "bins": Kind(make_online_pipeline(OnlineBinner(5), ScInOLRegressor())),
+    "fourier": Kind(
+        make_online_pipeline(
+            RandomFourierFeatures(n_components=5, random_state=0), ScInOLRegressor()
+        )
+    ),
     "adaimplicit": Kind(AdaImplicitRegressor("squared_error", radius=2.0), 2),
     "iomd": Kind(AdaImplicitClassifier("squared_hinge", algorithm="iomd", average=3)),
     "adaftrl-koolen": Kind(AdaFTRLRegressor("epsilon_insensitive")),
@@ -123,6 +133,9 @@ KINDS = {
     "dfeg": Kind(DFEGClassifier(class_weight={"a": 2.0, "b": 1.0})),
     "online_newton": Kind(OnlineNewtonClassifier()),
     "online_newton-classes": Kind(OnlineNewtonClassifier(forgetting=0.01), 3),
+    "online_newton-random_features": Kind(
+        OnlineNewtonClassifier(random_features=5, random_state=0)
+    ),
     "online_newton-regression": Kind(OnlineNewtonRegressor("huber", clip_ratio=2.0), 2),
     "online_newton-vovk": Kind(
         OnlineNewtonRegressor(vovk=True, scale=False, center=False)

@@ -37,7 +37,12 @@ from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLRegressor
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.persistence import load
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 from sklearn_scinol.transforms import bins
 
 N_CHUNKS = 20
@@ -147,6 +152,9 @@ TAMPERED = {
     "columns": of_columns(),
     "encoder": of_transformer(ENCODER, table()),
     "scaler": of_transformer(OnlineScaler(), KINDS["bins"].rows()),
+    "fourier-alone": of_transformer(
+        RandomFourierFeatures(n_components=3), KINDS["bins"].rows()
+    ),
     "adahedge": of_weights(AdaHedge(3)),
     "fixed_share": of_weights(FixedShare(3)),
 }

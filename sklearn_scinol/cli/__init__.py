@@ -1,17 +1,24 @@
-"""Command line: learn from files, predict, and inspect models."""
+"""Command line: learn from files, predict, inspect models, and compile ahead."""
 
 import argparse
+import logging
 import os
 import sys
 import warnings
+from contextlib import contextmanager
 
 from .. import __version__
-from . import inspect, learn, predict
-from .common import EXIT_STATUS, describe_error, print_line
+from . import compile, inspect, learn, predict
+from .common import EXIT_STATUS, describe_error, in_options, print_line
 
 __all__ = ["main"]
 
-COMMANDS = {"learn": learn, "predict": predict, "inspect": inspect}
+COMMANDS = {
+    "learn": learn,
+    "predict": predict,
+    "inspect": inspect,
+    "compile": compile,
+}
 
 
 def main(argv=None):
@@ -26,7 +33,7 @@ def _run(arguments):
     for stream in sys.stdout, sys.stderr:  # for characters that a terminal lacks
         stream.reconfigure(errors="backslashreplace")
     try:
-        with warnings.catch_warnings():
+        with _messages(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("always", r"Row \d+ of ")  # --on-bad-row warn
             warnings.showwarning = _show_warning
@@ -66,6 +73,23 @@ def _parser():
         )
         subparser.set_defaults(error=subparser.error)
     return parser
+
+
+@contextmanager
+def _messages():
+    """Print what the package logs."""
+    logger, handler = logging.getLogger("sklearn_scinol"), logging.Handler()
+    handler.emit = lambda record: print_line(
+        in_options(record.getMessage()), file=sys.stderr
+    )
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def _show_warning(message, *_, **__):

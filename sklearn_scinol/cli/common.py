@@ -263,19 +263,24 @@ def describe_error(error):
     elif isinstance(error, OSError) and error.filename and error.strerror:
         message = f"{error.filename}: {error.strerror}."
     elif isinstance(error, (OSError, ValueError, TypeError, ImportError)):
-        message = _in_options(str(error))
+        message = in_options(str(error))
     elif isinstance(error, MemoryError):
         message = "There is not enough memory."
     else:
         message = (
             f"{type(error).__name__}: {error} (This is a bug; --traceback shows where.)"
         )
+    if message and message[-1].isalnum():  # as scikit-learn's messages end
+        message += "."
     words = " ".join([message, *getattr(error, "__notes__", [])]).split()
     return " ".join(words) or type(error).__name__
 
 
-def _in_options(message):
-    """Replace parameters in a message by options of the command line."""
+def in_options(message):
+    """Replace names of the library in a message by those of the command line."""
+    message = message.replace(
+        "sklearn_scinol.compile(estimator, X, y)", "`sklearn-scinol compile`"
+    )
     message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
     message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)
     return OPTION.sub(_option, message)

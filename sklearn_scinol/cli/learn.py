@@ -83,8 +83,7 @@ def add_arguments(parser):
     """Add the arguments of the command."""
     add = parser.add_argument
     add("files", nargs="+", metavar="FILE", help=FILES_HELP)
-    add("--target", required=True, metavar="COLUMN", help="column to predict")
-    add("--weight", metavar="COLUMN", help="column with weights of the rows")
+    add_columns(parser)
     add(
         "--test-file",
         action="append",
@@ -94,11 +93,25 @@ def add_arguments(parser):
         "several times",
     )
     add("-q", "--quiet", action="store_true", help="print the scores only")
-    add = parser.add_argument_group("model").add_argument
-    add("--model", metavar="FILE", help="where to save the model")
-    add("--resume", metavar="FILE", help="go on with a saved model, as it is")
+    group = parser.add_argument_group("model")
+    group.add_argument("--model", metavar="FILE", help="where to save the model")
     keep_help = "save the model also if learning ends early"
-    add("--keep-partial", action="store_true", help=keep_help)
+    group.add_argument("--keep-partial", action="store_true", help=keep_help)
+    add_estimator(parser, group)
+    add_reading(parser)
+
+
+def add_columns(parser):
+    """Add the options for columns with a role."""
+    add = parser.add_argument
+    add("--target", required=True, metavar="COLUMN", help="column to predict")
+    add("--weight", metavar="COLUMN", help="column with weights of the rows")
+
+
+def add_estimator(parser, group):
+    """Add the options for the model to learn with."""
+    add = group.add_argument
+    add("--resume", metavar="FILE", help="go on with a saved model, as it is")
     new = [
         add(
             "--estimator",
@@ -144,7 +157,6 @@ def add_arguments(parser):
         ),
     ]
     parser.set_defaults(new_model_options=new)
-    add_reading(parser)
 
 
 def _names(text):
@@ -161,16 +173,14 @@ def _kind(text):
     return name, kind
 
 
-def _check(arguments):
-    """Refuse incompatible arguments."""
+def check_resume(arguments):
+    """Refuse options for new models where a saved one goes on."""
     if arguments.resume:
         for option in arguments.new_model_options:
             if getattr(arguments, option.dest) is not None:
                 arguments.error(
                     f"{option.option_strings[0]} is for new models, not for --resume"
                 )
-    if arguments.keep_partial and not arguments.model:
-        arguments.error("--keep-partial needs --model")
 
 
 # The command.
@@ -178,11 +188,32 @@ def _check(arguments):
 
 def run(arguments):
     """Learn, print scores, and save the model."""
-    _check(arguments)
+    check_resume(arguments)
+    if arguments.keep_partial and not arguments.model:
+        arguments.error("--keep-partial needs --model")
     if arguments.model:
         check_can_save(arguments.model)
         files = [*arguments.files, *arguments.test_file]
         check_not_read(arguments.model, find_files(files))
+    model, classes, stream = open_learning(arguments)
+    learner = ProgressiveEstimator(model, _metrics(model), classes)
+    with read_chunks(stream) as (_, chunks):
+        _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
+    if arguments.test_file:
+        known = known_columns(model, arguments.target)
+        stream = open_stream(
+            arguments, arguments.test_file, **known, **_roles(arguments)
+        )
+        with read_chunks(stream) as (_, chunks):
+            start = perf_counter()
+            result = score_test(learner, chunks)
+        print_line()
+        print_line(f"{', '.join(arguments.test_file)}, not learned:")
+        print_scores(result, stream, perf_counter() - start)
+
+
+def open_learning(arguments):
+    """Return a new or a saved model, its classes, and the stream for it to learn."""
     classes = None
     if arguments.resume:
         model = load_model(arguments.resume)
@@ -192,20 +223,12 @@ def run(arguments):
         known = {"kinds": dict(arguments.kinds or ())}
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
-    roles = {"target": arguments.target, "sample_weight": arguments.weight}
-    stream = open_stream(arguments, arguments.files, **known, **roles)
-    learner = ProgressiveEstimator(model, _metrics(model), classes)
-    with read_chunks(stream) as (_, chunks):
-        _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
-    if arguments.test_file:
-        known = known_columns(model, arguments.target)
-        stream = open_stream(arguments, arguments.test_file, **known, **roles)
-        with read_chunks(stream) as (_, chunks):
-            start = perf_counter()
-            result = score_test(learner, chunks)
-        print_line()
-        print_line(f"{', '.join(arguments.test_file)}, not learned:")
-        print_scores(result, stream, perf_counter() - start)
+    stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
+    return model, classes, stream
+
+
+def _roles(arguments):
+    return {"target": arguments.target, "sample_weight": arguments.weight}
 
 
 def _learn(arguments, model, table, stream, chunks):

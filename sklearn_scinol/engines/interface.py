@@ -34,7 +34,10 @@ class Engine(Protocol):
         processes share the work, by files in a `folder`, if one is given. Loops that
         another process is compiling run uncompiled meanwhile. A function `on_missing`
         is called once, before the first loop is compiled that is not in a cache on
-        disk. Without `is_quiet`, a message says so where compiling takes long.
+        disk. Without `is_quiet`, a message says so where compiling takes long. The
+        context gives a report with `has_compiled`, whether this process has compiled
+        a loop, and `unsaved`, why one is not kept on disk, or ""; or None if loops run
+        uncompiled.
     """
 
     LEARNS_AT_ONCE: bool
@@ -128,6 +131,25 @@ class Engine(Protocol):
         rows : CSRRows
         """
 
+    def fourier_features(self, directions, phases, limit, X):
+        """Cosines of random directions of rows.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (n_features, n_components)
+        phases : ndarray of shape (n_components,)
+            Both in full turns, so that angles of any size are reduced exactly.
+        limit : float
+            Values are clipped at plus and minus this.
+        X : ndarray of shape (n, n_features)
+
+        Returns
+        -------
+        Z : ndarray of shape (n, n_components)
+            Cosines times ``sqrt(2 / n_components)``, which do not depend on the other
+            rows to the last bit.
+        """
+
     def transform_targets(self, moments, y, weights, unit_free):
         """Running location and scale of targets, before each row.
 
@@ -185,6 +207,26 @@ class Engine(Protocol):
         increments, sum_increments : ndarray of shape (n, K)
             Changes of the rows' coefficients. The latter without columns unless
             averaging.
+        """
+
+    def learn_pool(self, learner, loss, state, F, block):
+        """Learn rows with a log-linear pool, whose weights all classes share.
+
+        Parameters
+        ----------
+        learner : OnlineNewton
+        loss : CrossEntropy
+        state : State
+            Of the learner, with one output. Changed.
+        F : ndarray of shape (n, n_classes, n_inputs)
+            Log probabilities; inputs are padded like vectors of the state.
+        block : Block
+            Without rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_classes)
+            Before each row.
         """
 
     def learn_neighbors(self, recent, rows, targets, weights, query):

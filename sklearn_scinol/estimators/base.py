@@ -149,7 +149,7 @@ class OnlineEstimator(
                 rollbacks.append(self._model.checkpoint(chunk.X))
             else:
                 self._start(chunk.X)
-                self._compile_ahead(chunk.X)
+            self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
         if schedule.tol is not None and not converged:
             warn(
@@ -268,9 +268,8 @@ class OnlineEstimator(
         with rollback_on_error(self) as rollbacks:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
-            if is_first:
-                self._compile_ahead(chunk.X)
-            else:
+            self._compile_ahead(chunk.X)
+            if not is_first:
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method)

@@ -33,7 +33,7 @@ from .labels import (
     merge_classes,
     spread_counts,
 )
-from .rehearsal import compile_loops, is_rehearsal
+from .rehearsal import compile_once, is_rehearsal
 
 __all__ = ["OnlineClassifier"]
 
@@ -347,7 +347,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         """Compile what a third class will need."""
         if self._adds_classes and self.classes_.size < 3 and not is_rehearsal():
             with suppress(Exception):  # learning will fail with its own error
-                compile_loops(self, X, np.zeros(X.shape[0]))
+                compile_once(self, X)
 
     def _check_new_classes(self, classes):
         """Raise ValueError if the estimator cannot go on with these classes."""

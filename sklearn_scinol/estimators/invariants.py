@@ -38,8 +38,8 @@ class InvariantsMixin:
             is_of_classes is not None and bool(is_of_classes) == is_classifier(self),
         )
         yield "the number of outputs fits", model.n_outputs == self._n_outputs()
-        if hasattr(model, "n_features"):
-            yield "the number of features fits", model.n_features == self.n_features_in_
+        if hasattr(model, "n_inputs"):
+            yield "the number of features fits", model.n_inputs == self.n_features_in_
         yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
         yield "n_iter_ is a count", is_count(getattr(self, "n_iter_", 0))
 

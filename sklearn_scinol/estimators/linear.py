@@ -17,6 +17,7 @@ from .._hyperparameters import is_value
 from ..learners.interface import traits
 from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
+from ..models.random_features import RandomFeaturesModel
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .classifier import OnlineClassifier
@@ -58,7 +59,8 @@ class bounds_regret(Generic[Parameters, Bound]):
             )
         check_not_merged(estimator)
         if changes := _changing_parameters(estimator):
-            instead = ", ".join(f"`{name}=False`" for name in changes)
+            off = {"random_features": None}
+            instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
             verb = "fit with" if _is_fitted(estimator) else "pass"
             raise AttributeError(
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
@@ -99,6 +101,7 @@ def _changing_parameters(estimator):
             "standardize_target": standardizes not in ("auto", False),
             "additive": getattr(estimator, "additive", False),
             "interactions": getattr(estimator, "interactions", False),
+            "random_features": getattr(estimator, "random_features", None) is not None,
         }
     elif isinstance(estimator._model, LinearModel):
         model = estimator._model
@@ -109,6 +112,7 @@ def _changing_parameters(estimator):
             and not (standardizes == "auto" and model.features.center),
             "additive": isinstance(model, AdditiveModel),
             "interactions": isinstance(model, AdditiveModel) and model.pairs,
+            "random_features": isinstance(model, RandomFeaturesModel),
         }
     else:
         found = {}
@@ -186,16 +190,19 @@ class _Linear:
             average=int(getattr(self, "average", False)),
         )
 
-    def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
+    def _make_model(
+        self, X, learner, loss, n_features, n_outputs, features=None, **keywords
+    ):
         """Create the model before it learns `X`, the first rows."""
-        features = FeatureTransform(
-            n_features,
-            center=self._centers(X),
-            scale=bool(self.scale),
-            in_units=self.scale or traits(type(learner)).scale_invariant,
-            clip_ratio=self.clip_ratio,
-            forgetting=float(getattr(self, "moment_forgetting", 0.0)),
-        )
+        if features is None:
+            features = FeatureTransform(
+                n_features,
+                center=self._centers(X),
+                scale=bool(self.scale),
+                in_units=self.scale or traits(type(learner)).scale_invariant,
+                clip_ratio=self.clip_ratio,
+                forgetting=float(getattr(self, "moment_forgetting", 0.0)),
+            )
         target = None
         if self._standardizes_target(X):
             target = TargetTransform(

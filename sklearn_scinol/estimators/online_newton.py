@@ -35,6 +35,10 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
     output. More than 2^26 covariances, of 11,583 features with one output, are refused.
 
+    With `random_features` [3]_ [4]_ it learns what no linear model can, such as a
+    distance or a chessboard. With D of them a row takes :math:`D d + 1.5 D^2`
+    multiplications and D cosines.
+
     Parameters
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
@@ -59,6 +63,13 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         centred and scaled. None means at a million.
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
+    random_features : int, default=None
+        Number of random features that take the place of the features, as by
+        :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
+        and `clip_deviations` are then of these. None: the features themselves.
+    gamma : float or "scale", default="scale"
+        Parameter of the Gaussian kernel that random features approximate, of features
+        in standard deviations. "scale": ``1 / n_features``.
     fit_intercept : bool, default=True
         Whether there is an intercept, of variance at least 1 before the first row.
     max_iter : int, default=1
@@ -75,7 +86,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
+        Seed of the shuffling, the choice of held-out rows and the random features.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
     verbose : int, default=0
@@ -124,6 +135,11 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
        Kalman recursion." Journal of Machine Learning Research 22, 2021.
     .. [2] D. J. C. MacKay. "The evidence framework applied to classification
        networks." Neural Computation 4, 1992.
+    .. [3] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
+       Advances in Neural Information Processing Systems 20, 2007.
+    .. [4] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
+       "Orthogonal random features." Advances in Neural Information Processing Systems
+       29, 2016.
 
     Examples
     --------
@@ -159,6 +175,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         scale: bool = True,
         clip_deviations: float | None = 3.0,
         clip_ratio: float | None = None,
+        random_features: int | None = None,
+        gamma: float | Literal["scale"] = "scale",
         fit_intercept: bool = True,
         max_iter: int = 1,
         tol: float | None = None,
@@ -180,6 +198,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         self.scale = scale
         self.clip_deviations = clip_deviations
         self.clip_ratio = clip_ratio
+        self.random_features = random_features
+        self.gamma = gamma
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -245,7 +265,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         Of shape (n_features, n_features), or with more than two classes (n_classes,
         n_features, n_features).
         """
-        covariance = self._fitted_model().coef_covariance()
+        covariance = self._coef_covariance()
         return covariance[0] if len(covariance) == 1 else covariance
 
 
@@ -263,6 +283,10 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     That takes memory and time in the square of the number of features: for each row
     about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
     output. More than 2^26 covariances, of 11,583 features with one output, are refused.
+
+    With `random_features` [4]_ [5]_ it learns what no linear model can, such as a
+    distance or a chessboard. With D of them a row takes :math:`D d + 1.5 D^2`
+    multiplications and D cosines.
 
     Parameters
     ----------
@@ -288,6 +312,13 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         centred and scaled. None means at a million.
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
+    random_features : int, default=None
+        Number of random features that take the place of the features, as by
+        :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
+        and `clip_deviations` are then of these. None: the features themselves.
+    gamma : float or "scale", default="scale"
+        Parameter of the Gaussian kernel that random features approximate, of features
+        in standard deviations. "scale": ``1 / n_features``.
     standardize_target : bool, default=True
         Whether to learn the target in running standard deviations from its mean.
     epsilon : float, default=0.1
@@ -310,7 +341,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
+        Seed of the shuffling, the choice of held-out rows and the random features.
     warm_start : bool, default=False
         Whether :meth:`fit` goes on from where the last call ended.
     verbose : int, default=0
@@ -358,6 +389,11 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
        2001.
     .. [3] N. Cesa-Bianchi, G. Lugosi. "Prediction, learning, and games." Cambridge
        University Press, 2006.
+    .. [4] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
+       Advances in Neural Information Processing Systems 20, 2007.
+    .. [5] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
+       "Orthogonal random features." Advances in Neural Information Processing Systems
+       29, 2016.
 
     Examples
     --------
@@ -393,6 +429,8 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         scale: bool = True,
         clip_deviations: float | None = 3.0,
         clip_ratio: float | None = None,
+        random_features: int | None = None,
+        gamma: float | Literal["scale"] = "scale",
         standardize_target: bool = True,
         epsilon: float = 0.1,
         quantile: float = 0.5,
@@ -415,6 +453,8 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         self.scale = scale
         self.clip_deviations = clip_deviations
         self.clip_ratio = clip_ratio
+        self.random_features = random_features
+        self.gamma = gamma
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile
@@ -496,5 +536,5 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         Of shape (n_features, n_features), or (n_outputs, n_features, n_features) if `y`
         had two dimensions.
         """
-        covariance = self._fitted_model().coef_covariance(with_noise=True)
+        covariance = self._coef_covariance(with_noise=True)
         return covariance if self._output_shape else covariance[0]

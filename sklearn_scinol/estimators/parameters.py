@@ -2,12 +2,13 @@
 
 from numbers import Real
 
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 __all__ = [
     "DEFAULT_MAX_ITER",
     "DEFAULT_TOL",
     "FORGETTING",
+    "GAMMA",
     "MAX_PARAMETER",
     "POSITIVE",
     "UNITS",
@@ -21,6 +22,9 @@ POSITIVE: Interval = Interval(Real, 0, MAX_PARAMETER, closed="right")
 
 # Share of its weight that a row may lose with each later one.
 FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
+
+# Parameter of a Gaussian kernel of standardised features.
+GAMMA: list = [StrOptions({"scale"}), Interval(Real, 0, None, closed="left")]
 
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
 # patience. With this tolerance `fit` stopped after 24 epochs (median; the most was

@@ -3,10 +3,12 @@
 import multiprocessing
 import threading
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from tempfile import TemporaryDirectory
 
+import joblib
 import numpy as np
 import sklearn
 from joblib import Parallel, cpu_count, delayed
@@ -18,14 +20,22 @@ from sklearn.utils.validation import _num_samples
 
 from ..config import config_context, current_engine
 from ..engines import get_engine
+from ..transforms.bins import N_SAMPLES
 
-__all__ = ["compile_loops", "is_rehearsal"]
+__all__ = ["compile_loops", "compile_once", "is_rehearsal"]
 
-# Number of rows to learn.
-N_ROWS = 4
+# Numbers of rows to learn: without bins, and until bins have edges.
+N_ROWS = 4, N_SAMPLES
 
 # Maximum number of processes: the largest estimators have some twenty loops.
 MAX_PROCESSES = 8
+
+# Maximum number of kinds of estimators and rows that a process remembers.
+MAX_KEYS = 1000
+
+# Estimators, and kinds of estimators and rows, whose loops this process has compiled.
+_estimators: weakref.WeakSet = weakref.WeakSet()
+_keys: set[str] = set()
 
 
 class _Local(threading.local):
@@ -40,30 +50,57 @@ def is_rehearsal():
     return _local.is_rehearsal
 
 
+def compile_once(estimator, X):
+    """Compile what a third class will need, once per kind of estimator and rows."""
+    share = get_engine(current_engine()).share_compiling
+    if share is None or estimator in _estimators:
+        return
+    kind_of_rows = type(X), X.dtype, getattr(X, "indices", X).dtype, X.shape[1]
+    _estimators.add(estimator)  # also if it fails, since it would fail again
+    key = joblib.hash((clone(estimator), kind_of_rows))
+    if key in _keys:
+        return
+    compile_loops(estimator, X, np.zeros(X.shape[0]))
+    if len(_keys) >= MAX_KEYS:
+        _keys.clear()
+    _keys.add(key)
+
+
 def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
     """Compile the loops for rows like these, in several processes side by side.
 
     They start when the first loop is not in the cache. Without a cache, or where this
-    process is one of several itself, it compiles all.
+    process is one of several itself, it compiles all. Returns the engine's reports, or
+    None if it compiles nothing.
     """
     share = get_engine(current_engine()).share_compiling
     if share is None:
-        return
-    rows = np.arange(N_ROWS) % _num_samples(X)
-    stream = estimator, _safe_indexing(X, rows), _safe_indexing(y, rows), classes
+        return None
+
+    def stream(n_rows):
+        rows = np.arange(n_rows) % _num_samples(X)
+        return estimator, _safe_indexing(X, rows), _safe_indexing(y, rows), classes
+
+    few, many = map(stream, N_ROWS)
     n_helpers, config, started = _n_helpers(), sklearn.get_config(), []
     with ThreadPoolExecutor(1) as thread, TemporaryDirectory() as folder:
 
         def start():
             started.append(True)
-            thread.submit(_run_helpers, n_helpers, config, folder, *stream)
+            thread.submit(_run_helpers, n_helpers, config, folder, *few)
 
-        with share(folder, start if n_helpers else None, is_quiet=is_quiet):
-            _rehearse(*stream)
+        on_missing = start if n_helpers else None
+        with share(folder, on_missing, is_quiet=is_quiet) as first:
+            if first is None:
+                return None
+            is_prepared = _rehearse(*few)
         # No process claims another loop now.
-    if started:
-        with share(is_quiet=is_quiet):
-            _rehearse(*stream)
+    with share(is_quiet=is_quiet) as last:
+        if started:
+            is_prepared = _rehearse(*few)
+        if not is_prepared:
+            _rehearse(*many)
+    return first, last
 
 
 def _n_helpers():
@@ -89,19 +126,22 @@ def _help(config, folder, *stream):
 
 
 def _rehearse(estimator, X, y, classes):
-    """Learn and predict rows with copies, in each way that has loops of its own."""
+    """Learn and predict rows with copies, in each way that has loops of its own.
+
+    Returns whether single rows will take the same loops after more rows.
+    """
     before, _local.is_rehearsal = _local.is_rehearsal, True
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = _copy(estimator)
             if not is_classifier(model):
-                _learn(model, X, y)
-            elif not adds_classes(model):
-                _learn(model, X, y, classes=classes)
-            else:  # a third class has the last rows
-                _learn(model, X, np.arange(N_ROWS) % 2, classes=[0, 1])
-                _learn(model, X, np.minimum(np.arange(N_ROWS), 2))
+                return _learn(model, X, y)
+            if not adds_classes(model):
+                return _learn(model, X, y, classes=classes)
+            # A third class has the last rows.
+            _learn(model, X, np.arange(len(y)) % 2, classes=[0, 1])
+            return _learn(model, X, np.minimum(np.arange(len(y)), 2))
     finally:
         _local.is_rehearsal = before
 
@@ -126,14 +166,18 @@ def adds_classes(estimator):
 
 
 def _learn(model, X, y, **first):
-    """Learn and predict several rows, and one."""
+    """Learn and predict several rows, and one; see :func:`_rehearse`."""
     row = _safe_indexing(X, [0])
     model.partial_fit(X, y, **first)
     model.partial_fit(row, y[:1])
     model.predict(X)
-    if hasattr(model, "row_by_row") and (x := _single(row)) is not None:
-        rows = model.row_by_row().learn_one(x, y[0])
-        rows.predict_one(x)
+    if len(getattr(model, "steps", ())) > 1 and _single(row) is None:  # a frame
+        model, row = model[-1], model[:-1].transform(row)
+    if not hasattr(model, "row_by_row") or (x := _single(row)) is None:
+        return True
+    rows = model.row_by_row().learn_one(x, y[0])
+    rows.predict_one(x)
+    return getattr(rows, "_prepared", None) is not None  # mixtures need edges of bins
 
 
 def _single(row):

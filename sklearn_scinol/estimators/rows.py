@@ -276,11 +276,12 @@ class EstimatorRows(RowByRow):
         super().__init__(estimator, classes)
         self._n_features = n_features
         self._prepared = self._engine = self._labels = self._target = None
-        self._centers = False
+        self._centers = self._is_compiled_ahead = False
 
     def __getstate__(self):
         # Prepared objects are of this process only.
-        return super().__getstate__() | dict.fromkeys(("_prepared", "_target"))
+        own = dict.fromkeys(("_prepared", "_target"))
+        return super().__getstate__() | own | {"_is_compiled_ahead": False}
 
     def _check_method(self, method):
         self.estimator._check_method(method)
@@ -294,6 +295,9 @@ class EstimatorRows(RowByRow):
             and prepared.accepts_row()
             and prepared.learn(estimator)
         ):
+            if not self._is_compiled_ahead:
+                self._is_compiled_ahead = True
+                estimator._compile_ahead(chunk_of(x))
             return self._to_output(prepared.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:

@@ -1,12 +1,16 @@
 """Parameters and models that estimators of second order share."""
 
-from numbers import Real
+from numbers import Integral, Real
 
 import numpy as np
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ..models.newton import NewtonModel
-from .parameters import FORGETTING
+from ..models.random_features import RandomFeaturesModel
+from ..transforms.features import FeatureTransform
+from ..transforms.fourier import FourierFeatures
+from .parameters import FORGETTING, GAMMA
 
 __all__ = ["MAX_COVARIANCES", "SecondOrder", "second_order_constraints"]
 
@@ -27,10 +31,16 @@ class SecondOrder:
     _own_constraints = {
         "prior_scale": [VARIANCES],
         "forgetting": [FORGETTING],
+        "random_features": [Interval(Integral, 1, None, closed="left"), None],
+        "gamma": GAMMA,
         "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
     }
     _makes_dense = True
-    _model_type = NewtonModel
+    _model_types = NewtonModel, RandomFeaturesModel
+
+    @property
+    def _model_type(self):
+        return NewtonModel if self.random_features is None else RandomFeaturesModel
 
     def _newton(self, learner, moderate=False):
         """Create a learner with the parameters that both estimators have."""
@@ -41,8 +51,20 @@ class SecondOrder:
             fit_intercept=bool(self.fit_intercept),
         )
 
-    def _make_model(self, *arguments, **keywords):
-        model = super()._make_model(*arguments, **keywords)
+    def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
+        if self.random_features is not None:
+            keywords["fourier"] = FourierFeatures(
+                n_features,
+                self.random_features,
+                self.gamma,
+                check_random_state(self.random_state),
+                clip_ratio=self.clip_ratio,
+            )
+            n_features = self.random_features
+            keywords["features"] = FeatureTransform(
+                n_features, center=self._centers(X), scale=bool(self.scale)
+            )
+        model = super()._make_model(X, learner, loss, n_features, n_outputs, **keywords)
         limit = np.inf
         if model.features.scale:
             limit = MAX_DISTANCE
@@ -52,15 +74,46 @@ class SecondOrder:
         return model
 
     def _start(self, X):
-        n, n_outputs = X.shape[1] + self.fit_intercept, self._n_outputs()
+        n_columns, n_outputs = X.shape[1], self._n_outputs()
+        what = f"{n_columns} features"
+        if self.random_features is not None:
+            if n_columns * self.random_features > MAX_COVARIANCES:
+                raise ValueError(
+                    f"random_features == {self.random_features} for {what} are too "
+                    f"many: their directions would be more than {MAX_COVARIANCES} "
+                    "numbers."
+                )
+            n_columns = self.random_features
+            what = f"{n_columns} random features"
+        n = n_columns + self.fit_intercept
         if n_outputs * (n * (n + 1) // 2) > MAX_COVARIANCES:
             outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
             raise ValueError(
-                f"{X.shape[1]} features{outputs} are too many for "
-                f"{type(self).__name__}: the covariances of their weights would be "
-                f"more than {MAX_COVARIANCES} numbers; use {self._lighter} instead."
+                f"{what}{outputs} are too many for {type(self).__name__}: the "
+                "covariances of their weights would be more than "
+                f"{MAX_COVARIANCES} numbers; use {self._lighter} instead."
             )
         super()._start(X)
+
+    def _coefficients(self, attribute):
+        self._check_learns_features(attribute)
+        return super()._coefficients(attribute)
+
+    def _coef_covariance(self, **keywords):
+        self._check_learns_features("coef_covariance_")
+        return self._fitted_model().coef_covariance(**keywords)
+
+    def _check_learns_features(self, attribute):
+        """Raise AttributeError if the model has weights of random features."""
+        if isinstance(self._fitted_model(), RandomFeaturesModel):
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
+                "its weights are of random features: fit with `random_features=None`."
+            )
+
+    def __setstate__(self, state):
+        # Estimators of earlier versions had no random features.
+        super().__setstate__({"random_features": None, "gamma": "scale"} | state)
 
 
 def second_order_constraints(linear):

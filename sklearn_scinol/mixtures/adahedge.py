@@ -147,7 +147,7 @@ class AdaHedge(ExpertWeights):
         """Bound on the regret, in units of the losses."""
         return self.regret_bound()
 
-    def _bound(self, n_switches):
+    def _bound(self, n_switches, n_copies=1):
         if n_switches > 0:  # the theorem is about one expert for all rounds
             return math.inf
         state = self._state

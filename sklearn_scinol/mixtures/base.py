@@ -18,7 +18,9 @@ from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
-from .default_experts import default_experts
+from ..models.neighbors import NeighborsModel
+from ..models.random_features import RandomFeaturesModel
+from .default_experts import MAX_CLASSES, default_experts
 from .display import ExpertWeightsDisplay
 from .model import MixtureModel
 
@@ -26,6 +28,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MixtureEstimator"]
+
+# Models without weights of the features themselves.
+OF_FUNCTIONS = AdditiveModel, NeighborsModel, RandomFeaturesModel
+
+# Maximum number of experts of a pool with "auto".
+MAX_POOLED = 64
 
 
 class MixtureEstimator(Additive, _BaseComposition):
@@ -38,6 +46,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         "additive": [StrOptions({"auto"}), "boolean"],
         "interactions": [StrOptions({"auto"}), "boolean"],
         "second_order": ["boolean", StrOptions({"auto"})],
+        "random_features": ["boolean", StrOptions({"auto"})],
+        "neighbors": ["boolean", StrOptions({"auto"})],
+        "pooling": ["boolean", StrOptions({"auto"})],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [Integral, None],
     }
@@ -60,10 +71,28 @@ class MixtureEstimator(Additive, _BaseComposition):
             loss,
             self._n_outputs(),
             max(len(self.classes_), 2) if is_classifier(self) else None,
-            self.switching,
+            switching=self.switching,
+            pooling=self._pools(loss, len(experts)),
         )
         if adds_classes:
             self._check_takes_classes()
+
+    def _pools(self, loss, n_experts):
+        """Whether there is a second level."""
+        if not self.pooling:
+            return False
+        is_possible = not is_classifier(self) or hasattr(loss, "log_probabilities")
+        if self.pooling == "auto":
+            is_small = n_experts <= MAX_POOLED
+            if is_classifier(self):
+                is_small &= self.classes_.size <= MAX_CLASSES
+            return is_possible and is_small
+        if not is_possible:
+            raise ValueError(
+                f"pooling=True needs probabilities, which loss={self.loss!r} does not "
+                "have: set loss='log_loss' or pooling=False."
+            )
+        return True
 
     def _experts(self, loss, X):
         """The experts to clone, as (name, estimator)."""
@@ -149,6 +178,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         self._set_params("estimators", **params)
         return self
 
+    def __setstate__(self, state):
+        # Mixtures of earlier versions have none of these.
+        names = "neighbors", "pooling", "random_features"
+        super().__setstate__(dict.fromkeys(names, False) | state)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         with suppress(TypeError, ValueError):  # `fit` will raise a better error
@@ -196,7 +230,7 @@ class MixtureEstimator(Additive, _BaseComposition):
             for expert, found in zip(experts, of_experts, strict=True)
             if found is None
             # The mean of probabilities is not linear in any case.
-            and not (is_classifier(self) and isinstance(expert.model, AdditiveModel))
+            and not (is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS))
         ]
         if lacking or all(found is None for found in of_experts):
             name = (lacking or experts)[0].name
@@ -207,15 +241,16 @@ class MixtureEstimator(Additive, _BaseComposition):
         return np.clip(self._mean_of_experts(of_experts), -MAX_FLOAT, MAX_FLOAT)
 
     def _mean_of_experts(self, of_experts, axis=0):
-        """Mean by `weights_` of what experts have; None is left out.
+        """Mean by the experts' weights of what experts have; None is left out.
 
         Where outputs have weights of their own, `axis` is that of outputs.
         """
         there = [k for k, each in enumerate(of_experts) if each is not None]
         values = np.stack([of_experts[k] for k in there])
-        weights = self._model.weights[:, there]
-        # With nothing missing, the sum is 1 but for rounding.
-        weights = weights / weights.sum(axis=1, keepdims=True)
+        weights = self._model.weights_in_mean[:, there]
+        if is_classifier(self):
+            # With nothing missing, the sum is 1 but for rounding.
+            weights = weights / weights.sum(axis=1, keepdims=True)
         if len(weights) == 1:
             return np.tensordot(weights[0], values, 1)
         values = np.moveaxis(values, axis + 1, 0)
@@ -241,7 +276,10 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _term(self, features, values):
         models = [expert.model for expert in self._fitted_model().experts]
         terms = [
-            model.term(features, values) if isinstance(model, LinearModel) else None
+            model.term(features, values)
+            if isinstance(model, LinearModel)
+            and not isinstance(model, RandomFeaturesModel)
+            else None
             for model in models
         ]
         return self._mean_of_experts(terms, axis=1)
@@ -253,6 +291,34 @@ class MixtureEstimator(Additive, _BaseComposition):
         points = [*model.points, model.n_rounds]
         curve = np.array([*model.curve, model.weights])
         return np.array(points), self._squeeze_outputs(curve.swapaxes(0, 1), 1)
+
+    @property
+    def level_weights_(self) -> NDArray[np.float64]:
+        """Weights of the mean of experts, and of each pool, at the next row."""
+        return self._squeeze_outputs(self._pooling_model().level_weights)
+
+    @property
+    def level_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Numbers of rows, and the weights of the levels after each."""
+        model = self._pooling_model()
+        points = [*model.points, model.n_rounds]
+        curve = np.array([*model.level_curve, model.level_weights])
+        return np.array(points), self._squeeze_outputs(curve.swapaxes(0, 1), 1)
+
+    @property
+    def pool_coef_(self) -> NDArray[np.float64]:
+        """Weights of the mean of experts, and of each expert, in the pools."""
+        levels = self._pooling_model().levels
+        return self._squeeze_outputs(np.stack([each.coefficients for each in levels]))
+
+    def _pooling_model(self):
+        """Return the model, which has pools."""
+        model = self._fitted_model()
+        if not model.levels:
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no pools of experts: see `pooling`."
+            )
+        return model
 
     @property
     def expert_losses_(self) -> NDArray[np.float64]:
@@ -270,7 +336,8 @@ class MixtureEstimator(Additive, _BaseComposition):
 
         The bound is on `cumulative_loss_` less the weighted sum of the losses of the
         experts in the sequence, in units of the loss. For log loss and a single expert
-        it is ln 5 K for K experts, times the largest sample weight, whatever the data.
+        it is ln 5 K for K experts, and with pools ln 10 more, times the largest sample
+        weight, whatever the data.
 
         Parameters
         ----------
@@ -291,7 +358,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         """
         model = self._fitted_model()
         check_not_merged(self)
-        return sum(hedge.regret_bound(n_switches) for hedge in model.hedges)
+        bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
+        return sum(bounds) + sum(level.regret_bound for level in model.levels)
 
     def _squeeze_outputs(self, values, axis=0):
         """Drop the axis of outputs if there is a single set of weights."""

@@ -1,22 +1,31 @@
 """The default experts of a mixture, chosen by ``examples/benchmarks/experts.py``."""
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
 
-__all__ = ["MAX_CLASSES", "Family", "default_experts"]
+__all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "Family", "default_experts"]
 
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
 MAX_PAIRED = 16
 MAX_SECOND_ORDER = 128
+MAX_FOURIER = 64
+MAX_NEIGHBORS = 64
+
+# Number of random features.
+N_RANDOM_FEATURES = 64
 
 #: Maximum number of classes for experts of any of these kinds with "auto": each class
 #: takes a covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
+
+#: That for experts of random features, whose matrices are larger.
+MAX_FOURIER_CLASSES = 64
 
 
 class Family(NamedTuple):
@@ -26,6 +35,7 @@ class Family(NamedTuple):
     baseline: type
     implicit: type
     newton: type
+    neighbors: type
     parameters: tuple[str, ...]
 
 
@@ -35,17 +45,25 @@ class Kinds(NamedTuple):
     additive: bool
     interactions: bool
     second_order: bool
+    random_features: bool
+    neighbors: bool
+    is_regression: bool
     is_sparse: bool
     has_bounded_slope: bool  # ScInOL needs it
 
 
 class DefaultExpert(NamedTuple):
-    """A default expert: a field of :class:`Family`, and parameters of its own."""
+    """A default expert: a field of :class:`Family`, and parameters of its own.
+
+    With a bandwidth it learns random features of a Gaussian kernel whose standard
+    deviation is that, times the root of the number of features.
+    """
 
     name: str
     estimator: str
     parameters: dict[str, Any]
     is_used: Callable[[Kinds], bool] = lambda kinds: True
+    bandwidth: float | None = None
 
 
 STANDARD = {"center": "auto", "scale": True}
@@ -89,6 +107,36 @@ DEFAULT_EXPERTS = (
         lambda kinds: kinds.second_order,
     ),
     DefaultExpert(
+        "fourier-0.5",
+        "newton",
+        {},
+        lambda kinds: kinds.random_features and not kinds.is_regression,
+        bandwidth=0.5,
+    ),
+    DefaultExpert(
+        "fourier-1",
+        "newton",
+        {},
+        lambda kinds: kinds.random_features,
+        bandwidth=1.0,
+    ),
+    DefaultExpert(
+        "fourier-2",
+        "newton",
+        {},
+        lambda kinds: kinds.random_features and kinds.is_regression,
+        bandwidth=2.0,
+    ),
+    *(
+        DefaultExpert(
+            f"neighbors-{k}",
+            "neighbors",
+            {"n_neighbors": k},
+            lambda kinds: kinds.neighbors,
+        )
+        for k in (1, 3, 10)
+    ),
+    DefaultExpert(
         "bins-scinol2",
         "scinol",
         {**STANDARD, "additive": True},
@@ -122,24 +170,57 @@ def default_experts(mixture, loss, X):
     if not is_classifier(mixture):
         shared["standardize_target"] = True
     kinds = _kinds(mixture, loss, X)
-    return [
-        (expert.name, getattr(family, expert.estimator)(**shared, **expert.parameters))
-        for expert in DEFAULT_EXPERTS
-        if expert.is_used(kinds)
-    ]
+    experts = []
+    for expert in DEFAULT_EXPERTS:
+        if not expert.is_used(kinds):
+            continue
+        estimator = getattr(family, expert.estimator)
+        names = estimator._get_param_names()
+        parameters = {n: value for n, value in shared.items() if n in names}
+        parameters |= expert.parameters
+        if expert.bandwidth is not None:
+            parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
+        experts.append((expert.name, estimator(**parameters)))
+    return experts
+
+
+def _random_features(mixture, bandwidth, n_features):
+    """Parameters of random features: the same ones for each mixture without a seed."""
+    seed = mixture.random_state
+    return {
+        "random_features": N_RANDOM_FEATURES,
+        "gamma": 0.5 / (bandwidth**2 * n_features),
+        "random_state": seed if isinstance(seed, Integral) else 0,
+    }
 
 
 def _kinds(mixture, loss, X):
     """Decide what "auto" stands for."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
     additive, pairs = mixture.additive, mixture.interactions
-    second_order = mixture.second_order
-    has_few_classes = not is_classifier(mixture) or mixture.classes_.size <= MAX_CLASSES
+    second_order, random_features = mixture.second_order, mixture.random_features
+    n_classes = mixture.classes_.size if is_classifier(mixture) else 1
+    has_few_classes = n_classes <= MAX_CLASSES
     if additive == "auto":
         additive = d <= MAX_ADDITIVE and not is_sparse and has_few_classes
     if pairs == "auto":
         pairs = additive and 1 < d <= MAX_PAIRED and has_few_classes
     if second_order == "auto":
         second_order = d <= MAX_SECOND_ORDER and has_few_classes
-    has_bounded_slope = bool(np.isfinite(loss.lipschitz))
-    return Kinds(additive, pairs, second_order, is_sparse, has_bounded_slope)
+    if random_features == "auto":
+        is_small = d <= MAX_FOURIER and n_classes <= MAX_FOURIER_CLASSES
+        random_features = is_small and not is_sparse
+    neighbors = mixture.neighbors
+    if neighbors == "auto":
+        # Without pools, which calibrate them, they are of little use.
+        neighbors = d <= MAX_NEIGHBORS and not is_sparse and mixture._pools(loss, 0)
+    return Kinds(
+        additive,
+        pairs,
+        second_order,
+        random_features,
+        neighbors,
+        is_regression=not is_classifier(mixture),
+        is_sparse=is_sparse,
+        has_bounded_slope=bool(np.isfinite(loss.lipschitz)),
+    )

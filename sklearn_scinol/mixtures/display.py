@@ -18,9 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ExpertWeightsDisplay"]
 
+POOLS = ["pool", "pool, forgetting"]
+
 
 class ExpertWeightsDisplay:
     """Plot of the experts' weights over the rows.
+
+    The weights of experts in their mean are multiplied by the weight of the mean. Above
+    them are those of the pools, if there are any.
 
     Make it with :meth:`from_estimator`, or the method `plot_weights` of an estimator.
 
@@ -29,11 +34,11 @@ class ExpertWeightsDisplay:
     n_samples : ndarray of shape (n_points,)
         Numbers of rows learned.
 
-    weights : ndarray of shape (n_points, n_experts)
+    weights : ndarray of shape (n_points, n_experts + n_pools)
         Weights of the next row then.
 
     names : list of str
-        Names of the experts.
+        Names of the experts and pools.
 
     Attributes
     ----------
@@ -44,7 +49,7 @@ class ExpertWeightsDisplay:
         The figure of that.
 
     areas_ : list of matplotlib PolyCollection
-        One for each expert.
+        One for each expert and pool.
 
     Examples
     --------
@@ -105,8 +110,13 @@ class ExpertWeightsDisplay:
         weights = weights.reshape(len(n_samples), -1, weights.shape[-1])
         n_outputs = weights.shape[1]
         check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
-        names = [*estimator.named_estimators_]
-        display = cls(n_samples=n_samples, weights=weights[:, output], names=names)
+        weights, names = weights[:, output], [*estimator.named_estimators_]
+        if hasattr(estimator, "level_weights_curve_"):
+            _, of_levels = estimator.level_weights_curve_
+            of_levels = of_levels.reshape(len(n_samples), n_outputs, -1)[:, output]
+            weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
+            names += POOLS
+        display = cls(n_samples=n_samples, weights=weights, names=names)
         return display.plot(ax, **kwargs)
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:

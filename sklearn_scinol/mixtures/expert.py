@@ -13,6 +13,7 @@ from ..estimators.base import OnlineEstimator
 from ..losses import as_targets
 from ..models.base import Chunk, Model, ordered_blocks, snapshot
 from ..models.linear import LinearModel
+from ..models.neighbors import NeighborsModel
 
 __all__ = [
     "CHUNK_ROWS",
@@ -130,9 +131,14 @@ class Expert:
         return isinstance(self.model, LinearModel) and not weighs_classes
 
     @property
+    def is_replayable(self):
+        """Whether single rows can be learned by calls that were prepared."""
+        return self.is_linear or isinstance(self.model, NeighborsModel)
+
+    @property
     def shared_model(self):
         """Model, if it can share blocks with other models; otherwise None."""
-        return self.model if self.is_linear and self.model.shares_rows else None
+        return self.model if self.is_replayable and self.model.shares_rows else None
 
     # Learning.
 
@@ -214,9 +220,8 @@ class Expert:
             return self.mixing_scale.prior_prediction(X.shape[0])
         return self._read(getattr(self.estimator, self.method)(_in_double(X)))
 
-    def predict_transformed(self, Z):
-        """Predict rows that were transformed for its linear model."""
-        decision = self.model.decision_of_transformed(Z)
+    def read_transformed(self, decision):
+        """Return predictions from decisions of its model, for rows it shares."""
         return self._checked(self.mixing_scale.from_decision(decision, self.model.loss))
 
     @property
@@ -315,10 +320,10 @@ class Expert:
 
 
 def learn_stacked(experts, block):
-    """Learn a block of transformed rows, with linear models side by side."""
+    """Learn a block of transformed rows, with models side by side."""
     engine = get_engine(current_engine())
     models = [expert.model for expert in experts]
-    of_experts = LinearModel.learn_stacked(engine, models, block)
+    of_experts = models[0].learn_stacked(engine, models, block)
     return [
         (expert, *expert.record_block(predictions, block), block.weights.given)
         for expert, predictions in zip(experts, of_experts, strict=True)
@@ -332,7 +337,10 @@ def learn_chunk(experts, chunk, labels):
 
 def predict_transformed(experts, Z):
     """Predict transformed rows."""
-    return [expert.predict_transformed(Z) for expert in experts]
+    models = [expert.model for expert in experts]
+    decisions = models[0].decisions_of_transformed(models, Z)
+    pairs = zip(experts, decisions, strict=True)
+    return [expert.read_transformed(decision) for expert, decision in pairs]
 
 
 def predict(experts, X):

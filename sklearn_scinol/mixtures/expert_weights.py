@@ -46,8 +46,11 @@ class ExpertWeights(ABC):
         """Return a NamedTuple that engines know, for `K` experts."""
 
     @abstractmethod
-    def _bound(self, n_switches):
-        """Return the bound on the regret against sequences with `n_switches`."""
+    def _bound(self, n_switches, n_copies=1):
+        """Return the bound on the regret against sequences with `n_switches`.
+
+        With `n_copies`, of experts of which there are that many equal ones.
+        """
 
     @property
     def weights_(self) -> NDArray[np.float64]:

@@ -223,10 +223,12 @@ class FixedShare(ExpertWeights):
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
 
-    def _bound(self, n_switches):
+    def _bound(self, n_switches, n_copies=1):
         state = self._state
+        # Experts that are equal have the weight of one.
+        K = self.n_experts / n_copies
         smallest = min(
-            fixed_share.complexity(share, self.n_experts, self.n_rounds_, n_switches)
+            fixed_share.complexity(share, K, self.n_rounds_, n_switches)
             for share in fixed_share.SHARES
         )
         return state.gap + state.scale * (math.log(state.shares.size) + smallest)

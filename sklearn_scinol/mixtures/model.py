@@ -2,6 +2,7 @@
 
 from copy import copy, deepcopy
 from functools import partial
+from itertools import product
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -30,6 +31,7 @@ from .fixed_share import FixedShare
 from .mixing_scale import MixingScale
 from .parallel import workers
 from .row import PreparedMixture
+from .second_level import SecondLevel
 from .shared_block import SharedBlock
 from .target_range import TargetRange
 
@@ -61,6 +63,8 @@ class MixtureModel(Model):
         None in regression, where each output has weights of its own.
     switching : bool
         Whether weights are learned by fixed share instead of AdaHedge.
+    pooling : bool
+        Whether there is a second level.
 
     Attributes
     ----------
@@ -71,16 +75,22 @@ class MixtureModel(Model):
         One for each set of weights.
     target_range : TargetRange or None
         The range that predictions are clipped to, when weights can switch.
+    levels : list of SecondLevel
+        One for each set of weights, or none.
     points : list of int
         Numbers of rows after which the weights were recorded.
     curve : list of ndarray of shape (n_hedges, n_experts)
         The weights then.
+    level_curve : list of ndarray of shape (n_hedges, 1 + n_pools)
+        The weights of the levels then, if there is a second one.
     """
 
     #: During a call: the losses of each expert before it, and the weights of its rows.
     _call = None
 
-    def __init__(self, estimators, loss, n_outputs, n_classes, switching):
+    def __init__(
+        self, estimators, loss, n_outputs, n_classes, *, switching, pooling=False
+    ):
         super().__init__(loss, n_outputs)
         self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
         self.n_jobs = None
@@ -96,13 +106,22 @@ class MixtureModel(Model):
                 self.target_range = new(n_outputs)
         n_hedges = 1 if n_classes else n_outputs
         self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
-        self.points = []
-        self.curve = []
+        self.levels = []
+        if pooling:
+            level = self.mixing_scale, len(estimators), algorithm
+            self.levels = [SecondLevel(*level) for _ in range(n_hedges)]
+        self.points, self.curve, self.level_curve = [], [], []
         self.has_begun = False
+
+    def __setstate__(self, state):
+        # Mixtures of earlier versions have one level.
+        vars(self).update({"levels": [], "level_curve": []} | state)
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
         self.mixing_scale = MixingScale(loss, is_new.size, is_new.size)
+        for level in self.levels:
+            level.mixing_scale = self.mixing_scale
         for expert in self.experts:
             expert.add_classes(self.mixing_scale, is_new, self.has_begun)
 
@@ -170,20 +189,72 @@ class MixtureModel(Model):
         mean : ndarray of shape (n, n_outputs)
         """
         self.weight_scale.learned(block.weights)
+        limits = None
         if self.target_range is not None:
-            predictions, losses = self.clip(engine, block, predictions, losses)
+            limits = self.target_range.learn(block.targets, block.weights.given > 0.0)
+            predictions, losses = self._clip(engine, block, predictions, losses, limits)
+        weights = self.weights[:, np.newaxis]
         if are_new:
             weights = self._learn_weights(engine, losses, block.weights.given)
-        else:
-            weights = self.weights[:, np.newaxis]
         self.t += np.count_nonzero(block.weights.given)
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
+        mean, of_levels = self._predict_levels(
+            engine, predictions, mean, limits, block if are_new else None
+        )
+        if are_new:
+            self._record_weights(weights, of_levels, block.weights.given)
         self._add_losses(engine, block, mean)
         return mean
+
+    def _predict_levels(self, engine, predictions, mean, limits, block=None):
+        """Predict by both levels; the second one learns a block, if one is given.
+
+        Parameters
+        ----------
+        engine : Engine
+        predictions : ndarray of shape (n_experts, n, n_outputs)
+        mean : ndarray of shape (n, n_outputs)
+            Of the first level.
+        limits : ndarray of shape (2, n or 1, n_outputs) or None
+            The range to clip to.
+        block : Block, default=None
+
+        Returns
+        -------
+        mean : ndarray of shape (n, n_outputs)
+            Of both levels, or of the first if there is no other.
+        weights : list of ndarray of shape (n, 1 + n_pools)
+            Of the levels before each row, if a block is given.
+        """
+        if not self.levels:
+            return mean, []
+        means, weights = [], []
+        for k, level in enumerate(getattr(engine, "levels", self.levels)):
+            own = slice(None) if self.mixing_scale.n_classes else slice(k, k + 1)
+            clip = None
+            if limits is not None:
+                clip = partial(self.target_range.clip, limits=limits[:, :, own])
+            values = predictions[:, :, own], mean[:, own], clip
+            if block is None:
+                means.append(level.predict(engine, *values))
+            else:
+                of_own = self.output_of_block(block, k)
+                of_level, of_levels = level.learn(engine, of_own, *values)
+                means.append(of_level)
+                weights.append(of_levels)
+        return np.hstack(means), weights
+
+    def output_of_block(self, block, k):
+        """Return the part of a block that is about one set of weights."""
+        if self.mixing_scale.n_classes is not None:
+            return block
+        return block._replace(targets=block.targets[:, k : k + 1])
 
     def ensure_layout(self, X):
         """Prepare the arrays of the state for rows like `X`."""
         self._ensure_layout()
+        for level in self.levels:
+            level.ensure_layout()
         for expert in self.experts:
             if expert.shared_model is not None:
                 expert.shared_model.ensure_layout(X)
@@ -191,7 +262,7 @@ class MixtureModel(Model):
     def stacks(self):
         """Group the places of experts that learn side by side.
 
-        Linear models of a kind that see the same rows do; others are alone.
+        Models of a kind that see the same rows do; others are alone.
         """
         stacks = {}
         for place, expert in enumerate(self.experts):
@@ -235,11 +306,11 @@ class MixtureModel(Model):
                 continue
             model.weight_scale = self.weight_scale
             model.share_transforms(shared)
+        for level in self.levels:
+            level.share_weight_scale(self.weight_scale)
 
-    def clip(self, engine, block, predictions, losses):
+    def _clip(self, engine, block, predictions, losses, limits):
         """Clip predictions to the range of the targets before each row."""
-        learned = block.weights.given > 0.0
-        limits = self.target_range.learn(block.targets, learned)
         clipped = self.target_range.clip(predictions, limits)
         if np.array_equal(predictions, clipped):
             return predictions, losses
@@ -262,17 +333,18 @@ class MixtureModel(Model):
         for k, hedge in enumerate(self.hedges):
             rounds = self.mixing_scale.losses_of_weights(k, losses).T
             weights.append(hedge._learn_rounds(rounds, c, engine))
-        weights = np.array(weights)
-        self.record_weights(weights, c)
-        return weights
+        return np.array(weights)
 
-    def record_weights(self, weights, c):
-        """Add weights of rows that were learned to the curve."""
+    def _record_weights(self, weights, of_levels, c):
+        """Add weights of rows that were learned to the curves."""
         while (point := self._next_point) < self.n_rounds:
             learned = np.flatnonzero(c > 0.0)
             before = self.n_rounds - len(learned)
+            row = learned[point - before]
             self.points.append(point)
-            self.curve.append(weights[:, learned[point - before]].copy())
+            self.curve.append(weights[:, row].copy())
+            if of_levels:
+                self.level_curve.append(np.stack([each[row] for each in of_levels]))
 
     def invariants(self):
         yield from super().invariants()
@@ -290,18 +362,26 @@ class MixtureModel(Model):
         estimators = [expert.estimator for expert in self.experts]
         yield from same_structure(self, self._with_experts(estimators), "model")
         mixing_scale = vars(MixingScale(self.loss, self.n_outputs, n_classes))
-        for part in self, *self.experts:
+        for part in self, *self.experts, *self.levels:
             yield "mixing scales are equal", vars(part.mixing_scale) == mixing_scale
         for hedge in self.hedges:
             yield "each expert has a weight", hedge.n_experts == shape[1]
             yield "hedges learned the same rows", hedge.n_rounds_ == self.n_rounds
         yield "weights have learned at most t rows", self.n_rounds <= self.t
+        yield "each set of weights has a level", len(self.levels) in (0, n_hedges)
         yield "each point has weights", len(self.curve) == len(self.points)
+        n_points = len(self.points) if self.levels else 0
+        yield "each point has weights of levels", len(self.level_curve) == n_points
         yield "points are numbers of rows", all(map(is_count, self.points))
         yield "points ascend", np.diff(self.points) > 0
         yield "points are below n_rounds", np.less(self.points, max(self.n_rounds, 1))
+        for level in self.levels:
+            yield "levels learned the same rows", level.hedge.n_rounds_ == self.n_rounds
         for weights in self.curve:
             yield from floats("curve", weights, shape)
+        for level, weights in product(self.levels[:1], self.level_curve):
+            shape = n_hedges, level.weights.size
+            yield from floats("level_curve", weights, shape)
         for expert in self.experts:
             is_native = isinstance(expert.estimator, OnlineEstimator)
             yield "is_native fits the type of the expert", expert.is_native == is_native
@@ -315,6 +395,24 @@ class MixtureModel(Model):
     def weights(self):
         """Weights of the next row, of shape (n_hedges, n_experts)."""
         return np.stack([hedge.weights_ for hedge in self.hedges])
+
+    @property
+    def weights_in_mean(self):
+        """Weights of experts in means: in regression, of both levels.
+
+        A mean of probabilities, and a pool, have no weights in common.
+        """
+        weights = self.weights
+        if self.mixing_scale.n_classes is not None or not self.levels:
+            return weights
+        own = [level.weights @ level.coefficients_of_levels for level in self.levels]
+        own = np.stack(own)
+        return own[:, :1] * weights + own[:, 1:]
+
+    @property
+    def level_weights(self):
+        """Weights of the levels at the next row: shape (n_hedges, 1 + n_pools)."""
+        return np.stack([level.weights for level in self.levels])
 
     @property
     def n_rounds(self):
@@ -349,7 +447,8 @@ class MixtureModel(Model):
             self.loss,
             self.n_outputs,
             self.mixing_scale.n_classes,
-            isinstance(self.hedges[0], FixedShare),
+            switching=isinstance(self.hedges[0], FixedShare),
+            pooling=bool(self.levels),
         )
 
     def with_columns(self, placement):
@@ -383,7 +482,7 @@ class MixtureModel(Model):
         -------
         model : MixtureModel
         """
-        model = shards.start.fresh()
+        model, in_own_units = shards.start.fresh(), shards
         shards = model.merge_counts(shards)
         start = shards.start if shards.start.has_begun else None
         for k, expert in enumerate(model.experts):
@@ -392,6 +491,9 @@ class MixtureModel(Model):
             expert.estimator = merge(estimators, of_start)
             expert.has_learned = True
         model.has_begun = True
+        for k in range(len(model.levels)):
+            levels = in_own_units.map(lambda m, k=k: m.levels[k])
+            model.levels[k] = SecondLevel.merged(levels)
         model._share_transforms()
         for k, hedge in enumerate(model.hedges):
             model.hedges[k] = type(hedge)._merged(
@@ -401,13 +503,16 @@ class MixtureModel(Model):
             ranges = shards.map(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)
         first = shards.members[0]
-        model.points, model.curve = first.points.copy(), first.curve.copy()
+        for name in "points", "curve", "level_curve":
+            setattr(model, name, getattr(first, name).copy())
         if model._next_point < model.n_rounds:
             point = model._next_point
             while point_after(point) < model.n_rounds:
                 point = point_after(point)
             model.points.append(point)
             model.curve.append(model.weights)
+            if model.levels:
+                model.level_curve.append(model.level_weights)
         return model
 
     # Predictions.
@@ -419,20 +524,21 @@ class MixtureModel(Model):
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X):
                 calls, transformed = [], {}
-                for place, expert in enumerate(self.experts):
-                    model = expert.shared_model
+                for places in self.stacks():
+                    model = self.experts[places[0]].shared_model
                     if model is None:
-                        calls.append((predict, [place], X[rows]))
+                        calls.append((predict, places, X[rows]))
                         continue
                     if model.transforms_key not in transformed:
                         transformed[model.transforms_key] = model.transform(X[rows])
                     Z = transformed[model.transforms_key]
-                    calls.append((predict_transformed, [place], Z))
-                predictions = np.stack(self._run(run, calls))
+                    calls.append((predict_transformed, places, Z))
+                predictions, limits = np.stack(self._run(run, calls)), None
                 if self.target_range is not None:
                     limits = self.target_range.limits[:, np.newaxis]
                     predictions = self.target_range.clip(predictions, limits)
-                p[rows] = engine.mix(self.mixing_scale.kind, predictions, weights)
+                mean = engine.mix(self.mixing_scale.kind, predictions, weights)
+                p[rows], _ = self._predict_levels(engine, predictions, mean, limits)
         return p
 
     # Restoring.
@@ -444,12 +550,16 @@ class MixtureModel(Model):
 
     def checkpoint(self, X):
         restores = [expert.checkpoint(X) for expert in self.experts]
-        restores.append(snapshot(self, self.weight_scale))
+        parts = [part for level in self.levels for part in (level, *level.parts)]
+        restores.append(snapshot(self, self.weight_scale, *parts))
+        weights = [(each, deepcopy(each.hedge)) for each in self.levels]
         hedges, target_range = deepcopy((self.hedges, self.target_range))
 
         def restore():
             for one in restores:
                 one()
+            for level, hedge in weights:
+                level.hedge = hedge
             self.hedges, self.target_range = hedges, target_range
 
         return restore
@@ -457,7 +567,7 @@ class MixtureModel(Model):
     # One row at a time.
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        models = [each.model for each in self.experts if each.is_linear]
+        models = [each.model for each in self.experts if each.is_replayable]
         if len(models) < len(self.experts):
             return None
         return prepare(

@@ -5,6 +5,7 @@ from typing import Any, Literal
 from .._typing import RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
 from ..estimators.implicit import AdaImplicitRegressor
+from ..estimators.neighbors import OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.regressor import OnlineRegressor
@@ -21,12 +22,13 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     Several learners, the experts, predict each row, and their predictions are mixed by
     weights that are learned from their losses [1]_. In the end the mixture costs little
     more than the best of the experts, whichever that turns out to be, and little more
-    than the best sequence of them where the stream changes; on real data it often costs
-    less. The experts are learners of this package, unless others are given: all that
-    have `partial_fit`. The predictions of the default ones do not change with the unit
-    or the zero of a feature; with those of the target they change as it does.
+    than the best sequence of them where the stream changes. Pools of experts, which
+    are sums of them with any weights, often make it better than the best. The experts
+    are learners of this package, unless others are given: all that have `partial_fit`.
+    The predictions of the default ones do not change with the unit or the zero of a
+    feature; with those of the target they change as it does.
 
-    A row costs what it costs the experts, and O(n_experts) more.
+    A row costs what it costs the experts, and for pools O(n_experts^2) more.
 
     Parameters
     ----------
@@ -54,6 +56,15 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets; "auto": for
         up to 128 features.
+    random_features : {"auto", True, False}, default="auto"
+        Whether two default experts make Newton steps on random features of Gaussian
+        kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
+    neighbors : {"auto", True, False}, default="auto"
+        Whether three default experts predict from the 1, 3 and 10 nearest of the last
+        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
+    pooling : {"auto", True, False}, default="auto"
+        Whether pools of the experts, whose weights may have any sum and sign, are mixed
+        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
         absolute value so far.
@@ -71,7 +82,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
+        Seed of the shuffling, the choice of held-out rows and, if it is an int, the
+        random features.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
@@ -99,6 +111,13 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Weights of the experts at the next row, of sum 1 for each output.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
+    level_weights_ : ndarray of shape (3,) or (n_outputs, 3)
+        With pools, weights of the mean of experts, of the pool of all rows, and of the
+        one that forgets, at the next row; of sum 1.
+    level_weights_curve_ : tuple of ndarray
+        Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
+    pool_coef_ : ndarray of shape (2, 1 + n_experts) or (n_outputs, 2, 1 + n_experts)
+        Weights of the mean of experts, and of each expert, in the two pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert on rows that were new to it.
     regret_bound_ : float
@@ -148,7 +167,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     pairs-scinol2       80.4
     pairs-adaogd-0.5    48.2
     >>> print(f"mixture             {model.cumulative_loss_ / len(y):.1f}")
-    mixture             46.9
+    mixture             47.0
     """
 
     _parameter_constraints: dict = {
@@ -160,6 +179,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         BaselineRegressor,
         AdaImplicitRegressor,
         OnlineNewtonRegressor,
+        OnlineKNeighborsRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
 
@@ -174,6 +194,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         additive: bool | Literal["auto"] = "auto",
         interactions: bool | Literal["auto"] = "auto",
         second_order: bool | Literal["auto"] = "auto",
+        random_features: bool | Literal["auto"] = "auto",
+        neighbors: bool | Literal["auto"] = "auto",
+        pooling: bool | Literal["auto"] = "auto",
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -194,6 +217,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.additive = additive
         self.interactions = interactions
         self.second_order = second_order
+        self.random_features = random_features
+        self.neighbors = neighbors
+        self.pooling = pooling
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter
         self.tol = tol

@@ -7,7 +7,9 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
+from ..models.neighbors import NeighborsModel
 from ..models.row import ONE_ROW, PreparedModel, append_losses
+from .second_level import standardised_differences
 from .shared_block import SharedBlock
 
 __all__ = ["PreparedMixture"]
@@ -25,6 +27,8 @@ class PreparedMixture(PreparedModel):
 
     def _parts(self):
         yield from (self.model, self.model.weight_scale)
+        for level in self.model.levels:
+            yield from level.parts
         yield from super()._parts()
 
     def _record_calls(self, recorder):
@@ -34,6 +38,9 @@ class PreparedMixture(PreparedModel):
         self._experts, written = [None] * len(model.experts), []
         for places in model.stacks():
             models = [self._models[place] for place in places]
+            if isinstance(models[0], NeighborsModel):
+                self._record_search(recorder, shared, models, places)
+                continue
             is_shared = models[0].shares_rows
             if is_shared:
                 block = shared.for_model(models[0])
@@ -45,11 +52,40 @@ class PreparedMixture(PreparedModel):
                 written += [predictions.predictions, predictions.reported]
         self._numbers = [each.numbers for each in self._models]
         self._read = [self._reader(recorder, *each) for each in self._experts]
-        self._mixing = MixingCalls(recorder, model, self._block)
+        n_experts = len(model.experts)
+        self._mixing = MixingCalls(
+            recorder, model, model.hedges, n_experts, self._block
+        )
+        self._mixing.levels = [
+            PreparedLevel(self._engine, level, model.output_of_block(self._block, k))
+            for k, level in enumerate(model.levels)
+        ]
         return written
+
+    def _record_search(self, recorder, shared, models, places):
+        """Record the search for the nearest rows, by models that share it."""
+        first, block = models[0], shared.for_model(models[0])
+        y = first.stored_targets(block.targets)
+
+        def copy_target():
+            y[:] = first.stored_targets(block.targets)
+
+        recorder.calls.append(copy_target)
+        found = first.search(recorder, models, block, y)
+        for place, of_model in zip(places, found, strict=True):
+            expert = self.model.experts[place]
+            read = partial(self._read_search, expert, block, of_model)
+            self._experts[place] = expert, read, True
+
+    def _read_search(self, expert, block, found):
+        """Return the predictions of an expert for the row, and their losses."""
+        predictions = expert.model.read_search(self._engine, block, found)
+        return expert.mixture_predictions(predictions, block)
 
     def _reader(self, recorder, expert, predictions, is_shared):
         """Return an expert's predictions and losses, or a function that gives them."""
+        if callable(predictions):
+            return predictions
         if is_shared:
             if expert.shares_mixture_loss(predictions):
                 return predictions.reported, predictions.losses
@@ -65,18 +101,22 @@ class PreparedMixture(PreparedModel):
 
     def _rollbacks(self):
         model = self.model
-        hedges = [vars(hedge).copy() for hedge in model.hedges]
+        recent = {id(m.recent): m.recent for m in self._models if hasattr(m, "recent")}
+        slots = [each.checkpoint_slot() for each in recent.values()]
+        hedges = [*model.hedges, *(level.hedge for level in model.levels)]
+        weights = [vars(hedge).copy() for hedge in hedges]
         limits = model.target_range and model.target_range.limits
-        n_points = len(model.points)
+        n_points, n_of_levels = len(model.points), len(model.level_curve)
 
         def restore():
-            for hedge, before in zip(model.hedges, hedges, strict=True):
+            for hedge, before in zip(hedges, weights, strict=True):
                 vars(hedge).update(before)
             if model.target_range is not None:
                 model.target_range.limits = limits
             del model.points[n_points:], model.curve[n_points:]
+            del model.level_curve[n_of_levels:]
 
-        return [*super()._rollbacks(), restore]
+        return [*super()._rollbacks(), *slots, restore]
 
     def _learn_row(self):
         self._losses_before = [numbers.item(1) for numbers in self._numbers]
@@ -116,39 +156,44 @@ class PreparedMixture(PreparedModel):
 class MixingCalls:
     """An engine that mixes the predictions for one row, by calls that were prepared.
 
-    Arrays that it returns are reused for the next row.
-
     Parameters
     ----------
     recorder : Recorder
-    model : MixtureModel
+    model : MixtureModel or SecondLevel
+        Whose predictions are mixed.
+    hedges : list of FixedShare or AdaHedge
+    n_predictions : int
+        Number of predictions to mix.
     block : Block
         Of the row.
 
     Attributes
     ----------
-    predictions : ndarray of shape (n_experts, 1, n_outputs)
+    predictions : ndarray of shape (n_predictions, 1, n_outputs)
         Of the experts for the row.
-    losses : ndarray of shape (n_experts, 1, n_outputs or 1)
+    losses : ndarray of shape (n_predictions, 1, n_outputs or 1)
         Of these predictions.
+    levels : list of PreparedLevel
+        For the second level.
     """
 
-    def __init__(self, recorder, model, block):
-        hedge, n_experts = model.hedges[0], len(model.experts)
-        self._rounds = np.empty((1, n_experts))
+    def __init__(self, recorder, model, hedges, n_predictions, block):
+        scale = model.mixing_scale
+        n_outputs = scale.n_outputs if scale.n_classes else len(hedges)
+        self._rounds = np.empty((1, hedges[0].n_experts))
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(
-            hedge._copied_state(), self._rounds, block.weights.given
+            hedges[0]._copied_state(), self._rounds, block.weights.given
         )
-        self.predictions = np.empty((n_experts, 1, model.n_outputs))
-        n_losses = 1 if model.loss.joint else model.n_outputs
-        self.losses = np.empty((n_experts, 1, n_losses))
-        self._weights = np.empty((len(model.hedges), 1, n_experts))
-        kind = model.mixing_scale.kind
-        self._mix = recorder.mix(kind, self.predictions, self._weights)
-        self._mean = np.empty((1, model.n_outputs))
+        self.predictions = np.empty((n_predictions, 1, n_outputs))
+        n_losses = 1 if scale.loss.joint else n_outputs
+        self.losses = np.empty((n_predictions, 1, n_losses))
+        self._weights = np.empty((len(hedges), 1, n_predictions))
+        self._mix = recorder.mix(scale.kind, self.predictions, self._weights)
+        self._mean = np.empty((1, n_outputs))
         self._losses, self._compute_losses = recorder.compute_losses(
-            model.loss, block, self._mean, 0.0
+            scale.loss, block, self._mean, 0.0
         )
+        self.levels = []
 
     def learn_rounds(self, state, losses, c):
         """Learn from the experts' losses; see :class:`Engine`."""
@@ -166,4 +211,69 @@ class MixingCalls:
         """Return the losses of predictions; see :class:`Engine`."""
         self._mean[:] = predictions
         loss = self._compute_losses()
-        return self._losses, total + loss
+        return self._losses.copy(), total + loss
+
+
+class PreparedLevel:
+    """The second level of a mixture, with the calls by which it learns a row.
+
+    Parameters
+    ----------
+    engine : Engine
+    level : SecondLevel
+    block : Block
+        Of the row.
+    """
+
+    def __init__(self, engine, level, block):
+        self.level, self._engine, self._block = level, engine, block
+        self._mixing = MixingCalls(
+            engine.Recorder(), level, [level.hedge], 1 + len(level.pools), block
+        )
+        self._calls = []
+        if level.mixing_scale.loss.joint:
+            return
+        recorder, scale = engine.Recorder(), None
+        if level.errors is not None:
+            self._first, self._errors = np.empty((1, 1)), np.empty((1, 1))
+            scale = level.errors.learn(recorder, self._errors, block.weights)
+            scale = self._scale = scale._replace(offset=self._first)
+            (self._learn_errors,) = recorder.calls
+            recorder.calls = []
+        self._F = np.empty((1, level.pools[0].n_features))
+        learned = [p.learn_scores(recorder, self._F, block, scale) for p in level.pools]
+        self._pooled = [each.predictions for each in learned]
+        self._losses = [each.losses for each in learned]
+        self._calls = recorder.calls
+
+    def learn(self, engine, block, predictions, first, clip=None):
+        """Predict the row, then learn it; see :class:`SecondLevel`."""
+        first = self.level.normalised(first)
+        pooled, losses = self._learn_pools(block, predictions, first)
+        levels = [first, *pooled]
+        return self.level.learn_levels(self._mixing, block, levels, losses, clip)
+
+    def predict(self, engine, predictions, first, clip=None):
+        """Predict the row, which has weight 0; see :class:`SecondLevel`."""
+        first = self.level.normalised(first)
+        pooled, _ = self._learn_pools(self._block, predictions, first)
+        return self.level.mix_levels(self._mixing, [first, *pooled], clip)
+
+    def _learn_pools(self, block, predictions, first):
+        """Predict the row by the pools, which learn it if it has a weight."""
+        if self.level.mixing_scale.loss.joint:
+            return self.level.learn_pools(self._engine, block, predictions, first)
+        self._load(predictions, first)
+        for call in self._calls:
+            call()
+        return self._pooled, self._losses
+
+    def _load(self, predictions, first):
+        """Write the features of the pools for the row."""
+        if self.level.errors is None:
+            self._F[0, 0], self._F[0, 1:] = first[0, 0], predictions[:, 0, 0]
+            return
+        np.subtract(self._block.targets, first, out=self._errors)
+        self._learn_errors()
+        self._first[:] = first
+        self._F[:] = standardised_differences(predictions, first, self._scale)

@@ -217,16 +217,18 @@ class LinearModel(LinearState):
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""
-        features, flags = self.features, self.fields.flags
+        flags = self.fields.flags
         by_records = is_sparse or self.learner_sees_csr(None)
-        kept = 1.0 if is_sparse else 1.0 - features.forgetting
         if not (flags.f_contiguous if by_records else flags.c_contiguous):
             return False
-        if self._changes_absent_features if is_sparse else features.has_waiting_zeros:
+        if is_sparse and self._changes_absent_features:
             return False
-        if features.kept != kept or features.limits is not None:
-            return False
-        return features.units is None or features.units.are_one
+        return self.features.can_replay(is_sparse)
+
+    @property
+    def row_units(self):
+        """Units of the features of rows as they are given."""
+        return self.features.units
 
     @property
     def _changes_absent_features(self):
@@ -435,6 +437,11 @@ class LinearModel(LinearState):
         return prepare(PreparedModel, self, [self], engine, *row)
 
     # Predictions.
+
+    @staticmethod
+    def decisions_of_transformed(models, Z):
+        """Predict transformed rows with models of one `stack_key`."""
+        return [model.decision_of_transformed(Z) for model in models]
 
     def decision(self, X):
         p = np.empty((X.shape[0], self.n_outputs))

@@ -5,7 +5,7 @@ from copy import copy
 import numpy as np
 
 from .._invariants import is_count, same_structure
-from ..blocks import Block, DenseRows, NeighborQuery, RowWeights
+from ..blocks import Block, DenseRows, NeighborQuery, Predictions, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms.features import FeatureTransform
@@ -44,6 +44,11 @@ class NeighborsModel(Model):
         The last rows; models that learn the same rows may share them.
     """
 
+    #: See :class:`LinearModel`.
+    shares_rows = True
+    skips_zeros = False
+    target = None
+
     def __init__(self, loss, n_features, n_outputs, *, n_neighbors, window, features):
         super().__init__(loss, n_outputs)
         self.n_features = n_features
@@ -72,12 +77,10 @@ class NeighborsModel(Model):
         for rows in self._blocks(chunk.X, order):
             weights = chunk.weights(self.weight_scale, rows)
             Z = self.learn_transforms(engine, chunk.X, rows, weights, _at_once)
-            (decision,) = self.learn_shared(engine, [self], Z, chunk.y[rows], weights)
             targets = chunk.targets(self.loss, self.n_outputs, rows)
-            self._add_losses(engine, Block((), None, targets, weights, None), decision)
-            self.t += np.count_nonzero(weights.given)
-            self.weight_scale.learned(weights)
-            yield Learned(rows, decision, True)
+            block = Block(Z, None, targets, weights, None)
+            (learned,) = self.learn_stacked(engine, [self], block)
+            yield Learned(rows, learned.predictions, True)
 
     def ensure_layout(self, X):
         """Convert the state to the layout of engines."""
@@ -105,46 +108,77 @@ class NeighborsModel(Model):
         return (id(self.features),)
 
     def share_transforms(self, shared):
-        """Replace transforms; see :meth:`LinearModel.share_transforms`."""
+        """Replace transforms and last rows by those of models with equal keys.
+
+        From then on, only :meth:`learn_stacked` may learn, with all of them. See
+        :meth:`LinearModel.share_transforms`.
+        """
         key = "features", self.features.kind, False
         self.features = shared.setdefault(key, self.features)
+        self.recent = shared.setdefault(self.stack_key, self.recent)
 
     @property
-    def search_key(self):
-        """Key of models that can share their last rows, and find them together."""
+    def stack_key(self):
+        """Key of models that share their last rows, and find them together."""
         quantile = None if np.isnan(self.quantile) else self.quantile
-        return self.recent.window, self.n_classes, quantile, self.transforms_key
-
-    def share_recent(self, shared):
-        """Replace the last rows by those of models with equal `search_key`.
-
-        From then on, only :meth:`learn_shared` may learn, with all of them.
-        """
-        self.recent = shared.setdefault(self.search_key, self.recent)
+        key = self.recent.window, self.n_classes, quantile, self.transforms_key
+        return "neighbors", *key
 
     @staticmethod
-    def learn_shared(engine, models, rows, y, weights):
-        """Learn transformed rows with models that share their last rows, by one search.
+    def learn_stacked(engine, models, block):
+        """Learn a block with models of one `stack_key`, by one search.
 
         Returns
         -------
-        decisions : list of ndarray of shape (n, n_outputs)
-            Predictions of each model, of each row from those before.
+        predicted : list of Predictions
+            Of each model, before each row.
         """
-        first = models[0]
-        targets = np.require(y.reshape(len(y), -1), np.float64, ["C", "W"])
-        n_neighbors = [min(model.n_neighbors, first.recent.window) for model in models]
+        y = models[0].stored_targets(block.targets)
+        found = models[0].search(engine, models, block, y)
+        return [
+            model.read_search(engine, block, of_model)
+            for model, of_model in zip(models, found, strict=True)
+        ]
+
+    def search(self, engine, models, block, y):
+        """Find the nearest rows for all of the models, and store a block.
+
+        Parameters
+        ----------
+        engine : Engine
+        models : list of NeighborsModel
+        block : Block
+        y : ndarray of shape (n, n_targets)
+            See :meth:`stored_targets`.
+
+        Returns
+        -------
+        found : ndarray of shape (n_models, n, n_classes or n_outputs)
+            See :meth:`Engine.learn_neighbors`.
+        """
+        window = self.recent.window
+        n_neighbors = [min(model.n_neighbors, window) for model in models]
         query = NeighborQuery(
             np.array(n_neighbors, np.int64),
-            first.n_classes,
-            first.quantile,
+            self.n_classes,
+            self.quantile,
             MAX_DEVIATIONS,
         )
-        predictions = first.recent.learn(engine, rows, targets, weights, query)
-        return [
-            model._decision(of_model)
-            for model, of_model in zip(models, predictions, strict=True)
-        ]
+        return self.recent.learn(engine, block.rows, y, block.weights, query)
+
+    def read_search(self, engine, block, found):
+        """Return predictions from what was found for a block, and add up losses."""
+        decision = self._decision(found)
+        losses = self._add_losses(engine, block, decision)
+        self.t += np.count_nonzero(block.weights.given)
+        self.weight_scale.learned(block.weights)
+        return Predictions(decision, None, losses)
+
+    def stored_targets(self, y):
+        """Return targets as they are stored: indices of classes, or numbers."""
+        if self.n_classes:
+            y = y[:, np.newaxis] if y.ndim == 1 else y > 0.0
+        return np.require(y, np.float64, ["C", "W"])
 
     def _decision(self, votes):
         """Return predictions from votes of classes, or from targets as they are."""
@@ -154,6 +188,31 @@ class NeighborsModel(Model):
         if self.n_outputs == 1:
             return np.log(shares[:, 1:] / shares[:, :1])
         return np.log(shares / (votes.sum(axis=1, keepdims=True) + PRIOR_VOTES))
+
+    # As a part of a mixture that learns one row at a time, see models/row.py.
+
+    @property
+    def parts(self):
+        """Objects with the state."""
+        return [*self.features.parts, self.recent]
+
+    def can_replay(self, is_sparse):
+        """Whether recorded calls can learn any row of ordinary values."""
+        return self.features.can_replay(is_sparse)
+
+    @property
+    def row_units(self):
+        """Units of the features."""
+        return self.features.units
+
+    @property
+    def next_change(self):
+        """Number of rows for which there is no room."""
+        return self.t + self.recent.n_free + 1
+
+    def stays_finite(self, largest):
+        """Return True: rows are clipped, and targets stay as they are."""
+        return True
 
     def arrays_of_outputs(self):
         return [self.recent.targets]
@@ -183,12 +242,22 @@ class NeighborsModel(Model):
 
     def decision_of_transformed(self, Z):
         """Predict transformed rows."""
-        engine, n = get_engine(current_engine()), len(Z)
-        targets = np.zeros((n, self.recent.targets.shape[1]))
-        weights = RowWeights(np.zeros(n), np.ones(n), self.weight_scale.numbers)
-        rows = DenseRows(np.require(Z, np.float64, ["C", "W"]))
-        (decision,) = self.learn_shared(engine, [self], rows, targets, weights)
+        (decision,) = self.decisions_of_transformed([self], Z)
         return decision
+
+    @staticmethod
+    def decisions_of_transformed(models, Z):
+        """Predict transformed rows with models of one `stack_key`, by one search."""
+        first, n = models[0], len(Z)
+        weights = RowWeights(np.zeros(n), np.ones(n), first.weight_scale.numbers)
+        rows = DenseRows(np.require(Z, np.float64, ["C", "W"]))
+        y = np.zeros((n, first.recent.targets.shape[1]))
+        block = Block(rows, None, None, weights, None)
+        found = first.search(get_engine(current_engine()), models, block, y)
+        return [
+            model._decision(of_model)
+            for model, of_model in zip(models, found, strict=True)
+        ]
 
     # Merging.
 

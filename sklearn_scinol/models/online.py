@@ -119,6 +119,11 @@ class OnlineModel(Model):
             values[is_new] = new
 
     @property
+    def n_inputs(self):
+        """Number of features of rows as they are given."""
+        return self.n_features
+
+    @property
     def traits(self):
         """Traits of the learner."""
         return traits(type(self.learner))

@@ -65,6 +65,24 @@ class RecentRows:
             self.targets = _padded(self.targets, n_more * SIDE_BY_SIDE)
             self.weights = _padded(self.weights, n_more * SIDE_BY_SIDE)
 
+    @property
+    def n_free(self):
+        """Number of rows that there is room for; infinite if rows replace others."""
+        n_slots = len(self.weights)
+        return np.inf if n_slots >= self.window else n_slots - int(self.n_rows[0])
+
+    def checkpoint_slot(self):
+        """Return a function that undoes learning one row."""
+        n_rows = self.n_rows.copy()
+        slot = n_rows[0] % self.window
+        of_rows = self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE].copy()
+
+        def restore():
+            self.n_rows[:] = n_rows
+            self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE] = of_rows
+
+        return restore
+
     def _n_blocks(self, count):
         """Return the number of blocks after so many rows: a power of two, or all."""
         n_blocks, n_all = -(-count // SIDE_BY_SIDE), -(-self.window // SIDE_BY_SIDE)

@@ -173,7 +173,7 @@ class PreparedModel:
             if isinstance(value, np.ndarray) or name in WATCHED_ATTRIBUTES
         ]
         self._places = [[*each] for each in zip(*attributes, strict=True)]
-        units = {id(m.features.units): m.features.units for m in self._models}
+        units = {id(m.row_units): m.row_units for m in self._models}
         self._units = [each for each in units.values() if each is not None]
         self._seen = []
         if row.capacity is None:

@@ -262,14 +262,17 @@ class StreamTransformer(
 class FeatureTransformer(StreamTransformer):
     """Base of the transformers of rows of numbers, where NaN is a missing value."""
 
+    _allows_nan = True
+
     def _read(self, X, reset):
         check_not_masked(X=X)
+        finite = "allow-nan" if self._allows_nan else True
         with add_advice(X, type(self).__name__):
             return validate_data(
-                self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan"
+                self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite
             )
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = self._allows_nan
         return tags

@@ -176,6 +176,14 @@ class FeatureTransform:
             return rows
         return engine.transform_rows(self.state(), rows, weights)
 
+    def can_replay(self, is_sparse):
+        """Whether recorded calls can transform any row of ordinary values."""
+        if self.kept != (1.0 if is_sparse else 1.0 - self.forgetting):
+            return False
+        if not is_sparse and self.has_waiting_zeros:
+            return False
+        return self.limits is None and (self.units is None or self.units.are_one)
+
     def learn_and_transform(self, engine, rows, weights):
         """Learn from raw rows in order; return them transformed, and outgrown units."""
         rows, outgrown = self.learn_and_convert(engine, rows, weights)

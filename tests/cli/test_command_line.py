@@ -6,13 +6,15 @@ import re
 import signal
 import subprocess
 import sys
+import warnings
 from contextlib import contextmanager
-from io import StringIO, TextIOWrapper
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 import pytest
 from corrupt_files import ENCODINGS, WHOLE, mutilated
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 
@@ -22,7 +24,8 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.cli import learn, main
+from sklearn_scinol.cli import COMMANDS, compile, learn, main
+from sklearn_scinol.compiling import UNSAVED
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -628,6 +631,125 @@ def test_inspect_an_estimator_of_others(run):
     assert re.search("[+-][0-9.]+  x[01]", out)
 
 
+# Compiling ahead.
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """What is compiled: models, their kinds of columns, targets and classes."""
+    calls = []
+
+    def compile_estimator(model, X, y, *, classes):
+        # What it learns from is a copy.
+        kinds = clone(model).fit(X, y)[0].kinds_
+        calls.append((model, kinds, y, classes))
+        return len(calls) == 1
+
+    monkeypatch.setattr(compile, "compile_estimator", compile_estimator)
+    return calls
+
+
+@pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
+def test_compile(run, compiled, options):
+    write()
+    status, out, err = run("compile", "data.csv", *options)
+    assert (status, err) == (0, "")
+    assert re.fullmatch(r"Compiled in \d+\.\d s\.\n", out)
+    status, out, err = run("compile", "data.csv", *options, "--weight", "w")
+    assert (status, err) == (0, "")
+    assert re.fullmatch(
+        r"Nothing to compile: all was in the cache, checked in \d+\.\d s\.\n", out
+    )
+    assert run("learn", "data.csv", *options, "--model", "m.skops")[0] == 0
+    learned = load("m.skops")
+    for (model, kinds, y, classes), n_columns in zip(compiled, [4, 3], strict=True):
+        assert type(model[-1]) is type(learned[-1])
+        assert model[-1].get_params() == learned[-1].get_params()
+        assert len(kinds) == n_columns
+        assert kinds.items() <= learned[0].kinds_.items()
+        assert len(y) == N_ROWS
+        assert (classes is None) == (options is AMOUNTS)
+        assert classes is None or [*classes] == ["no", "yes"]
+
+
+def test_compile_knows_the_kinds_of_the_whole_chunk(run, compiled):
+    """The first rows of a column may be empty, or look like categories."""
+    texts = [",one,a\n"] * 9 + [f"{i},some text of row {i},b\n" for i in range(99)]
+    Path("data.csv").write_text("x,z,y\n" + "".join(texts))
+    assert run("compile", "data.csv", "--target", "y", "--kind", "x=number")[0] == 0
+    ((model, *_),) = compiled
+    assert model[0].kinds == {"x": "number", "z": "text"}
+
+
+def test_compile_for_a_saved_model(run, compiled, model):
+    argv = "compile", "data.csv", "--target", "y", "--resume", "m.skops"
+    assert run(*argv)[0] == 0
+    ((resumed, kinds, _, classes),) = compiled
+    assert kinds == model[0].kinds_
+    assert repr(resumed[-1]) == repr(model[-1])
+    assert classes is None
+
+
+def test_compile_from_standard_input(run, fails, compiled, monkeypatch):
+    def stdin(text):
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
+
+    stdin(Path(write()).read_text("utf-8"))
+    assert run("compile", "-", *CLASSES)[0] == 0
+    stdin('{"x": 1, "y": "a"}\n{"x": 2, "y": "b"}\n')
+    argv = "compile", "-", "--target", "y"
+    assert run(*argv, "--file-format", "json")[0] == 0
+    assert [len(y) for _, _, y, _ in compiled] == [N_ROWS, 2]
+    stdin("x,y\n1,a\n2\n")
+    fails(*argv, words="^Row 2 of standard input has 1 values, not 2")
+    stdin("")
+    fails(*argv, words="^standard input is empty.")
+
+
+def test_nothing_to_compile(fails):
+    write()
+    fails("compile", "data.csv", *CLASSES, words="^Nothing to compile: .*'numpy'")
+    fails("compile", "no.csv", *CLASSES, words="There is no file no.csv.")
+    fails("compile", "data.csv", "--target", "z", words="--target z: .* no column 'z'")
+
+
+def test_compiled_loops_that_are_not_kept(fails, monkeypatch):
+    def compile_estimator(*_, **__):
+        warnings.warn(
+            RuntimeWarning(f"{UNSAVED}, since the disk is full."), stacklevel=2
+        )
+
+    monkeypatch.setattr(compile, "compile_estimator", compile_estimator)
+    fails("compile", write(), *CLASSES, words=f"{UNSAVED}, since the disk is full.")
+
+
+def test_learning_says_that_compiling_takes_long(run, monkeypatch):
+    pytest.importorskip("numba", reason="numba is not installed")
+    from sklearn_scinol.engines.numba_engine import sharing
+
+    predict_and_learn = learn.ProgressiveEstimator.predict_and_learn
+
+    def compile_and_learn(*arguments):
+        with sharing.compiling("loop", is_cached=True):
+            pass
+        return predict_and_learn(*arguments)
+
+    write()
+    name = "predict_and_learn"
+    monkeypatch.setattr(learn.ProgressiveEstimator, name, compile_and_learn)
+    monkeypatch.setattr(sharing, "MANY_SECONDS", 0.0)
+    monkeypatch.setattr(sharing, "_seconds", [0.0])
+    level = sharing.logger.level
+    status, out, err = run("learn", "data.csv", *CLASSES, "--chunk-rows", 100)
+    assert status == 0
+    assert err == (
+        "Compiling takes more than 0 s, once on this machine: `sklearn-scinol compile` "
+        "does it beforehand, on all processors.\n"
+    )
+    assert score_in(out, "rows") == N_ROWS
+    assert (sharing.logger.level, sharing.logger.handlers) == (level, [])
+
+
 # What may be wrong.
 
 
@@ -639,7 +761,7 @@ def test_inspect_an_estimator_of_others(run):
         ("x,z\n1,2\n", [], r"--target y: .* has no column 'y' \(columns: 'x', 'z'\)"),
         ("y\n1\n", [], "no column of features"),
         ("x,x,y\n1,2,3\n", [], "has the column 'x' twice"),
-        ("x,y\n1,a\n", ["--classes", "a"], "number of classes has to be greater than"),
+        ("x,y\n1,a\n", ["--classes", "a"], r"greater than one; got 1 class\. 0 rows"),
         ("x,y\n1,a\n2,b\n3\n", [], "Row 3 .* has 1 values, .*: pass --on-bad-row skip"),
         ("x,y\n1,a\n,b\n2,\n", [], "Row 3 .* has no target"),
         ("x,y\n1,0.5\n2,nan\n", [], "Row 2 .* has no target"),
@@ -947,6 +1069,11 @@ def test_what_should_not_happen(fails, run, monkeypatch):
         ["predict", "data.csv"],
         ["inspect"],
         ["inspect", "m.skops", "--top", "-1"],
+        ["compile", "data.csv"],
+        ["compile", "--target", "y"],
+        ["compile", "data.csv", "--target", "y", "--estimator", "best"],
+        ["compile", "data.csv", "--target", "y", "--model", "m.skops"],
+        ["compile", "f.csv", "--target", "y", "--resume", "m", "--estimator", "hedge"],
     ],
 )
 def test_bad_arguments(run, argv):
@@ -957,7 +1084,7 @@ def test_bad_arguments(run, argv):
 
 
 def test_help_tells_the_exit_status(run):
-    for argv in ["--help"], ["learn", "-h"], ["predict", "-h"], ["inspect", "-h"]:
+    for argv in ["--help"], *([name, "-h"] for name in COMMANDS):
         status, out, err = run(*argv)
         assert (status, err) == (0, "")
         assert "exit status:" in out
@@ -1079,3 +1206,42 @@ def test_interrupted_process():
         pipe.write("x,y\n")
     out, err = learning.communicate(timeout=60)
     assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")
+
+
+#: Counts loops that are not in the cache while a command runs.
+COUNTING = """
+import sys
+from sklearn_scinol.cli import main
+from sklearn_scinol.engines.numba_engine import disk_cache
+missing = []
+tell = disk_cache.tell_missing
+disk_cache.tell_missing = lambda: (missing.append(1), tell())
+status = main(sys.argv[1:])
+print(f"{len(missing)} loops are missing")
+sys.exit(status)
+"""
+
+
+@pytest.mark.slow
+def test_learning_compiles_nothing_that_was_compiled_ahead(tmp_path):
+    pytest.importorskip("numba", reason="numba is not installed")
+    rows = Path(write()).read_text("utf-8")
+    compiling = environment() | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    del compiling["NUMBA_DISABLE_JIT"]
+    for expected in "Compiled in ", "Nothing to compile: ":
+        done = process("compile", "-", *CLASSES, input=rows, env=compiling)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(expected)
+        assert done.stderr == ""
+    for argv in (
+        ("learn", "data.csv", *CLASSES, "--model", "m.skops", "--chunk-rows", "100"),
+        ("predict", "data.csv", "--model", "m.skops", "--proba"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", COUNTING, *argv],
+            env=compiling,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.endswith("\n0 loops are missing\n")

@@ -1,17 +1,29 @@
 """Compiling ahead, and the message where compiling takes long."""
 
 import os
+import pickle
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 
 import sklearn_scinol
-from sklearn_scinol import ScInOLClassifier, config_context
+from sklearn_scinol import (
+    DFEGClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    compiling,
+    config_context,
+)
+from sklearn_scinol.estimators import rehearsal
 
-pytest.importorskip("numba", reason="numba is not installed")
+numba = pytest.importorskip("numba", reason="numba is not installed")
+
+from sklearn_scinol.engines.numba_engine import disk_cache, sharing  # noqa: E402
 
 #: Counts loops that are not in the cache, in a process with an empty one.
 SCRIPT = """
@@ -37,10 +49,11 @@ for model in ScInOLClassifier(new_classes="add"), HedgeClassifier(
     experts, new_classes="add"
 ):
     if sys.argv[1] == "ahead":
-        sklearn_scinol.compile(model, X, y)
+        assert sklearn_scinol.compile(model, X, y)
         assert not hasattr(model, "classes_")
         assert missing
         missing.clear()
+        assert not sklearn_scinol.compile(model, X, y)
     model.partial_fit(X, y)
     assert bool(missing) == (sys.argv[1] == "first")
     missing.clear()
@@ -53,11 +66,36 @@ assert all("sklearn_scinol.compile" in record for record in records)
 """
 
 
+#: Counts loops that are missing when bins have edges and single rows are learned.
+BINS_SCRIPT = """
+import numpy as np
+import sklearn_scinol
+from sklearn_scinol import ScInOLRegressor
+from sklearn_scinol.engines.numba_engine import disk_cache
+from sklearn_scinol.transforms.bins import N_SAMPLES
+missing = []
+tell = disk_cache.tell_missing
+disk_cache.tell_missing = lambda: (missing.append(1), tell())
+X = np.random.default_rng(0).standard_normal((N_SAMPLES, 2))
+model = ScInOLRegressor(interactions=True)
+sklearn_scinol.compile(model, X[:9], X[:9, 0])
+assert missing
+missing.clear()
+rows = model.partial_fit(X, X[:, 0]).row_by_row()
+assert not missing
+rows.learn_one(X[0], 1.0)
+assert rows._prepared is not None
+assert not missing
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("when", ["ahead", "first"])
-def test_a_new_label_compiles_nothing(when, tmp_path):
+@pytest.mark.parametrize(
+    "script", [(SCRIPT, "ahead"), (SCRIPT, "first"), (BINS_SCRIPT,)]
+)
+def test_a_new_label_or_row_compiles_nothing(script, tmp_path):
     process = subprocess.run(
-        [sys.executable, "-c", SCRIPT, when],
+        [sys.executable, "-c", *script],
         env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -74,3 +112,129 @@ def test_nothing_to_compile():
         sklearn_scinol.compile(SGDClassifier(), X, y)
     with config_context(engine="numpy"), pytest.raises(ValueError, match="'numpy'"):
         sklearn_scinol.compile(ScInOLClassifier(), X, y)
+
+
+@pytest.fixture
+def ahead(monkeypatch):
+    """Estimators with which a process that has compiled nothing compiles ahead."""
+    estimators = []
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)  # the rows are few
+    monkeypatch.setattr(
+        rehearsal, "compile_loops", lambda estimator, *_: estimators.append(estimator)
+    )
+    monkeypatch.setattr(rehearsal, "_keys", set())
+    monkeypatch.setattr(rehearsal, "_estimators", weakref.WeakSet())
+    with config_context(engine="numba"):
+        yield estimators
+
+
+def stream():
+    X = np.random.default_rng(0).standard_normal((9, 2))
+    return X, np.arange(9) % 2
+
+
+def test_a_process_compiles_once_ahead(ahead):
+    X, y = stream()
+    for model, rows, n in (
+        (ScInOLClassifier(new_classes="add"), X, 1),
+        (ScInOLClassifier(new_classes="add"), X, 1),
+        (ScInOLClassifier(new_classes="add"), sparse.csr_array(X), 2),
+        (ScInOLClassifier(new_classes="add"), X[:, :1], 3),
+        (ScInOLClassifier(new_classes="add", center=False), X, 4),
+        (DFEGClassifier(new_classes="add"), X, 5),
+        (ScInOLClassifier(), X, 5),
+    ):
+        for _ in range(2):
+            model.partial_fit(rows, y, classes=[0, 1])
+            assert len(ahead) == n
+
+
+def test_kinds_that_are_remembered_are_bounded(ahead, monkeypatch):
+    monkeypatch.setattr(rehearsal, "MAX_KEYS", 2)
+    X, y = stream()
+    for n, wealth in enumerate([1.0, 2.0, 3.0, 4.0, 1.0]):
+        model = ScInOLClassifier(new_classes="add", initial_wealth=wealth)
+        model.partial_fit(X, y)
+        assert len(ahead) == n + 1
+        assert len(rehearsal._keys) <= 2
+
+
+@pytest.mark.parametrize("is_by_row", [False, True])
+def test_a_loaded_model_compiles_ahead(ahead, is_by_row):
+    X, y = stream()
+    model = ScInOLClassifier(new_classes="add").partial_fit(X, y)
+    assert len(ahead) == 1
+    rehearsal._keys.clear()  # as in another process
+    loaded = pickle.loads(pickle.dumps(model))
+    rows = loaded.row_by_row()
+    rows.predict_one(X[0])
+    assert len(ahead) == 1
+    for _ in range(2):
+        if is_by_row:
+            rows.learn_one(X[0], y[0])
+            assert rows._prepared is not None
+        else:
+            loaded.partial_fit(X, y)
+        assert ahead[1:] == [loaded]
+    rehearsal._keys.clear()
+    with_third = pickle.loads(pickle.dumps(loaded.partial_fit(X, y + 1)))
+    assert with_third.partial_fit(X, y).classes_.size == 3
+    assert len(ahead) == 2
+
+
+def test_nothing_is_compiled_where_loops_run_uncompiled(monkeypatch):
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", True)
+    rehearsed = []
+    monkeypatch.setattr(rehearsal, "_rehearse", rehearsed.append)
+    X, y = stream()
+    with config_context(engine="numba"):
+        ScInOLClassifier(new_classes="add").partial_fit(X, y)
+        with pytest.raises(ValueError, match="NUMBA_DISABLE_JIT is set"):
+            sklearn_scinol.compile(ScInOLClassifier(), X, y)
+    assert not rehearsed
+
+
+def without_folder():
+    with sharing.compiling("loop", is_cached=False):
+        pass
+
+
+def on_full_disk():
+    disk_cache.Cache.save_overload(object.__new__(disk_cache.Cache), None, None)
+
+
+@pytest.mark.parametrize(
+    ("compile_loop", "words"),
+    [(without_folder, "no folder .* NUMBA_CACHE_DIR"), (on_full_disk, "No space")],
+)
+def test_a_warning_says_that_loops_are_not_kept(compile_loop, words, monkeypatch):
+    def fail(*_):
+        raise OSError("No space left on device")
+
+    def compile_loops(*_, **__):
+        with sharing.share_compiling() as report:
+            compile_loop()
+        return report, sharing.Report()
+
+    monkeypatch.setattr(disk_cache.FunctionCache, "save_overload", fail)
+    monkeypatch.setattr(compiling, "compile_loops", compile_loops)
+    X, y = stream()
+    with pytest.warns(RuntimeWarning, match=f"this process alone, since .*{words}"):
+        assert sklearn_scinol.compile(ScInOLRegressor(), X, y)
+
+
+def test_classes_are_those_of_a_fitted_model(monkeypatch):
+    given = []
+
+    def compile_loops(estimator, X, y, classes, **_):
+        given.append(list(classes))
+        return ()
+
+    monkeypatch.setattr(compiling, "compile_loops", compile_loops)
+    X, y = stream()
+    model = ScInOLClassifier()
+    assert not sklearn_scinol.compile(model, X, y)
+    model.partial_fit(X, y, classes=[0, 1, 2])
+    sklearn_scinol.compile(model, X, y)
+    sklearn_scinol.compile(model, X, y, classes=[0, 1, 2, 3])
+    assert given == [[0, 1], [0, 1, 2], [0, 1, 2, 3]]

@@ -22,9 +22,15 @@ from sklearn_scinol import (
     ScInOLRegressor,
 )
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 SGD = {ScInOLClassifier: SGDClassifier, ScInOLRegressor: SGDRegressor}
+NUMERIC = OnlineScaler, OnlineBinner, RandomFourierFeatures
 
 all_estimators = pytest.mark.parametrize("estimator", SGD)
 all_methods = pytest.mark.parametrize(
@@ -295,7 +301,7 @@ def tables():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", None])
-@pytest.mark.parametrize("estimator", [*SGD, OnlineScaler, OnlineBinner])
+@pytest.mark.parametrize("estimator", [*SGD, *NUMERIC])
 def test_columns_of_text_are_named(estimator, library):
     X, names = tables(), ["x0", "x2"]
     if library is not None:
@@ -334,7 +340,7 @@ def test_what_learns_from_missing_values_is_named(estimator, container):
 
 
 @pytest.mark.parametrize("X", [[{"a": 1.0}], ({"a": 1.0},), {"a": 1.0}])
-@pytest.mark.parametrize("estimator", [*SGD, OnlineScaler])
+@pytest.mark.parametrize("estimator", [*SGD, *NUMERIC])
 def test_dicts_are_for_pipelines(estimator, X):
     words = (
         f"{estimator.__name__} takes rows of numbers, not dicts: begin a pipeline with "
@@ -439,7 +445,7 @@ def test_masks_of_several_targets(engine):
     assert state(outputs) == before
 
 
-@pytest.mark.parametrize("transformer", [OnlineScaler, OnlineBinner, TableEncoder])
+@pytest.mark.parametrize("transformer", [*NUMERIC, TableEncoder])
 def test_masks_of_transformed_rows(transformer):
     fitted = transformer().fit(rows())
     pipeline = make_online_pipeline(transformer(), ScInOLRegressor())
@@ -497,7 +503,7 @@ def test_indices_out_of_range(estimator, kind, index):
         estimator().fit(X, targets(estimator))
 
 
-@pytest.mark.parametrize("transformer", [OnlineScaler, OnlineBinner, TableEncoder])
+@pytest.mark.parametrize("transformer", [*NUMERIC, TableEncoder])
 @pytest.mark.parametrize("kind", ["csc_array", "coo_matrix", "bsr_array"])
 def test_transformers_refuse_sparse_rows_unread(transformer, kind):
     made = transformer().fit(rows())

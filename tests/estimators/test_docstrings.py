@@ -19,6 +19,7 @@ DIFFERENT = {
     "coef_": ["HedgeClassifier", "HedgeRegressor"],
     "early_stopping": ["Hedge"],
     "fit_intercept": ["OnlineNewton"],
+    "gamma": ["OnlineNewton"],
     "interactions": ["Hedge"],
     "kernel": ["Baseline"],
     # Each takes the losses that its theory covers.
@@ -26,6 +27,7 @@ DIFFERENT = {
     "max_iter": ["OnlineNewton"],
     "n_iter_no_change": ["DFEG"],
     "radius": ["AdaFTRL", "AdaImplicit", "Baseline"],
+    "random_state": ["OnlineNewton"],
     "scale": ["OnlineNewton"],
     "second_order": ["HedgeClassifier", "HedgeRegressor"],
     "standardize_target": ["OnlineNewton"],

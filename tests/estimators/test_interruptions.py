@@ -45,7 +45,12 @@ from sklearn_scinol.mixtures import expert, parallel
 from sklearn_scinol.mixtures import model as mixture_model
 from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
@@ -384,6 +389,7 @@ TRANSFORMERS = {
     "encoder of frames": (TableEncoder(n_named=4, n_hashed=64), pd.DataFrame(DICTS)),
     "binner": (OnlineBinner(25), NUMBERS),
     "scaler": (OnlineScaler(), NUMBERS),
+    "fourier": (RandomFourierFeatures(random_state=0), NUMBERS),
     "foreign": (StandardScaler(), NUMBERS),
     "foreign in double": (IncrementalPCA(2), NUMBERS),
     "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),

@@ -46,7 +46,12 @@ from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.merging import merge_models
 from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 N_ROWS = int(os.environ.get("THREADED_ROWS", 15))
 IS_LONG = N_ROWS >= 1000  # on compiled loops then, and without a look at predictions
@@ -64,6 +69,7 @@ def sparse_rows(n):
 
 
 ENCODER = TableEncoder(**SETTINGS, n_hashed=200)
+FOURIER = RandomFourierFeatures(random_state=0)
 FOREIGN = [
     ("ours", ScInOLClassifier()),
     ("theirs", SGDClassifier("log_loss", random_state=0)),
@@ -89,6 +95,7 @@ FAMILIES = {
     "additive": (ScInOLRegressor(additive=True), dense),
     "neighbors": (OnlineKNeighborsClassifier(window=9), sparse_rows),
     "Newton": (OnlineNewtonRegressor(), dense),
+    "random features": (OnlineNewtonRegressor(random_features=5), dense),
     "moderate Newton": (OnlineNewtonClassifier(), dense),
     "class weights": (ScInOLClassifier(class_weight="balanced"), dense),
     "new classes": (ScInOLClassifier(**ADDS), dense),
@@ -107,6 +114,7 @@ FAMILIES = {
     ),
     "bins": (make_online_pipeline(OnlineBinner(n_samples=9), ScInOLRegressor()), dense),
     "scaler": (make_online_pipeline(OnlineScaler(), ScInOLClassifier()), dense),
+    "fourier": (make_online_pipeline(FOURIER, ScInOLClassifier()), dense),
     "other scaler": (make_online_pipeline(StandardScaler(), HedgeRegressor()), dense),
 }
 
@@ -260,7 +268,9 @@ def test_copies_of_a_model_that_learns(family, engine):
     assert {*chain(*answers)} <= expected
 
 
-@pytest.mark.parametrize("step", [ENCODER, OnlineScaler(), OnlineBinner(n_samples=9)])
+@pytest.mark.parametrize(
+    "step", [ENCODER, OnlineScaler(), OnlineBinner(n_samples=9), FOURIER]
+)
 @pytest.mark.parametrize("by_rows", [True, False], ids=["rows", "chunks"])
 def test_transformers(step, by_rows, engine):
     """They transform while they learn, alone or in a pipeline."""

@@ -202,7 +202,7 @@ def test_agrees_with_reference(problem, weighted, switching, engine):
     c = np.random.default_rng(2).exponential(size=len(y)) if weighted else None
     keywords = {} if c is None else {"sample_weight": c}
     experts = few_experts(problem.classifies, problem.loss)
-    mixture = problem.make(estimators=experts, switching=switching)
+    mixture = problem.make(estimators=experts, switching=switching, pooling=False)
     charged = problem.charged(mixture, X, y, **keywords)
 
     method = "predict_proba" if problem.loss == "log_loss" else "decision_function"
@@ -373,7 +373,9 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
     rounding = 1e-9 * totals.max() + 1e-12
     assert regret <= mixture.regret_bound() + rounding
     if switching:
-        assert mixture.regret_bound() == pytest.approx(np.log(5 * 4))
+        # Of the experts in the first level, and of the first level.
+        bound = np.log(5 * 4) + np.log(5 * 2)
+        assert mixture.regret_bound() == pytest.approx(bound)
         regret = mixture.cumulative_loss_ - np.log(2) - least_with_a_switch(losses)
         assert regret <= mixture.regret_bound(n_switches=1) + rounding
 
@@ -734,7 +736,7 @@ def test_an_expert_that_becomes_the_best_is_followed(engine):
     experts = [(f"e{k}", ScriptedClassifier(4.0 * X[:, k])) for k in range(2)]
     losses = {}
     for switching in (True, False):
-        model = HedgeClassifier(experts, switching=switching)
+        model = HedgeClassifier(experts, switching=switching, pooling=False)
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
         with config_context(engine="numpy"):
             model.partial_fit(X, y)
@@ -814,7 +816,7 @@ def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
     monkeypatch.setattr(expert, "CHUNK_ROWS", 20)
     X = StandardScaler().fit_transform(rows())
     y = targets(X, n_classes).argmax(axis=1)
-    model = HedgeClassifier([("foreign", estimator)])
+    model = HedgeClassifier([("foreign", estimator)], pooling=False)
     said = model.partial_fit_predict(
         X, y, classes=np.arange(n_classes), method="predict_proba"
     )
@@ -1016,9 +1018,13 @@ def test_plot_of_weights(pyplot):
     display = model.plot_weights(output=1, alpha=0.5)
     assert isinstance(display, ExpertWeightsDisplay)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert sorted(names) == sorted(model.named_estimators_)
-    assert len(display.areas_) == 10
-    assert_array_equal(display.weights, model.weights_curve_[1][:, 1])
+    pools = ["pool", "pool, forgetting"]
+    assert sorted(names) == sorted([*model.named_estimators_, *pools])
+    assert len(display.areas_) == 12
+    of_levels = model.level_weights_curve_[1][:, 1]
+    of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
+    assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))
+    assert_allclose(display.weights.sum(axis=1), 1.0)
     assert display.areas_[0].get_alpha() == 0.5
     _, ax = pyplot.subplots()
     assert ExpertWeightsDisplay.from_estimator(model, ax=ax).ax_ is ax

@@ -22,7 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
-from sklearn_scinol.blocks import DenseRows, RowWeights
+from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -415,25 +415,25 @@ def test_one_search_for_several_models(estimator, engine):
     for model in alone:
         model.partial_fit(X[:90], y[:90], **kind)
     together = [deepcopy(model._model) for model in alone]
-    transforms, rings = {}, {}
+    shared = {}
     for model in together:
-        model.share_transforms(transforms)
-        model.share_recent(rings)
-    assert len(transforms) == len(rings) == 1
-    n = len(y) - 90
+        model.share_transforms(shared)
+    assert len(shared) == 2  # the transform and the rows
+    first, n = together[0], len(y) - 90
     weights = RowWeights(np.ones(n), np.ones(n), np.ones(2))
-    first = together[0]
-    name = "numpy" if engine == "numpy" else "numba"
+    loops = get_engine("numpy" if engine == "numpy" else "numba")
     Z = first.learn_transforms(
-        get_engine(name), X, slice(90, None), weights, lambda key, function: function()
+        loops, X, slice(90, None), weights, lambda key, function: function()
     )
-    said = first.learn_shared(get_engine(name), together, Z, y[90:], weights)
-    for model, decision in zip(alone, said, strict=True):
+    targets = y[90:] if kind else y[90:, np.newaxis]
+    block = Block(Z, None, targets, weights, None)
+    for model, said in zip(
+        alone, first.learn_stacked(loops, together, block), strict=True
+    ):
         method = {"method": "decision_function"} if kind else {}
         expected = model.partial_fit_predict(X[90:], y[90:], **method)
-        assert_array_equal(decision.reshape(expected.shape), expected)
+        assert_array_equal(said.predictions.reshape(expected.shape), expected)
     assert_identical(first.recent, alone[0]._model.recent)
-    assert isinstance(Z, DenseRows)
 
 
 @engines

@@ -217,6 +217,7 @@ OTHERS = {
     "adahedge": HedgeClassifier(switching=False),
     "mixture of mixtures": HedgeClassifier([("default", HedgeClassifier())]),
     "standardised": OnlineNewtonClassifier(forgetting=0.01),
+    "random features": OnlineNewtonClassifier(random_features=5, random_state=0),
     "moments": BaselineClassifier("adagrad", center="auto", scale=True, average=True),
     "additive": ScInOLClassifier(additive=True, interactions=True),
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.5),

@@ -131,6 +131,7 @@ MODELS = {
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
     "targets": ScInOLRegressor(standardize_target=True),
     "Newton": OnlineNewtonRegressor(),
+    "random features": OnlineNewtonRegressor(random_features=5, random_state=0),
     "neighbors": OnlineKNeighborsClassifier(window=20),
     "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
 }
@@ -663,7 +664,7 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
         raise KeyboardInterrupt
 
     before = copy.deepcopy(model)
-    for name in "_learn_weights", "record_weights":
+    for name in "_learn_weights", "_predict_levels", "_record_weights":
         with monkeypatch.context() as patch:
             for mixture in MixtureModel, PreparedMixture:
                 patch.setattr(mixture, name, interrupted, raising=False)

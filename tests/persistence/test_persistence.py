@@ -50,7 +50,12 @@ from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
 
@@ -238,6 +243,7 @@ def test_trusted_types_are_those_of_models():
     row["undecided"] = None
     models.append(TableEncoder(kinds={"t": "text"}).fit([row]))
     models.append(OnlineScaler().fit([[1.0]]))
+    models.append(RandomFourierFeatures().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():

@@ -45,6 +45,14 @@ CHANGES = {
     "newton": ("online_newton", "_model.arrays", lambda a: (a[0], first_row(a[1]))),
     "origin": ("online_newton", "_model.origin", first_row),
     "bins": ("bins", "0._bins.edges", lambda a: a[:, :-2].copy()),
+    "fourier": ("fourier", "0._fourier.directions", first_row),
+    "directions": (
+        "online_newton-random_features",
+        "_model.fourier.directions",
+        lambda a: a[:, :1].copy(),
+    ),
+    "phases": ("fourier", "0._fourier.phases", lambda a: a[:0].copy()),
+    "change": ("fourier", "0._fourier.next_change", lambda _: 1),
     "kernel": ("kernel", "_model.kernel", lambda _: {}),
     "vectors": (
         "kernel-sparse",

@@ -29,7 +29,12 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 LEARNERS = {
     "scinol2": ScInOLClassifier(),
@@ -202,6 +207,7 @@ def test_frames_and_dicts():
     [
         make_online_pipeline(TableEncoder(n_named=3), HedgeClassifier()),
         make_online_pipeline(OnlineScaler(), OnlineBinner(5), ScInOLClassifier()),
+        make_online_pipeline(RandomFourierFeatures(), ScInOLClassifier()),
     ],
 )
 def test_a_single_model_is_the_same(pipeline):

@@ -35,7 +35,12 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.models.row import PreparedModel
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineScaler,
+    RandomFourierFeatures,
+    TableEncoder,
+)
 
 ENCODER = TableEncoder(**SETTINGS, n_hashed=200)
 
@@ -242,6 +247,7 @@ PIPELINES = {
     "scaler": ([StandardScaler()], numbers),
     "our scaler": ([OnlineScaler()], numbers),
     "bins": ([OnlineBinner(n_samples=20)], numbers),
+    "fourier": ([RandomFourierFeatures(random_state=0)], numbers),
     "two": ([OnlineScaler(), OnlineBinner(n_samples=20)], numbers),
     "stateless": ([FunctionTransformer(np.cbrt)], numbers),
     "nothing": (["passthrough"], numbers),

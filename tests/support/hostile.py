@@ -653,6 +653,7 @@ PARAMETERS = {
     "forgetting": [0, 1e-3, 0.1, 0.99],
     "moderate": ["auto", True, False],
     "clip_deviations": [None, 1, 3.0, 1e300],
+    "random_features": [None, None, 1, 5],
     "vovk": [False, True],
     "normalizer": ["sum", "mean"],
     "class_weight": [{}, "balanced", {0: 2.0, 1: 1e-3}, {0: 1e300}, {0: 0.0}],

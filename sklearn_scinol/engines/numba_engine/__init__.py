@@ -19,6 +19,7 @@ from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
+from .pooling import learn_pool
 from .recording import Recorder, SavedArrays
 from .sharing import share_compiling
 from .tables import (
@@ -34,6 +35,7 @@ from .transforms import (
     clip_rows,
     count_below,
     first_values,
+    fourier_features,
     transform_rows,
     transform_targets,
 )
@@ -48,11 +50,13 @@ __all__ = [
     "count_below",
     "find_slots",
     "first_values",
+    "fourier_features",
     "hash_strings",
     "inverse",
     "join_entries",
     "learn_combination",
     "learn_neighbors",
+    "learn_pool",
     "learn_rounds",
     "learn_rows",
     "learn_stacked",

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 from numba.core.caching import FunctionCache
 
-from .sharing import tell_missing
+from .sharing import tell_missing, tell_unsaved
 
 __all__ = ["Cache"]
 
@@ -43,5 +43,7 @@ class Cache(FunctionCache):
         return found
 
     def save_overload(self, *arguments):
-        with suppress(Exception):
+        try:
             super().save_overload(*arguments)
+        except Exception as error:
+            tell_unsaved(f"the cache cannot be written: {error}")

@@ -1,17 +1,17 @@
-"""Exponentials and a logarithm in operations on several numbers at once.
+"""Exponentials, a logarithm and a cosine in operations on several numbers at once.
 
 Processors have these. A call of the C library's, which takes one number, would stop
 the compiler from doing the rest of a formula for several coordinates at a time.
 """
 
-from math import factorial, log
+from math import factorial, log, pi
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["EXACT", "exp", "expm1", "log1p"]
+__all__ = ["EXACT", "cosine", "exp", "expm1", "log1p"]
 
 INVERSE_LN2 = 1.0 / log(2.0)
 
@@ -31,6 +31,11 @@ C2, C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (
 #: Taylor's series of ``log((1 + s) / (1 - s))``, in s squared, for s up to 1/3.
 A3, A5, A7, A9, A11, A13, A15, A17, A19, A21, A23, A25, A27, A29, A31, A33 = (
     2.0 / n for n in range(3, 34, 2)
+)
+
+#: Taylor's series of the sine of a number of turns, up to a quarter.
+S1, S3, S5, S7, S9, S11, S13, S15, S17, S19, S21 = (
+    (-1) ** (n // 2) * (2.0 * pi) ** n / factorial(n) for n in range(1, 22, 2)
 )
 
 
@@ -104,5 +109,16 @@ def log1p(x):
     return muladd(s, s2 * q, 2.0 * s)
 
 
+def cosine(turns):
+    """Cosine, which replaces :func:`sklearn_scinol._portable.cosine`."""
+    # The sine of the complement, which is at most a quarter of a turn.
+    s = 0.25 - np.abs(turns - np.rint(turns))
+    s2 = s * s
+    q = muladd(s2, muladd(s2, muladd(s2, S21, S19), S17), S15)
+    q = muladd(s2, muladd(s2, muladd(s2, q, S13), S11), S9)
+    q = muladd(s2, muladd(s2, muladd(s2, q, S7), S5), S3)
+    return muladd(s, s2 * q, S1 * s)
+
+
 #: Functions whose order of operations matters.
-EXACT = exp, expm1, log1p
+EXACT = exp, expm1, log1p, cosine

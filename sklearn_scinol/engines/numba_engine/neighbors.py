@@ -8,9 +8,10 @@ import numpy as np
 from ... import _portable
 from ...blocks import SIDE_BY_SIDE
 from .compiling import STRICT, compiled
+from .transforms import run_loop
 from .unowned import unowned
 
-__all__ = ["learn_neighbors"]
+__all__ = ["learn_neighbors", "neighbors_call"]
 
 #: Bits of a key below the bits of the distance.
 KEY_BITS = 32
@@ -38,8 +39,13 @@ class Room(NamedTuple):
 
 def learn_neighbors(recent, rows, targets, weights, query):
     """Predict each row from the nearest rows before it, then store it."""
+    return run_loop(*neighbors_call(recent, rows, targets, weights, query))
+
+
+def neighbors_call(recent, rows, targets, weights, query):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
-    predictions = np.zeros((query.n_neighbors.size, n, n_columns))
+    predictions = np.empty((query.n_neighbors.size, n, n_columns))
     most = max(min(int(query.n_neighbors.max()), len(recent.weights)), 1)
     distances = np.empty(SIDE_BY_SIDE, np.float32)
     room = Room(
@@ -52,8 +58,8 @@ def learn_neighbors(recent, rows, targets, weights, query):
     )
     kind = "mean" if np.isnan(query.quantile) else "quantile"
     loop = _loop("votes" if query.n_classes else kind)
-    loop(recent, rows, targets, weights, query, room, predictions)
-    return predictions
+    arguments = recent, rows, targets, weights, query, room, predictions
+    return loop, arguments, predictions
 
 
 @cache
@@ -69,7 +75,11 @@ def _loop(kind):
             n_stored = min(count, recent.window)
             if n_stored > 0:
                 find_nearest(recent, room, n_stored, count % recent.window)
-            for k in range(predictions.shape[0] if n_stored > 0 else 0):
+            for k in range(predictions.shape[0]):
+                for c in range(predictions.shape[2]):
+                    predictions[k, r, c] = 0.0
+                if n_stored == 0:
+                    continue
                 n_found = min(query.n_neighbors[k], n_stored)
                 for c in range(targets.shape[1]):
                     if kind == "votes":

@@ -13,12 +13,14 @@ from . import learning
 from .compiling import compiled
 from .losses import losses_call
 from .mixing import means, mix_call, next_state, rounds_call
+from .neighbors import neighbors_call
 from .substitutes import compiles
 from .tables import standardise_call
 from .transforms import (
     Records,
     add_codes_call,
     count_below_call,
+    fourier_features_call,
     scale_sparse_call,
     transform_dense_call,
     transform_targets_call,
@@ -69,6 +71,10 @@ class Recorder:
         """See :class:`Engine`."""
         return self._record(*_run_now(*count_below_call(edges, X)))
 
+    def fourier_features(self, directions, phases, limit, X):
+        """See :class:`Engine`."""
+        return self._record(*fourier_features_call(directions, phases, limit, X))
+
     def add_codes(self, values, bins, places):
         """See :class:`Engine`."""
         return self._record(*_run_now(*add_codes_call(values, bins, places)))
@@ -84,6 +90,10 @@ class Recorder:
             self.calls.append(partial(learning.learn_stacked, *arguments))
         else:
             self._record(*learning.learn_call(*arguments), None)
+
+    def learn_neighbors(self, recent, rows, targets, weights, query):
+        """See :class:`Engine`."""
+        return self._record(*neighbors_call(recent, rows, targets, weights, query))
 
     def compute_losses(self, loss, block, predictions, total):
         """See :class:`Engine`; a function is returned instead of the total."""

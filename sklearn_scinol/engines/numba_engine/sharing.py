@@ -7,10 +7,22 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
 
-__all__ = ["ClaimedElsewhere", "compiling", "share_compiling", "tell_missing"]
+import numba
+
+__all__ = [
+    "ClaimedElsewhere",
+    "compiling",
+    "share_compiling",
+    "tell_missing",
+    "tell_unsaved",
+]
 
 #: Seconds of compiling in this process after which a message says so, once.
 MANY_SECONDS = 3.0
+
+NO_FOLDER = (
+    "no folder for the cache can be written: set NUMBA_CACHE_DIR to one that can"
+)
 
 logger = logging.getLogger("sklearn_scinol")
 
@@ -19,8 +31,23 @@ class ClaimedElsewhere(Exception):
     """Another process compiles the loop."""
 
 
+class Report:
+    """What happens in a block of :func:`share_compiling`.
+
+    Attributes
+    ----------
+    has_compiled : bool
+        Whether this process has compiled a loop.
+    unsaved : str
+        Why a loop is not kept on disk; empty if all are.
+    """
+
+    has_compiled = False
+    unsaved = ""
+
+
 class _Sharing(threading.local):
-    folder = on_missing = None
+    folder = on_missing = report = None
     is_quiet = False
 
 
@@ -32,15 +59,24 @@ def share_compiling(folder=None, on_missing=None, *, is_quiet=False):
     """See :class:`Engine`."""
     _sharing.folder, _sharing.on_missing = folder, on_missing
     _sharing.is_quiet = is_quiet
+    _sharing.report = None if numba.config.DISABLE_JIT else Report()
     try:
-        yield
+        yield _sharing.report
     finally:
-        _sharing.folder = _sharing.on_missing = None
+        _sharing.folder = _sharing.on_missing = _sharing.report = None
         _sharing.is_quiet = False
 
 
+def tell_unsaved(why):
+    """Tell that a loop is not kept on disk."""
+    if _sharing.report is not None:
+        _sharing.report.has_compiled, _sharing.report.unsaved = True, why
+
+
 def tell_missing():
-    """Tell, once, that a loop is not in the cache."""
+    """Tell that a loop is not in the cache; start sharing, once."""
+    if _sharing.report is not None:
+        _sharing.report.has_compiled = True
     on_missing, _sharing.on_missing = _sharing.on_missing, None
     if on_missing is not None:
         on_missing()
@@ -53,6 +89,8 @@ def compiling(name, is_cached):
     A claim is an empty file; a file of one byte says that the loop is in the cache.
     """
     claim = _claim(name)
+    if not is_cached:
+        tell_unsaved(NO_FOLDER)
     start = perf_counter()
     yield
     if claim is not None:
@@ -86,6 +124,5 @@ def _add_seconds(seconds, is_cached):
             "once on this machine: sklearn_scinol.compile(estimator, X, y) does "
             "it beforehand, on all processors."
             if is_cached
-            else "in each process, since no folder for the cache can be written: set "
-            "NUMBA_CACHE_DIR to one that can.",
+            else f"in each process, since {NO_FOLDER}.",
         )

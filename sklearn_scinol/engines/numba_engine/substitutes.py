@@ -27,6 +27,7 @@ SUBSTITUTES = {
     _portable.exp: exponentials.exp,
     _portable.expm1: exponentials.expm1,
     _portable.log1p: exponentials.log1p,
+    _portable.cosine: exponentials.cosine,
 }
 
 
@@ -96,6 +97,12 @@ def inner(a, b):
 def copy_into(a, out):
     for i in range(a.size):
         out[i] = a[i]
+
+
+@compiles(_portable.add_multiple)
+def add_multiple(factor, a, out):
+    for i in range(a.size):
+        out[i] += factor * a[i]
 
 
 @compiles(_portable.clip_into)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._portable import larger
+from ..._portable import cosine, larger, smaller
 from ...blocks import CSRRows, DenseRows, TargetScale
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
@@ -27,6 +27,8 @@ __all__ = [
     "count_below",
     "count_below_call",
     "first_values",
+    "fourier_features",
+    "fourier_features_call",
     "run_loop",
     "scale_sparse_call",
     "scale_sparse_rows",
@@ -205,6 +207,49 @@ def _code_loop():
             indptr[r + 1] = at
 
     return compiled(add_codes)
+
+
+def fourier_features(directions, phases, limit, X):
+    """Cosines of random directions of rows."""
+    return run_loop(*fourier_features_call(directions, phases, limit, X))
+
+
+def fourier_features_call(directions, phases, limit, X):
+    """Return the loop, its arguments and its result, see :func:`run_loop`."""
+    Z, z = np.empty((len(X), phases.size)), np.empty(X.shape[1])
+    return _fourier_loop(), (directions, phases, limit, X, z, Z), Z
+
+
+@cache
+def _fourier_loop():
+
+    def fourier_features(directions, phases, limit, X, z, Z):
+        n_features, n_components = directions.shape
+        factor = np.sqrt(2.0 / n_components)
+        rest = n_features % 4
+        for r in range(X.shape[0]):
+            turns = Z[r]
+            for j in range(n_features):
+                z[j] = larger(smaller(X[r, j], limit), -limit)
+            for k in range(n_components):
+                turns[k] = phases[k]
+            for j in range(rest):
+                for k in range(n_components):
+                    turns[k] += z[j] * directions[j, k]
+            # Four at a time: to load and store sums takes longer than to add to them.
+            for j in range(rest, n_features, 4):
+                a, b, c, d = z[j], z[j + 1], z[j + 2], z[j + 3]
+                for k in range(n_components):
+                    turns[k] += (
+                        a * directions[j, k]
+                        + b * directions[j + 1, k]
+                        + c * directions[j + 2, k]
+                        + d * directions[j + 3, k]
+                    )
+            for k in range(n_components):
+                turns[k] = factor * cosine(turns[k])
+
+    return compiled(fourier_features)
 
 
 class Records(NamedTuple):

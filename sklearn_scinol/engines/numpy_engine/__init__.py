@@ -6,6 +6,7 @@ from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
+from .pooling import learn_pool
 from .tables import (
     find_slots,
     hash_strings,
@@ -19,6 +20,7 @@ from .transforms import (
     clip_rows,
     count_below,
     first_values,
+    fourier_features,
     transform_rows,
     transform_targets,
 )
@@ -32,11 +34,13 @@ __all__ = [
     "count_below",
     "find_slots",
     "first_values",
+    "fourier_features",
     "hash_strings",
     "inverse",
     "join_entries",
     "learn_combination",
     "learn_neighbors",
+    "learn_pool",
     "learn_rounds",
     "learn_rows",
     "learn_stacked",

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..._portable import larger
+from ..._portable import cosine, larger
 from ...blocks import CSRRows, DenseRows, TargetScale, repeat_to_entries
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
@@ -19,6 +19,7 @@ __all__ = [
     "clip_rows",
     "count_below",
     "first_values",
+    "fourier_features",
     "transform_rows",
     "transform_targets",
 ]
@@ -74,6 +75,15 @@ def add_codes(values, bins, places):
         data = np.append(values[:n_first], data)
         indices = np.append(np.tile(np.arange(d, dtype=np.uint32), n_first), indices)
     return CSRRows(data, indices, indptr.astype(np.int32))
+
+
+def fourier_features(directions, phases, limit, X):
+    Z = np.clip(X, -limit, limit)
+    turns = np.tile(phases, (len(X), 1))
+    # A product of matrices would round differently in chunks of another size.
+    for z, direction in zip(Z.T, directions, strict=True):
+        turns += z[:, np.newaxis] * direction
+    return np.sqrt(2.0 / phases.size) * cosine(turns)
 
 
 def transform_rows(moments, rows, weights):

@@ -1,0 +1,70 @@
+r"""Newton steps on the weights of a log-linear pool of experts.
+
+Experts :math:`e` give the classes :math:`k` probabilities :math:`p_e(k)`. With
+:math:`f_e(k) = \ln p_e(k)` and weights :math:`w` that all classes share, the pool is
+
+.. math::
+    p(k) \propto \exp \sum_e w_e f_e(k) = \prod_e p_e(k)^{w_e}.
+
+The derivative of its log loss by the weights is :math:`\bar f - f(y)`, with
+:math:`\bar f = \sum_k p(k) f(k)`, and the second derivative :math:`\sum_k p(k) (f(k) -
+\bar f)(f(k) - \bar f)^\top`, which takes one step of rank one a class. With two classes
+a pool is logistic regression on the experts' log odds, which :class:`OnlineNewton`
+itself learns.
+"""
+
+import numpy as np
+
+from .._portable import (
+    add_multiple,
+    copy_into,
+    inner,
+    larger,
+    move_and_multiply,
+    smaller,
+    trace,
+)
+from ..losses import methods
+
+
+def pool_scores(s, F, p):
+    """Put the scores of the classes for a row into `p`; `F[k]` is :math:`f(k)`."""
+    for k in range(p.size):
+        p[k] = inner(s.w[0], F[k])
+
+
+def learn_row(learner, s, loss, F, y, c, p, g, direction):
+    """Learn the weights from a row of weight `c` and class `y`, with scores `p`.
+
+    Arrays are overwritten: `p` and `g`, one number a class, and `direction`, one a
+    weight. The step ends early where the loss would rise again.
+    """
+    w, P, x, u, v = s.w[0], s.P[0], s.x[0], s.u[0], s.v[0]
+    growth, root = 1.0, 0.0
+    if learner.forgetting > 0.0:
+        most = s.initial_trace[0] / trace(P, x.size)
+        growth = larger(1.0, smaller(1.0 / (1.0 - learner.forgetting), most))
+        s.prior_left[0] /= growth
+    methods.row_gradient(loss, y, p, g)
+    direction[:] = 0.0
+    for k in range(p.size):
+        add_multiple(g[k] + (k == y), F[k], direction)
+    for k in range(p.size):
+        copy_into(F[k], x)
+        add_multiple(-1.0, direction, x)
+        _, q = move_and_multiply(w, P, v, 0.0, root, growth, x, u)
+        growth, h = 1.0, c * (g[k] + (k == y))
+        root = np.sqrt(h / (1.0 + h * larger(q, 0.0)))
+        copy_into(u, v)
+    add_multiple(-1.0, F[y], direction)
+    _, fall = move_and_multiply(w, P, v, 0.0, root, 1.0, direction, u)
+    for k in range(p.size):
+        p[k] -= c * inner(u, F[k])
+    methods.row_gradient(loss, y, p, g)
+    rise = 0.0
+    for k in range(p.size):
+        rise -= g[k] * inner(u, F[k])
+    length = c
+    if rise > 0.0:
+        length *= fall / (fall + rise)
+    add_multiple(-length, u, w)

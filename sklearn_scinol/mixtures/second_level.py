@@ -1,0 +1,270 @@
+"""The second level of a mixture: log-linear pools of its experts."""
+
+import numpy as np
+from scipy.special import log_softmax
+
+from .._portable import padded
+from ..losses.classification import Logistic
+from ..models.pool import MIN_PROBABILITY, PoolModel
+from ..transforms.targets import TargetTransform
+
+__all__ = ["SecondLevel"]
+
+#: The share of the past that each pool forgets with a row.
+FORGETTING = 0.0, 0.003
+
+
+class SecondLevel:
+    r"""Pools of experts, mixed with the mean of the experts, the first level.
+
+    A mean of probabilities is never surer than the surest expert. A log-linear pool
+    multiplies powers of the experts' probabilities, so that experts who know different
+    things make each other surer. In regression it adds multiples of the experts'
+    differences from the first level. The weights of a pool are learned by Newton steps.
+    It begins as the first level.
+
+    First level and pools are then mixed by weights of their own, learned from losses
+    like those of experts. The first level counts as often as there are pools, which
+    gives it half of the weight before the first row.
+
+    Parameters
+    ----------
+    mixing_scale : MixingScale
+        Of the mixture.
+    n_experts : int
+    new_weights : callable
+        Returns a :class:`FixedShare` or :class:`AdaHedge` for a number of experts.
+
+    Attributes
+    ----------
+    pools : list of PoolModel
+    hedge : FixedShare or AdaHedge
+        The weights of first level and pools.
+    errors : TargetTransform or None
+        Scale of the first level's errors, in regression.
+    """
+
+    def __init__(self, mixing_scale, n_experts, new_weights):
+        self.mixing_scale = mixing_scale
+        self.n_experts = n_experts
+        loss, n_features, self.errors = Logistic(), 1 + n_experts, None
+        if mixing_scale.n_classes is None:
+            loss, n_features = mixing_scale.loss, n_experts
+            unit_free = bool(np.isfinite(loss.lipschitz))
+            self.errors = TargetTransform(1, unit_free=unit_free)
+        self.pools = [PoolModel(loss, n_features, each) for each in FORGETTING]
+        self.hedge = new_weights(2 * len(FORGETTING))
+
+    @property
+    def parts(self):
+        """Objects that have the state, but for the weights of the levels."""
+        for pool in self.pools:
+            yield from (pool, *pool.parts)
+        if self.errors is not None:
+            yield self.errors
+
+    @property
+    def weights(self):
+        """Weights of the first level and of the pools at the next row."""
+        return _of_levels(self.hedge.weights_)
+
+    @property
+    def regret_bound(self):
+        """Bound on the loss less that of the first level."""
+        return self.hedge._bound(0, n_copies=len(self.pools))
+
+    @property
+    def coefficients(self):
+        """Weights of first level and experts in the pools: (n_pools, 1 + n_experts)."""
+        weights = np.stack([pool.weights for pool in self.pools])
+        if self.errors is None:
+            return weights
+        return np.column_stack([1.0 - weights.sum(axis=1), weights])
+
+    @property
+    def coefficients_of_levels(self):
+        """Weights of first level and experts in all levels: the first has no others."""
+        first = np.zeros((1, 1 + self.n_experts))
+        first[0, 0] = 1.0
+        return np.vstack([first, self.coefficients])
+
+    def ensure_layout(self):
+        """Convert the state to the layout of engines; joblib maps arrays read-only."""
+        for part in self.pools:
+            part.ensure_layout(None)
+        if self.errors is not None:
+            self.errors.ensure_layout()
+
+    def share_weight_scale(self, scale):
+        """Let pools weigh rows by the scale of the mixture."""
+        for pool in self.pools:
+            pool.weight_scale = scale
+
+    def learn(self, engine, block, predictions, first, clip=None):
+        """Predict rows, then learn them; for the parameters see :meth:`predict`.
+
+        Parameters
+        ----------
+        engine : Engine
+        block : Block
+            Of the rows.
+        clip : callable, default=None
+            Clips predictions of shape (..., n, 1) to the range of targets so far.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n, n_outputs)
+        weights : ndarray of shape (n, 1 + n_pools)
+            Of first level and pools, before each row.
+        """
+        first = self.normalised(first)
+        pooled, losses = self.learn_pools(engine, block, predictions, first)
+        return self.learn_levels(engine, block, [first, *pooled], losses, clip)
+
+    def learn_levels(self, engine, block, levels, losses, clip):
+        """Learn the weights of first level and pools.
+
+        Parameters
+        ----------
+        levels : list of ndarray of shape (n, n_outputs)
+            Their predictions.
+        losses : list of ndarray of shape (n, 1)
+            Of the pools; may be empty.
+
+        For the other parameters, and what is returned, see :meth:`learn`.
+        """
+        if clip is not None:
+            clipped = [*clip(np.stack(levels))]
+            if not np.array_equal(levels, clipped):
+                levels, losses = clipped, []
+        losses = [
+            engine.compute_losses(self.mixing_scale.loss, block, p, 0.0)[0]
+            for p in levels[: len(levels) - len(losses)]
+        ] + losses
+        rounds = np.hstack([*losses[:1] * len(self.pools), *losses[1:]])
+        weights = self.hedge._learn_rounds(rounds, block.weights.given, engine)
+        weights = _of_levels(weights)
+        return self._mix(engine, levels, weights), weights
+
+    def predict(self, engine, predictions, first, clip=None):
+        """Predict rows.
+
+        Parameters
+        ----------
+        predictions : ndarray of shape (n_experts, n, n_outputs)
+            Of the experts, on the scale of the mixture.
+        first : ndarray of shape (n, n_outputs)
+            Of the first level.
+        """
+        first = self.normalised(first)
+        if self.errors is not None:
+            F, start = (predictions - first)[:, :, 0].T, first
+        else:
+            F, start = self._log_probabilities(predictions, first), 0.0
+        F = np.ascontiguousarray(F)
+        # Not a product of BLAS, which depends on the number of rows.
+        pooled = [
+            start
+            + np.add.reduce(F * each.state().w[0, : F.shape[-1]], axis=-1).reshape(
+                first.shape
+            )
+            for each in self.pools
+        ]
+        return self.mix_levels(engine, [first, *pooled], clip)
+
+    def mix_levels(self, engine, levels, clip):
+        """Mix predictions of first level and pools by their present weights."""
+        if clip is not None:
+            levels = [*clip(np.stack(levels))]
+        return self._mix(engine, levels, self.weights[np.newaxis])
+
+    def learn_pools(self, engine, block, predictions, first):
+        """Learn rows with all pools; return predictions before, and their losses.
+
+        Losses are returned where pools have one output.
+        """
+        loss, scale = self.mixing_scale.loss, None
+        if loss.joint:
+            F = self._log_probabilities(predictions, first)
+            return [p.learn_classes(engine, loss, F, block) for p in self.pools], []
+        if self.errors is None:
+            F = self._log_probabilities(predictions, first)
+        else:
+            errors = self.errors_of(block, first)
+            scale = self.errors.learn(engine, errors, block.weights)
+            F = standardised_differences(predictions, first, scale)
+            scale = scale._replace(offset=first)
+        F = np.ascontiguousarray(F)
+        learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
+        return [each.predictions for each in learned], [each.losses for each in learned]
+
+    def normalised(self, first):
+        """Predictions of the first level, which pools begin with to the last bit."""
+        joint = self.mixing_scale.loss.joint
+        return log_softmax(first, axis=1) if joint else first
+
+    def errors_of(self, block, first):
+        """Errors of the first level; 0 for the first row, which it knew no target of.
+
+        Otherwise their scale would depend on the zero of the target.
+        """
+        errors, learned = block.targets - first, block.weights.given > 0.0
+        if self.errors.weight_sum == 0.0 and learned.any():
+            errors[learned.argmax()] = 0.0
+        return errors
+
+    def _log_probabilities(self, predictions, first):
+        """Log probabilities for the pools; with two classes, log odds."""
+        stacked = np.concatenate([first[np.newaxis], predictions])
+        if not self.mixing_scale.loss.joint:
+            return stacked[:, :, 0].T
+        n_inputs, n, n_classes = stacked.shape
+        F = np.zeros((n, n_classes, padded(n_inputs)))
+        least = np.log(MIN_PROBABILITY)
+        values = np.maximum(log_softmax(stacked, axis=2), least)
+        F[:, :, :n_inputs] = values.transpose(1, 2, 0)
+        return F
+
+    def _mix(self, engine, levels, weights):
+        kind = self.mixing_scale.kind
+        return engine.mix(kind, np.stack(levels), weights[np.newaxis])
+
+    # Merging.
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge second levels that learned disjoint rows."""
+        start = shards.start
+        merged = cls(start.mixing_scale, start.n_experts, lambda _: start.hedge)
+        merged.hedge = type(start.hedge)._merged(shards.map(lambda each: each.hedge))
+        for k in range(len(merged.pools)):
+            pools = shards.map(lambda each, k=k: each.pools[k])
+            merged.pools[k] = PoolModel.merged(pools)
+        if merged.errors is not None:
+            errors = shards.map(lambda each: each.errors)
+            merged.errors = TargetTransform.merged(errors)
+        return merged
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        n_pools, is_regression = len(FORGETTING), self.mixing_scale.n_classes is None
+        yield "there are two pools", len(self.pools) == n_pools
+        yield "levels have weights", self.hedge.n_experts == 2 * n_pools
+        yield "only regression has errors", is_regression == (self.errors is not None)
+        for pool in self.pools:
+            n_features = self.n_experts + (not is_regression)
+            yield "pools have all experts", pool.n_features == n_features
+
+
+def standardised_differences(predictions, first, scale):
+    """Differences of predictions from the first level's, in units of its errors."""
+    known = scale.deviation > 0.0
+    inverse = np.where(known, 1.0 / np.where(known, scale.deviation, 1.0), 0.0)
+    return ((predictions - first) * inverse)[:, :, 0].T
+
+
+def _of_levels(weights):
+    """Add up the weights of the copies of the first level."""
+    n_pools = weights.shape[-1] // 2
+    first = np.add.reduce(weights[..., :n_pools], axis=-1, keepdims=True)
+    return np.concatenate([first, weights[..., n_pools:]], axis=-1)

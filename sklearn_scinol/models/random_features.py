@@ -1,0 +1,85 @@
+"""Newton steps on random Fourier features of rows."""
+
+from scipy import sparse
+
+from .._shards import columns_differ
+from ..config import current_engine
+from ..engines import get_engine
+from ..transforms.fourier import FourierFeatures
+from .newton import NewtonModel
+
+__all__ = ["RandomFeaturesModel"]
+
+
+class RandomFeaturesModel(NewtonModel):
+    """Newton model of random features, which take the place of the features.
+
+    Its `n_features` are random ones. See :class:`NewtonModel` for the other parameters.
+
+    Parameters
+    ----------
+    fourier : FourierFeatures
+        Maps rows to random features, and learns from them.
+    """
+
+    def __init__(self, learner, loss, n_features, n_outputs, *, fourier, **keywords):
+        self.fourier = fourier
+        super().__init__(learner, loss, n_features, n_outputs, **keywords)
+
+    @property
+    def n_inputs(self):
+        return self.fourier.features.n_features
+
+    @property
+    def parts(self):
+        return [*super().parts, *self.fourier.parts]
+
+    def _sizes(self):
+        n_directions = self.fourier.n_components
+        yield "each random feature has a direction", n_directions == self.n_features
+        yield from super()._sizes()
+
+    # Learning.
+
+    @property
+    def max_row_entries(self):
+        return max(self.n_inputs, self.n_features)
+
+    def ensure_layout(self, X):
+        super().ensure_layout(X)
+        self.fourier.ensure_layout()
+
+    def _block_rows(self, engine, X, rows, weights, checks):
+        Z = self.fourier.learn(engine, self.rows(X, rows), weights)
+        return super()._block_rows(engine, Z, slice(None), weights, checks)
+
+    @property
+    def row_units(self):
+        return self.fourier.features.units
+
+    def can_replay(self, is_sparse):
+        has_limits = self.fourier.features.limits is not None
+        can_convert = self.row_units.are_one and not has_limits
+        return can_convert and super().can_replay(is_sparse)
+
+    # Merging.
+
+    @property
+    def _options(self):
+        return {**super()._options, "fourier": self.fourier.fresh()}
+
+    def with_columns(self, placement):
+        raise columns_differ("A model of random features")
+
+    def _merge_transforms(self, shards):
+        scales = super()._merge_transforms(shards)
+        maps = shards.map(lambda model: model.fourier)
+        self.fourier = FourierFeatures.merged(maps)
+        return scales
+
+    # Predictions.
+
+    def transform(self, X):
+        X = X.toarray() if sparse.issparse(X) else X
+        engine, weight = get_engine(current_engine()), self.weight_scale.smallest
+        return super().transform(self.fourier.transform(engine, X, weight))

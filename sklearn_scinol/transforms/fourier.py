@@ -1,0 +1,145 @@
+"""Random Fourier features of standardised rows."""
+
+from copy import copy
+
+import numpy as np
+
+from .._invariants import floats
+from ..blocks import as_read_only
+from .features import FeatureTransform
+
+__all__ = ["MAX_DEVIATIONS", "FourierFeatures"]
+
+#: Standardised values are clipped at plus and minus this.
+MAX_DEVIATIONS = 4.0
+
+
+class FourierFeatures:
+    r"""Maps rows to random features whose inner products approximate a kernel.
+
+    With x standardised, the features are :math:`\sqrt{2 / D} \cos(W x + b)`, where each
+    direction is there with the phases 0 and :math:`-\pi / 2`, as cosine and sine. Their
+    inner products have the mean :math:`\exp(-\gamma \lVert x - x' \rVert^2)`, and vary
+    less around it than with random phases. Features that have not varied yet are 0.
+
+    Rows are standardised by the moments of all rows so far, their own included.
+
+    Parameters
+    ----------
+    n_features : int
+    n_components : int
+        Number of random features.
+    gamma : float or "scale"
+        Parameter of the kernel; "scale" stands for ``1 / n_features``.
+    random_state : RandomState
+        Draws the directions.
+    clip_ratio : float, default=None
+        See :class:`FeatureTransform`.
+
+    Attributes
+    ----------
+    features : FeatureTransform
+        Units and running moments of the rows so far.
+    directions : ndarray of shape (n_features, n_components)
+        W, transposed, in full turns.
+    """
+
+    def __init__(
+        self, n_features, n_components, gamma, random_state, *, clip_ratio=None
+    ):
+        self.features = FeatureTransform(
+            n_features, center=True, scale=True, in_units=True, clip_ratio=clip_ratio
+        )
+        gamma = 1.0 / n_features if gamma == "scale" else gamma
+        factor = np.sqrt(2.0) * np.sqrt(gamma) / (2.0 * np.pi)
+        directions = _directions(n_features, -(-n_components // 2), random_state)
+        self.directions = factor * directions.repeat(2, axis=1)[:, :n_components]
+
+    @property
+    def parts(self):
+        """Objects that have the state."""
+        return [self, *self.features.parts]
+
+    @property
+    def n_components(self):
+        """Number of random features."""
+        return self.directions.shape[1]
+
+    @property
+    def phases(self):
+        """The phases b, in full turns."""
+        return np.resize([0.0, -0.25], self.n_components)
+
+    def ensure_layout(self):
+        """Make the state writable; joblib maps arrays read-only."""
+        self.features.ensure_layout(is_sparse=False)
+
+    def learn(self, engine, rows, weights):
+        """Learn rows in order; return their random features."""
+        rows, _ = self.features.learn_and_convert(engine, rows, weights)
+        return self._convert(engine, self.features.learn(engine, rows, weights).X)
+
+    def transform(self, engine, X, weight):
+        """Return the random features of rows without learning, each of a weight."""
+        with np.errstate(all="ignore"):
+            X = np.require(self.features.transform(X, weight), np.float64, "C")
+        return self._convert(engine, X)
+
+    def _convert(self, engine, X):
+        # Of one type, whether they come from a file or not.
+        arrays = map(as_read_only, (self.directions, self.phases))
+        return engine.fourier_features(*arrays, MAX_DEVIATIONS, X)
+
+    def checkpoint(self):
+        """Return a function that undoes what will be learned."""
+        return self.features.checkpoint(np.arange(len(self.directions)))
+
+    # Merging.
+
+    def fresh(self):
+        """Return a map with these directions, before the first row."""
+        fresh = copy(self)
+        fresh.features = self.features.fresh()
+        return fresh
+
+    def _has_directions_of(self, other):
+        return np.array_equal(self.directions, other.directions)
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge moments; directions must be equal."""
+        merged = shards.start.fresh()
+        if not all(map(merged._has_directions_of, shards.members)):
+            raise ValueError(
+                "Random Fourier features of different directions cannot be merged: "
+                "pass the same int as random_state, or let all begin as copies of one "
+                "that has seen a row."
+            )
+        features = shards.map(lambda each: each.features)
+        merged.features, _ = FeatureTransform.merged(features)
+        return merged
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        n_features = self.features.n_features
+        yield "directions is a matrix", np.ndim(self.directions) == 2
+        shape = n_features, self.n_components
+        yield from floats("directions", self.directions, shape)
+        yield "there are directions", self.n_components > 0
+        is_standard = self.features.center and self.features.scale
+        yield "features are centred and scaled", is_standard
+        yield "features are in units", self.features.units is not None
+
+
+def _directions(n_features, n_components, random_state):
+    """Draw directions, each of them standard normal: (n_features, n_components).
+
+    `n_features` directions in turn are orthogonal (Yu et al., 2016).
+    """
+    blocks = []
+    for start in range(0, n_components, n_features):
+        width = min(n_features, n_components - start)
+        Q, R = np.linalg.qr(random_state.normal(size=(n_features, width)))
+        blocks.append(Q * np.copysign(1.0, np.diag(R)))
+    lengths = np.sqrt(random_state.chisquare(n_features, size=n_components))
+    return lengths * np.hstack(blocks)

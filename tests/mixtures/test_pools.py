@@ -1,0 +1,330 @@
+"""The second level of mixtures: log-linear pools, against references and promises."""
+
+import copy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+from support import naive_hedge
+from support.comparisons import assert_close
+from support.naive import AbsoluteError, Logistic, Separate, SquaredError
+from support.naive_pools import (
+    FORGETTING,
+    ClassPool,
+    log_probabilities,
+    pools_of_scores,
+)
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    merge_models,
+)
+from sklearn_scinol import (
+    losses as package_losses,
+)
+from sklearn_scinol._shards import Shards
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.blocks import Block, RowWeights
+from sklearn_scinol.config import current_engine
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.mixtures import base
+from sklearn_scinol.models.pool import PoolModel
+
+EXPERTS = {
+    True: [
+        ("nag", BaselineClassifier("nag", learning_rate=0.3)),
+        ("adaogd", BaselineClassifier("adaogd", learning_rate=0.1)),
+        ("scinol", ScInOLClassifier()),
+    ],
+    False: [
+        (f"adaogd {rate}", BaselineRegressor("adaogd", learning_rate=rate))
+        for rate in (0.01, 0.1, 1.0)
+    ],
+}
+
+
+def stream(loss, n_outputs, n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_t(3, size=(n, 4)) + np.array([0.0, 1.0, -3.0, 0.0])
+    y = 10.0 * X @ rng.normal(size=(4, n_outputs)) + rng.normal(size=(n, n_outputs))
+    if loss == "log_loss":
+        y = y.argmax(axis=1) if n_outputs > 1 else 1 * (y[:, 0] > y.mean())
+    return X, (y[:, 0] if y.ndim == 2 and n_outputs == 1 else y)
+
+
+def weights_of_rows(n):
+    c = np.random.default_rng(2).exponential(size=n)
+    c[::7] = 0.0
+    return c
+
+
+def charged(model, X, y, c, **method):
+    classifies = isinstance(model, HedgeClassifier)
+    method = {"method": "predict_log_proba"} if classifies else {}
+    if classifies:
+        method["classes"] = np.arange(max(y.max() + 1, 2))
+    return model.partial_fit_predict(X, y, sample_weight=c, **method)
+
+
+def expected_of_classes(said, first, y, c):
+    """Probabilities of the pools, from log probabilities of experts and first level."""
+    F = log_probabilities(np.exp(np.stack([first, *said]))).transpose(1, 2, 0)
+    _, n_classes, n_inputs = F.shape
+    if n_classes > 2:
+        pools = [ClassPool(n_inputs, forgetting) for forgetting in FORGETTING]
+        return np.array(
+            [[pool.learn(*row) for row in zip(F, y, c, strict=True)] for pool in pools]
+        )
+    pools, result = pools_of_scores(Separate(Logistic()), n_inputs, 1), []
+    for pool in pools:
+        of_pool = []
+        for f, of_class, of_row in zip(F[:, 1] - F[:, 0], y, c, strict=True):
+            (score,) = (
+                pool.learn(f, [2.0 * of_class - 1.0], of_row)
+                if of_row > 0
+                else pool.predict(f, 1.0)
+            )
+            of_pool.append(1 / (1 + np.exp([score, -score])))
+        result.append(of_pool)
+    return np.array(result)
+
+
+def expected_of_numbers(said, first, y, c, loss):
+    """Predictions of the pools, in units of the first level's error."""
+    in_units = {"absolute_error": AbsoluteError, "squared_error": SquaredError}
+    pools = pools_of_scores(Separate(in_units[loss]()), len(said), 0)
+    errors = np.where(np.cumsum(c > 0) == 1, 0.0, y - first)
+    result = np.empty((2, len(y)))
+    for r, (f, y_r) in enumerate(zip(first, y, strict=True)):
+        before = c[:r]
+        sd = 0.0
+        if before.any():
+            mean = np.average(errors[:r], weights=before)
+            sd = np.sqrt(np.average((errors[:r] - mean) ** 2, weights=before))
+        x = (said[:, r] - f) / sd if sd > 0 else np.zeros(len(said))
+        for k, pool in enumerate(pools):
+            if c[r] > 0 and sd > 0:
+                (p,) = pool.learn(x, [(y_r - f) / sd], c[r] / c[c > 0][0])
+            else:
+                (p,) = pool.predict(x, 1.0)
+            result[k, r] = f + sd * p
+    return result
+
+
+def clipped(p, y, c):
+    """Predictions in the range of the targets of rows before."""
+    p = p.copy()
+    for r in range(1, len(y)):
+        if (seen := y[:r][c[:r] > 0]).size:
+            p[..., r] = np.clip(p[..., r], seen.min(), seen.max())
+    return p
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
+@pytest.mark.parametrize("switching", [True, False], ids=["switching", "fixed"])
+@pytest.mark.parametrize(
+    ("loss", "n_outputs"),
+    [("log_loss", 1), ("log_loss", 3), ("absolute_error", 1), ("squared_error", 1)],
+)
+def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
+    X, y = stream(loss, n_outputs)
+    c = weights_of_rows(len(y)) if weighted else np.ones(len(y))
+    classifies = loss == "log_loss"
+    experts = EXPERTS[classifies]
+    make = HedgeClassifier if classifies else HedgeRegressor
+    if not classifies:
+        experts = [(name, expert.set_params(loss=loss)) for name, expert in experts]
+    keywords = {"loss": loss, "switching": switching}
+    first = charged(make(experts, pooling=False, **keywords), X, y, c)
+    alone = [make([expert], pooling=False, **keywords) for expert in experts]
+    said = np.array([charged(each, X, y, c) for each in alone])
+    model = make(experts, **keywords)
+    actual = charged(model, X, y, c)
+
+    if classifies:
+        pooled = expected_of_classes(said, first, y, c / c[c > 0][0])
+        of_levels = np.array([np.exp(first), *pooled])
+        losses = -np.log(of_levels[:, np.arange(len(y)), y])
+    else:
+        pooled = expected_of_numbers(said, first, y, c, loss)
+        pooled = clipped(pooled, y, c) if switching else pooled
+        of_levels = np.array([first, *pooled])
+        losses = np.abs(of_levels - y)
+        losses = losses**2 / 2 if loss == "squared_error" else losses
+    # Rounding must not decide which is the best where losses are equal.
+    of_first = losses[:1].repeat(3, axis=0)
+    losses = np.where(np.isclose(losses, of_first, rtol=1e-12), of_first, losses)
+    reference = naive_hedge.AdaHedge(4)
+    if switching:
+        reference = naive_hedge.FixedShare(4, 1 if classifies else None)
+    expected = []
+    for r, of_row in enumerate(losses.T):
+        w = np.array([float(w_k) for w_k in reference.weights()])
+        w = np.array([w[0] + w[1], *w[2:]])
+        expected.append(np.tensordot(w, of_levels[:, r], 1))
+        if c[r] > 0:
+            rounds = of_row[[0, 0, 1, 2]]
+            reference.update(*((rounds, c[r]) if switching else (rounds * c[r],)))
+    expected = np.log(expected) if classifies else np.array(expected)
+    assert_close(actual, expected, 1e-9)
+    assert_allclose(model.level_weights_.sum(), 1.0)
+
+
+class Witness(ClassifierMixin, BaseEstimator):
+    """Logistic regression on one feature."""
+
+    def __init__(self, feature=0):
+        self.feature = feature
+
+    def partial_fit(self, X, y, classes=None):
+        if not hasattr(self, "model_"):
+            self.model_, self.classes_ = OnlineNewtonClassifier(), classes
+        self.model_.partial_fit(X[:, [self.feature]], y, classes=self.classes_)
+        return self
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X[:, [self.feature]])
+
+
+def two_witnesses(n=2000):
+    """Two features that are independent, given the label."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    X = rng.normal(size=(n, 2)) + y[:, np.newaxis]
+    return X, y
+
+
+def test_pools_are_surer_than_experts_who_know_different_things():
+    """As sure as a model of all features, once it has learned the weights."""
+    X, y = two_witnesses()
+    experts = [(f"x{k}", Witness(feature=k)) for k in range(2)]
+    of_models = {}
+    for name, model in {
+        "mean": HedgeClassifier(experts, pooling=False),
+        "pool": HedgeClassifier(experts),
+        "both": OnlineNewtonClassifier(),
+    }.items():
+        said = model.partial_fit_predict(X, y, classes=[0, 1], method="predict_proba")
+        of_models[name] = log_loss(y[1000:], said[1000:])
+    assert of_models["pool"] < 0.94 * of_models["mean"]
+    assert of_models["pool"] < 1.02 * of_models["both"]
+
+
+def test_weights_of_levels_and_pools(engine):
+    X, y = stream("log_loss", 1)
+    model = HedgeClassifier(EXPERTS[True]).partial_fit(X, y, classes=[0, 1])
+    assert model.level_weights_.shape == (3,)
+    assert_allclose(model.level_weights_.sum(), 1.0)
+    assert model.pool_coef_.shape == (2, 4)
+    points, curve = model.level_weights_curve_
+    assert curve.shape == (len(points), 3)
+    assert_array_equal(points, model.weights_curve_[0])
+    assert_allclose(curve[0], [0.5, 0.25, 0.25])
+    assert_array_equal(curve[-1], model.level_weights_)
+    X, y = stream("absolute_error", 2)
+    model = HedgeRegressor(EXPERTS[False]).partial_fit(X, y)
+    assert model.level_weights_.shape == (2, 3)
+    assert model.pool_coef_.shape == (2, 2, 4)
+    assert_allclose(model.pool_coef_.sum(axis=2), 1.0)
+    assert model.level_weights_curve_[1].shape == (len(points), 2, 3)
+
+
+@pytest.mark.parametrize("name", ["level_weights_", "pool_coef_"])
+def test_without_pools(name):
+    X, y = stream("log_loss", 1)
+    with pytest.raises(NotFittedError):
+        getattr(HedgeClassifier(), name)
+    model = HedgeClassifier(pooling=False).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(AttributeError, match="has no pools of experts: see `pooling`"):
+        getattr(model, name)
+
+
+def test_pools_need_probabilities():
+    X, y = stream("log_loss", 1)
+    model = HedgeClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1])
+    assert not hasattr(model, "pool_coef_")
+    with pytest.raises(ValueError, match="pooling=True needs probabilities"):
+        model.set_params(pooling=True).fit(X, y)
+
+
+def test_pools_of_few_experts_and_classes(monkeypatch):
+    X, y = stream("log_loss", 3)
+    for name in "MAX_POOLED", "MAX_CLASSES":
+        with monkeypatch.context() as patch:
+            patch.setattr(base, name, 2)
+            for pooling, there_are in (("auto", False), (True, True)):
+                model = HedgeClassifier(EXPERTS[True], pooling=pooling).fit(X, y)
+                assert hasattr(model, "pool_coef_") == there_are
+
+
+def test_pools_learn_rows_once():
+    """In later epochs experts know the rows: their predictions are too good."""
+    X, y = stream("log_loss", 1, n=60)
+    for early_stopping in True, False:
+        model = HedgeClassifier(
+            EXPERTS[True], max_iter=4, tol=None, early_stopping=early_stopping
+        ).fit(X, y)
+        (level,) = model._model.levels
+        assert {pool.t for pool in level.pools} == {level.hedge.n_rounds_} == {60}
+
+
+def test_a_third_class_keeps_the_weights(engine):
+    X, y = stream("log_loss", 3, n=60)
+    few = y < 2
+    model = HedgeClassifier(EXPERTS[True], new_classes="add")
+    model.partial_fit(X[few], y[few], classes=[0, 1])
+    before = model.pool_coef_.copy()
+    model._add_classes(np.arange(3), np.array([False, False, True]))
+    assert_array_equal(model.pool_coef_, before)
+    model.partial_fit(X[~few], y[~few])
+    assert (model.pool_coef_ != before).all()
+    (level,) = model._model.levels
+    assert {pool.t for pool in level.pools} == {60}
+
+
+def test_rows_of_any_weight(engine):
+    """A row that counts a million times moves the pools to its minimum, not beyond."""
+    for n_outputs in 1, 3:
+        X, y = stream("log_loss", n_outputs)
+        c = np.where(np.arange(len(y)) == 20, 1e6, 1.0)
+        model = HedgeClassifier(EXPERTS[True])
+        model.partial_fit(X, y, classes=np.arange(max(n_outputs, 2)), sample_weight=c)
+        assert np.abs(model.pool_coef_).max() < 30.0
+
+
+def test_merged_pools_have_learned_all_rows(engine):
+    """Of fixed experts, whose pools of squared errors are ridge regressions."""
+    rng = np.random.default_rng(0)
+    F, y, ones = rng.normal(size=(60, 3)), rng.normal(size=(60, 1)), np.ones(60)
+    start = PoolModel(package_losses.SquaredError(), 3, 0.0)
+
+    def learned(rows):
+        pool, weights = start.fresh(), RowWeights(ones[rows], ones[rows], np.ones(2))
+        pool.ensure_layout(None)
+        block = Block((), None, y[rows], weights, None)
+        pool.learn_scores(get_engine(current_engine()), F[rows], block)
+        return pool
+
+    parts = [learned(slice(0, 20)), learned(slice(20, 60))]
+    merged = PoolModel.merged(Shards(parts, start, [1 / 3, 2 / 3]))
+    whole = learned(slice(None))
+    assert_allclose(merged.weights, whole.weights, rtol=1e-9)
+    assert_allclose(merged.state().P, whole.state().P, rtol=1e-9, atol=1e-12)
+
+
+def test_merged_mixtures(engine):
+    X, y = stream("log_loss", 3, n=90)
+    start = HedgeClassifier(EXPERTS[True]).partial_fit(X[:30], y[:30], classes=range(3))
+    shards = slice(30, 50), slice(50, 90)
+    parts = [copy.deepcopy(start).partial_fit(X[s], y[s]) for s in shards]
+    merged = merge_models(parts, start=start)
+    (level,) = merged._model.levels
+    assert level.pools[0].t == level.hedge.n_rounds_ == 90
+    assert level.pools[0].weight_scale is merged._model.weight_scale
+    merged.partial_fit(X, y)._check_state()

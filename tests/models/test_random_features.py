@@ -1,0 +1,329 @@
+"""Newton steps on random Fourier features."""
+
+from copy import deepcopy
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from support import naive
+from support.comparisons import assert_close, assert_identical
+from support.invariances import (
+    assert_chunks_do_not_matter,
+    assert_refused_chunks_change_nothing,
+    assert_rows_of_weight_zero_change_nothing,
+    weights,
+)
+from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
+from support.naive_fourier import FourierFeatures, RandomFeatures
+from support.registry import CASES, REPRESENTATIVES, compiled, thinned
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
+    config_context,
+    merge_models,
+)
+from sklearn_scinol.estimators import second_order
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import RandomFourierFeatures
+
+CASES, REPRESENTATIVES = (
+    [case for case in cases if case.algorithm == "online_newton"]
+    for cases in (CASES, REPRESENTATIVES)
+)
+RANDOM = {"random_features": 7, "random_state": 0}
+STANDARD = {"center": True, "scale": True, "clip_deviations": 3.0}
+
+
+@thinned(CASES, center=[False, True], gamma=["scale", 0.5])
+def test_reference(case, center, gamma, engine):
+    X, y = case.data(25)
+    c = sample_weights(len(y), weighted=True)
+    model = naive.Model(
+        case.algorithm,
+        case.reference_loss(),
+        7,
+        case.n_outputs,
+        center=center,
+        moderate=case.loss == "log_loss" and case.n_outputs == 1,
+    )
+    value = 1 / 6 if gamma == "scale" else gamma
+    reference = RandomFeatures(model, FourierFeatures(6, 7, value, seed=0))
+    expected = learn(case, reference, X, y, c)
+    estimator = case.make(center=center, gamma=gamma, **RANDOM)
+    assert_agrees(case, case.charged(estimator, X, y, sample_weight=c), expected)
+    of_new = [reference.decision_function(x) for x in new_rows(X)]
+    assert_agrees(case, case.decision(estimator, new_rows(X)), of_new)
+    assert_agrees(case, estimator.cumulative_loss_, model.cumulative_loss)
+    estimator._check_state()
+
+
+@thinned(REPRESENTATIVES, split=["rows", "random", "blocks"])
+def test_chunks_do_not_matter(case, split, monkeypatch, engine):
+    make = partial(case.make, **RANDOM, **STANDARD)
+    assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
+
+
+@thinned(REPRESENTATIVES)
+def test_rows_of_weight_zero_change_nothing(case, engine):
+    make = partial(case.make, **RANDOM, **STANDARD)
+    assert_rows_of_weight_zero_change_nothing(case, make, np.array)
+
+
+@thinned(REPRESENTATIVES, clip_ratio=[None, 1.5], scale=[False, True])
+def test_units_cancel(case, clip_ratio, scale, engine):
+    """Those of the features, whether random features are standardised or not."""
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    units = 2.0 ** np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    parameters = {**RANDOM, **STANDARD, "clip_ratio": clip_ratio, "scale": scale}
+    plain, scaled = (case.make(**parameters) for _ in range(2))
+    c = weights(len(y))
+    assert_identical(
+        case.charged(scaled, X * units, y, sample_weight=c),
+        case.charged(plain, X, y, sample_weight=c),
+    )
+    assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
+
+
+def test_clipped_values_do_not_widen_moments():
+    X, y, _ = chessboard(500)
+    X[50] = 1e6
+    scores = [
+        OnlineNewtonClassifier(clip_ratio=clip_ratio, **BOARD)
+        .partial_fit(X, y, classes=[False, True])
+        .score(X, y)
+        for clip_ratio in (None, 2.0)
+    ]
+    assert scores[0] < 0.6
+    assert scores[1] > 0.8
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("container", [np.asfortranarray, sparse.csr_array])
+def test_input_formats(container, dtype, engine):
+    case = REPRESENTATIVES[0]
+    X, y = case.data()
+    X = X.astype(dtype)
+    plain, other = (case.make(**RANDOM, **STANDARD) for _ in range(2))
+    expected = case.charged(plain, X.astype(float), y)
+    assert_identical(case.charged(other, container(X), y), expected)
+    assert_identical(
+        case.decision(other, container(X)), case.decision(plain, X.astype(float))
+    )
+
+
+@compiled
+def test_engines_agree(engine):
+    X, y, new = chessboard(300)
+    answers = []
+    for name in "numpy", engine:
+        with config_context(engine=name):
+            model = OnlineNewtonClassifier(**BOARD)
+            answers += [
+                model.partial_fit_predict(
+                    X, y, classes=[False, True], method="decision_function"
+                ),
+                model.decision_function(new),
+            ]
+    assert_close(answers[2], answers[0], 1e-10)
+    assert_close(answers[3], answers[1], 1e-10)
+
+
+def test_a_pipeline_is_the_same(engine):
+    """Of a model that takes random features as features."""
+    X, y, new = chessboard(200)
+    fourier = RandomFourierFeatures(0.5, 7, random_state=3)
+    pipeline = make_online_pipeline(fourier, OnlineNewtonClassifier())
+    model = OnlineNewtonClassifier(random_features=7, gamma=0.5, random_state=3)
+    said = [
+        each.partial_fit_predict(X, y, classes=[False, True], method="predict_proba")
+        for each in (pipeline, model)
+    ]
+    assert_allclose(*said, rtol=1e-10)
+    assert_allclose(pipeline.predict_proba(new), model.predict_proba(new), rtol=1e-10)
+
+
+# What they can learn.
+
+
+def chessboard(n):
+    """Rows, labels by the colour of a field of 4 by 4, and new rows."""
+    rng = np.random.default_rng(0)
+    X, new = rng.uniform(0.0, 4.0, size=(2, n, 2))
+    return X, np.floor(X).sum(axis=1) % 2 == 0, new
+
+
+BOARD = {"random_features": 128, "gamma": 2.0, "random_state": 0}
+
+
+def test_a_chessboard():
+    X, y, new = chessboard(2000)
+    is_white = np.floor(new).sum(axis=1) % 2 == 0
+    scores, errors = [], []
+    for parameters in {}, BOARD:
+        model = OnlineNewtonClassifier(**parameters)
+        scores.append(model.partial_fit(X, y, [False, True]).score(new, is_white))
+        model = OnlineNewtonRegressor(**parameters).partial_fit(X, 1.0 * y)
+        errors.append(np.mean((model.predict(new) - is_white) ** 2))
+    assert scores[0] < 0.6
+    assert scores[1] > 0.85
+    assert errors[1] < 0.4 * errors[0]
+
+
+# What they say of themselves.
+
+
+@pytest.mark.parametrize("make", [OnlineNewtonClassifier, OnlineNewtonRegressor])
+def test_what_has_no_meaning(make):
+    X, y, _ = chessboard(20)
+    model = make(random_features=3).partial_fit(X, y, **classes_of(make))
+    for name in "coef_", "intercept_", "coef_covariance_":
+        words = f"'{make.__name__}' has no attribute '{name}', since its weights"
+        with pytest.raises(AttributeError, match=words):
+            getattr(model, name)
+    assert model.n_features_in_ == 2
+    model._check_state()
+
+
+def classes_of(make):
+    return {"classes": [False, True]} if make is OnlineNewtonClassifier else {}
+
+
+def test_no_bound_against_linear_models():
+    X, y, _ = chessboard(20)
+    model = OnlineNewtonRegressor(
+        vovk=True,
+        random_features=3,
+        center=False,
+        scale=False,
+        standardize_target=False,
+    )
+    with pytest.raises(AttributeError, match="pass `random_features=None`"):
+        model.regret_bound([0.0, 0.0])
+    model.partial_fit(X, 1.0 * y)
+    with pytest.raises(AttributeError, match="fit with `random_features=None`"):
+        model.regret_bound([0.0, 0.0])
+
+
+def test_deviations_grow_where_nothing_was_seen():
+    X, y, _ = chessboard(500)
+    model = OnlineNewtonClassifier(**BOARD).partial_fit(X, y, classes=[False, True])
+    deviations = model.decision_function([[2.0, 2.0], [6.0, 6.0]], return_std=True)[1]
+    assert deviations[1] > 2.0 * deviations[0]
+    model = OnlineNewtonRegressor(**BOARD).partial_fit(X, 1.0 * y)
+    deviations = model.predict([[2.0, 2.0], [6.0, 6.0]], return_std=True)[1]
+    assert deviations[1] > 2.0 * deviations[0]
+
+
+def test_what_is_too_large(monkeypatch):
+    X, y, _ = chessboard(20)
+    monkeypatch.setattr(second_order, "MAX_COVARIANCES", 50)
+    words = "10 random features are too many for OnlineNewtonRegressor"
+    with pytest.raises(ValueError, match=words):
+        OnlineNewtonRegressor(random_features=10).partial_fit(X, 1.0 * y)
+    words = "random_features == 9 for 6 features are too many: their directions"
+    with pytest.raises(ValueError, match=words):
+        OnlineNewtonRegressor(random_features=9).partial_fit(np.ones((2, 6)), [0, 1])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"random_features": value} for value in (0, 2.5, "auto")),
+        *({"gamma": value} for value in (-1.0, "auto", None)),
+    ],
+)
+def test_bad_parameters(parameters):
+    (name,) = parameters
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+        OnlineNewtonRegressor(**parameters).partial_fit([[1.0]], [1.0])
+
+
+# Going on.
+
+
+def test_a_refused_chunk_changes_nothing(engine):
+    model = REPRESENTATIVES[0].make(**RANDOM, **STANDARD)
+    assert_refused_chunks_change_nothing(REPRESENTATIVES[0], model)
+
+
+@pytest.mark.parametrize("n_start", [0, 100])
+def test_merging(n_start):
+    X, y, new = chessboard(1600)
+    start = OnlineNewtonClassifier(**BOARD)
+    if n_start:
+        start.partial_fit(X[:n_start], y[:n_start], classes=[False, True])
+    models = [
+        deepcopy(start).partial_fit(X[i], y[i], classes=[False, True])
+        for i in np.array_split(np.arange(n_start, 1600), 2)
+    ]
+    merged = merge_models(models, start=start if n_start else None)
+    merged._check_state()
+    whole = OnlineNewtonClassifier(**BOARD).partial_fit(X, y, classes=[False, True])
+    moments = [each._model.fourier.features.moments for each in (merged, whole)]
+    assert_allclose(*moments, rtol=1e-10)
+    is_white = np.floor(new).sum(axis=1) % 2 == 0
+    scores = [model.score(new, is_white) for model in (*models, whole, merged)]
+    assert scores[-1] > min(scores[:-1])
+    assert scores[-1] > 0.85
+    merged.partial_fit(X, y)
+    merged._check_state()
+
+
+def test_other_directions_are_not_merged():
+    X, y, _ = chessboard(20)
+    models = [
+        OnlineNewtonRegressor(random_features=3).partial_fit(X, 1.0 * y)
+        for _ in range(2)
+    ]
+    with pytest.raises(ValueError, match="pass the same int as random_state"):
+        merge_models(models)
+    merged = merge_models([deepcopy(models[0]), models[0]])
+    assert merged.n_samples_seen_ == 40
+
+
+def test_epochs_and_seeds():
+    X, y, new = chessboard(100)
+    model = OnlineNewtonRegressor(max_iter=2, **BOARD)
+    expected = clone(model).fit(X, y).predict(new)
+    assert_array_equal(clone(model).fit(X, y).predict(new), expected)
+    others = clone(model).set_params(random_state=1).fit(X, y).predict(new)
+    assert (others != expected).all()
+
+
+@pytest.mark.parametrize("clip_ratio", [None, 1.5])
+def test_rows_in_units(clip_ratio, engine):
+    """Rows that cannot be learned by replay are learned as chunks."""
+    case = REPRESENTATIVES[0]
+    X, y = case.data()
+    X *= 2.0 ** np.array([0, 1, -300, 250, 0, 0])
+    whole, by_rows = (
+        case.make(clip_ratio=clip_ratio, **RANDOM, **STANDARD) for _ in range(2)
+    )
+    case.partial_fit(whole, X, y)
+    rows = by_rows.row_by_row(**case.classes())
+    for x, target in zip(X, y, strict=True):
+        rows.learn_one(x, target)
+    assert_identical(case.decision(by_rows, X), case.decision(whole, X))
+
+
+def test_experts():
+    X, y, _ = chessboard(600)
+    experts = [
+        ("linear", OnlineNewtonClassifier()),
+        ("random", OnlineNewtonClassifier(**BOARD)),
+        ("finer", OnlineNewtonClassifier(**{**BOARD, "gamma": 4.0})),
+    ]
+    mixture, by_rows = (HedgeClassifier(experts) for _ in range(2))
+    predicted = mixture.partial_fit_predict(X, y, classes=[False, True])
+    assert (predicted == y)[300:].mean() > 0.8
+    rows = by_rows.row_by_row(classes=[False, True])
+    for x, label in zip(X[:50], y[:50], strict=True):
+        rows.learn_one(x, label)
+    by_rows.partial_fit(X[50:], y[50:])
+    assert_identical(by_rows.predict_proba(X), mixture.predict_proba(X))

@@ -1,0 +1,282 @@
+"""Transformers of features: random Fourier features."""
+
+import math
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_approximation import RBFSampler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.copies import mapped, saved
+from support.naive_fourier import FourierFeatures
+
+from sklearn_scinol import OnlineNewtonClassifier, config_context
+from sklearn_scinol.merging import merge_models
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import RandomFourierFeatures
+
+
+@parametrize_with_checks(
+    [RandomFourierFeatures(), RandomFourierFeatures(0.5, 3, random_state=0)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def rows(n=60, d=5, seed=0):
+    """Rows in units far apart; a feature varies late, and another one never."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(1.0, 2.0, size=(n, d)) * 10.0 ** np.arange(d)
+    X[:, 1] = 7.0
+    X[:20, 2] = 0.0
+    X[n // 2, 3] *= 100.0  # beyond the clip
+    return X
+
+
+def expected(X, n_components, gamma, seed):
+    naive = FourierFeatures(X.shape[1], n_components, gamma, seed)
+    Z = []
+    for x in X.tolist():
+        Z.append(naive.features_of(x))
+        naive.learn(x)
+    return np.array(Z), naive
+
+
+@pytest.mark.parametrize("n_components", [1, 3, 5, 12])
+@pytest.mark.parametrize("gamma", ["scale", 0.0, 2.0])
+def test_features(n_components, gamma, engine):
+    X = rows()
+    fourier = RandomFourierFeatures(gamma, n_components, random_state=3)
+    Z = fourier.partial_fit_transform(X)
+    value = 1 / 5 if gamma == "scale" else gamma
+    features, naive = expected(X, n_components, value, 3)
+    assert_allclose(Z, features, rtol=0, atol=1e-10)
+    new = rows(20, seed=1)
+    features = [naive.features_of(x) for x in new.tolist()]
+    assert_allclose(fourier.transform(new), features, rtol=0, atol=1e-10)
+    directions = np.repeat(naive.directions, 2, axis=0)[:n_components]
+    assert_allclose(fourier.random_weights_.T, directions, atol=1e-12)
+    angles = np.resize([0.0, -np.pi / 2], n_components)
+    assert_allclose(fourier.random_offset_, angles)
+    assert fourier.n_samples_seen_ == len(X)
+    assert all(np.all(holds) for _, holds in fourier._invariants())
+
+
+@pytest.mark.parametrize("size", [1, 7, 30, 59])
+def test_chunks_do_not_matter(size, engine):
+    X = rows()
+    whole, parts = (RandomFourierFeatures(random_state=0) for _ in range(2))
+    Z = whole.partial_fit_transform(X)
+    for start in range(0, len(X), size):
+        chunk = slice(start, start + size)
+        if start:
+            assert_array_equal(parts.transform(X[start:][:1]), Z[start:][:1])
+        assert_array_equal(parts.partial_fit_transform(X[chunk]), Z[chunk])
+        assert all(np.all(holds) for _, holds in parts._invariants())
+    assert pickle.dumps(parts) == pickle.dumps(whole)
+    new = rows(20, seed=1)
+    alone = [whole.transform(x[np.newaxis]) for x in new]
+    assert_array_equal(np.vstack(alone), whole.transform(new))
+
+
+@pytest.mark.parametrize("exponents", [[0, 3, -7, 1, 0], [-300, 0, 300, -90, 290]])
+def test_powers_of_two_cancel(exponents, engine):
+    X, new = rows(), rows(20, seed=1)
+    plain, other = (RandomFourierFeatures(random_state=0) for _ in range(2))
+    units = np.ldexp(1.0, exponents)
+    assert_array_equal(
+        other.partial_fit_transform(units * X), plain.partial_fit_transform(X)
+    )
+    assert_array_equal(other.transform(units * new), plain.transform(new))
+
+
+def test_shifts_cancel(engine):
+    X = rows()
+    plain, other = (RandomFourierFeatures(random_state=0) for _ in range(2))
+    Z = plain.partial_fit_transform(X)
+    assert_allclose(other.partial_fit_transform(X - 5.0), Z, rtol=0, atol=1e-9)
+
+
+def test_constant_features_do_not_matter(engine):
+    X = rows()
+    Z = []
+    for constant in 7.0, 0.0, -1e300:
+        X[:, 1] = constant
+        Z.append(RandomFourierFeatures(random_state=0).partial_fit_transform(X))
+    assert_array_equal(Z[1], Z[0])
+    assert_array_equal(Z[2], Z[0])
+
+
+def test_an_outgrown_unit(engine):
+    """A value of another order than all before begins the feature anew."""
+    X = rows()
+    X[30:, 0] *= 2.0**800
+    Z = RandomFourierFeatures(random_state=0).partial_fit_transform(X)
+    assert np.isfinite(Z).all()
+    X[:30, 0] = 0.0
+    again = RandomFourierFeatures(random_state=0).partial_fit_transform(X)
+    assert_array_equal(Z[-5:], again[-5:])
+
+
+@pytest.mark.parametrize("gamma", [1e10, 1.7e308])
+def test_large_gamma(gamma, engine):
+    fourier = RandomFourierFeatures(gamma, random_state=0)
+    Z = fourier.partial_fit_transform(rows())
+    assert np.abs(Z).max() <= math.sqrt(2.0 / 64) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.1])
+def test_inner_products_are_a_kernel(gamma):
+    """And nearer to it than those of independent directions."""
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    X = np.clip((X - X.mean(axis=0)) / X.std(axis=0), -4.0, 4.0)
+    kernel = RBF(1.0 / math.sqrt(2.0 * gamma))(X)
+    errors = {"orthogonal": [], "independent": []}
+    for seed in range(20):
+        fourier = RandomFourierFeatures(gamma, 600, random_state=seed)
+        fourier.partial_fit(np.tile(X, (100, 1)))  # one row more changes little
+        sampler = RBFSampler(gamma=gamma, n_components=600, random_state=seed).fit(X)
+        for name, transformer in zip(errors, (fourier, sampler), strict=True):
+            Z = transformer.transform(X)
+            errors[name].append(Z @ Z.T - kernel)
+    mean = np.mean(errors["orthogonal"], axis=0)
+    assert np.abs(mean).max() < 0.03
+    squares = {name: np.mean(np.square(each)) for name, each in errors.items()}
+    assert squares["orthogonal"] < 0.9 * squares["independent"]
+
+
+def test_it_learns_what_no_line_tells():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 4.0, size=(3000, 2))
+    y = np.floor(X).sum(axis=1) % 2 == 0  # a chessboard of 4 by 4
+    scores = []
+    for steps in [], [RandomFourierFeatures(2.0, 128, random_state=0)]:
+        model = make_online_pipeline(*steps, OnlineNewtonClassifier())
+        predicted = model.partial_fit_predict(X, y, classes=[False, True])
+        scores.append((predicted == y)[1000:].mean())
+    assert scores[0] < 0.6
+    assert scores[1] > 0.85
+
+
+def test_names_and_frames():
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    X = pandas.DataFrame(rows()[:, :2], columns=["a", "b"], index=range(3, 63))
+    fourier = RandomFourierFeatures(n_components=3, random_state=0)
+    fourier.set_output(transform="pandas")
+    Z = fourier.partial_fit_transform(X)
+    names = [f"randomfourierfeatures{k}" for k in range(3)]
+    assert [*fourier.get_feature_names_out()] == [*Z.columns] == names
+    assert [*Z.index] == [*X.index]
+
+
+def test_directions_are_drawn_once():
+    X = rows()
+    one, other = (RandomFourierFeatures(random_state=k).fit(X) for k in range(2))
+    assert (one.random_weights_ != other.random_weights_).all()
+    drawn = one.random_weights_
+    one.set_params(random_state=1).partial_fit(X)
+    assert_array_equal(one.random_weights_, drawn)
+    assert_array_equal(one.fit(X).random_weights_, other.random_weights_)
+    random_state = np.random.RandomState(1)
+    again = RandomFourierFeatures(random_state=random_state).fit(X)
+    assert_array_equal(again.random_weights_, other.random_weights_)
+
+
+@pytest.mark.parametrize("copy", [saved, mapped])
+def test_copies_go_on(copy, tmp_path, engine):
+    X = rows()
+    original = RandomFourierFeatures().partial_fit(X[:20])
+    revived = copy(original, tmp_path / "fourier")
+    assert_array_equal(revived.transform(X), original.transform(X))
+    Z = original.partial_fit_transform(X[20:])
+    assert_array_equal(revived.partial_fit_transform(X[20:]), Z)
+
+
+@pytest.mark.parametrize("n_start", [0, 15])
+def test_merging(n_start):
+    X, new = rows(100), rows(20, seed=1)
+    start = RandomFourierFeatures(random_state=0)
+    start = start.partial_fit(X[:n_start]) if n_start else None
+    models = [
+        deepcopy(start or RandomFourierFeatures(random_state=0)).partial_fit(X[part])
+        for part in np.split(np.arange(n_start, 100), [30, 70])
+    ]
+    merged = merge_models(models, start=start)
+    whole = RandomFourierFeatures(random_state=0).partial_fit(X)
+    assert merged.n_samples_seen_ == 100
+    for each in merged, whole:
+        assert all(np.all(holds) for _, holds in each._invariants())
+    for _ in range(2):
+        assert_allclose(merged.transform(new), whole.transform(new), atol=1e-9)
+        for each in merged, whole:
+            each.partial_fit(X[:60])
+
+
+def test_other_directions_are_not_merged():
+    X = rows()
+    models = [RandomFourierFeatures().partial_fit(X) for _ in range(2)]
+    before = pickle.dumps(models)
+    with pytest.raises(ValueError, match="pass the same int as random_state"):
+        merge_models(models)
+    assert pickle.dumps(models) == before
+    start = RandomFourierFeatures().partial_fit(X)
+    models = [deepcopy(start).partial_fit(X) for _ in range(2)]
+    assert merge_models(models, start=start).n_samples_seen_ == 3 * len(X)
+    with pytest.raises(ValueError, match="pass the same int as random_state"):
+        merge_models(models, start=RandomFourierFeatures().partial_fit(X))
+    with pytest.raises(ValueError, match="gamma differs"):
+        merge_models([models[0], RandomFourierFeatures(gamma=2.0).partial_fit(X)])
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (np.ones((3, 4)), "X has 4 features, but RandomFourierFeatures is expecting 5"),
+        (np.full((3, 5), np.nan), "RandomFourierFeatures does not accept missing"),
+        (np.full((3, 5), np.inf), "Input X contains infinity"),
+        (np.ones((0, 5)), "Found array with 0 sample"),
+    ],
+)
+def test_bad_rows_leave_the_state_alone(X, words):
+    fourier = RandomFourierFeatures().partial_fit(rows())
+    before = pickle.dumps(fourier)
+    for method in fourier.partial_fit, fourier.partial_fit_transform, fourier.transform:
+        with pytest.raises(ValueError, match=words):
+            method(X)
+    assert pickle.dumps(fourier) == before
+
+
+def test_what_cannot_be_asked_yet():
+    for attribute in "random_weights_", "random_offset_":
+        with pytest.raises(NotFittedError):
+            getattr(RandomFourierFeatures(), attribute)
+    with pytest.raises(NotFittedError):
+        RandomFourierFeatures().transform([[1.0]])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        *({"gamma": value} for value in (-1.0, "auto", None)),
+        *({"n_components": value} for value in (0, 2.5, None)),
+        {"random_state": "a"},
+    ],
+)
+def test_bad_parameters(parameters):
+    (name,) = parameters
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
+        RandomFourierFeatures(**parameters).partial_fit([[1.0]])
+
+
+def test_engines_agree():
+    X = rows(300, 20)
+    Z = []
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            fourier = RandomFourierFeatures(0.3, random_state=0)
+            Z.append(fourier.partial_fit_transform(X))
+    assert_allclose(*Z, rtol=0, atol=1e-10)
