@@ -452,6 +452,41 @@ MUTATIONS = [
         "pass",
         "kernels test_learning or test_average",
     ),
+    Mutation(
+        "a search takes the nearest row for the last of the nearest",
+        "engines/numba_engine/neighbors.py",
+        "bound = np.int32(nearest[last] >> KEY_BITS)",
+        "bound = np.int32(nearest[0] >> KEY_BITS)",
+        "neighbors definition",
+    ),
+    Mutation(
+        "the oldest of equally near rows come first",
+        "engines/numpy_engine/neighbors.py",
+        "slots = latest_first % recent.window",
+        "slots = latest_first[::-1] % recent.window",
+        "neighbors later_rows",
+    ),
+    Mutation(
+        "rows of weight 0 are stored",
+        "engines/numba_engine/neighbors.py",
+        "if weights.given[r] > 0.0:",
+        "if weights.given[r] >= 0.0:",
+        "neighbors weight_0",
+    ),
+    Mutation(
+        "stored rows keep the numbers of their classes",
+        "models/recent.py",
+        "numbers = np.append(np.flatnonzero(~is_new), 0)",
+        "numbers = np.arange(is_new.size)",
+        "neighbors new_classes",
+    ),
+    Mutation(
+        "merged rows are those of the start",
+        "models/recent.py",
+        "parts.append((1.0 + np.arange(slots.size)",
+        "parts.append((0.0 - np.arange(slots.size)",
+        "neighbors merging",
+    ),
     # Mixtures.
     Mutation(
         "AdaHedge's gap of mild rounds has the wrong sign",

@@ -22,7 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
-from sklearn_scinol.blocks import DenseRows, RowWeights
+from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -316,6 +316,9 @@ def test_more_neighbors_than_rows(estimator, engine):
     said = estimator(10**12, window=9).partial_fit_predict(X, y, **kind)
     nine = estimator(9, window=9).partial_fit_predict(X, y, **kind)
     assert_array_equal(said, nine)
+    said = estimator(10**12, window=10**12).partial_fit_predict(X, y, **kind)
+    all_rows = estimator(30, window=30).partial_fit_predict(X, y, **kind)
+    assert_array_equal(said, all_rows)
 
 
 @estimators
@@ -358,15 +361,18 @@ def test_a_call_that_fails_changes_nothing(estimator, engine):
 @engines
 def test_new_classes(engine):
     X, y = data()
-    y = np.array(list("bdca"))[labels(y, 4)]
-    whole = OnlineKNeighborsClassifier(window=70, new_classes="add").partial_fit(X, y)
-    rows = OnlineKNeighborsClassifier(window=70, new_classes="add")
+    y = labels(y, 4)
+    _, first = np.unique(y, return_index=True)
+    letters = np.array(list("dbca"))  # as they come: each moves others
+    y = letters[np.argsort(np.argsort(first))[y]]
+    whole = OnlineKNeighborsClassifier(window=200, new_classes="add").partial_fit(X, y)
+    rows = OnlineKNeighborsClassifier(window=200, new_classes="add")
     for r in range(len(y)):
         rows.partial_fit(X[r : r + 1], y[r : r + 1])
     assert_identical(learned(rows), learned(whole))
     # The first rows of a single class are not learned.
     start = np.flatnonzero(y != y[0])[0]
-    known = OnlineKNeighborsClassifier(window=70)
+    known = OnlineKNeighborsClassifier(window=200)
     known.partial_fit(X[start:], y[start:], classes=list("abcd"))
     assert_allclose(whole.predict_proba(X), known.predict_proba(X), rtol=1e-10)
 
@@ -409,25 +415,25 @@ def test_one_search_for_several_models(estimator, engine):
     for model in alone:
         model.partial_fit(X[:90], y[:90], **kind)
     together = [deepcopy(model._model) for model in alone]
-    transforms, rings = {}, {}
+    shared = {}
     for model in together:
-        model.share_transforms(transforms)
-        model.share_recent(rings)
-    assert len(transforms) == len(rings) == 1
-    n = len(y) - 90
+        model.share_transforms(shared)
+    assert len(shared) == 2  # the transform and the rows
+    first, n = together[0], len(y) - 90
     weights = RowWeights(np.ones(n), np.ones(n), np.ones(2))
-    first = together[0]
-    name = "numpy" if engine == "numpy" else "numba"
+    loops = get_engine("numpy" if engine == "numpy" else "numba")
     Z = first.learn_transforms(
-        get_engine(name), X, slice(90, None), weights, lambda key, function: function()
+        loops, X, slice(90, None), weights, lambda key, function: function()
     )
-    said = first.learn_shared(get_engine(name), together, Z, y[90:], weights)
-    for model, decision in zip(alone, said, strict=True):
+    targets = y[90:] if kind else y[90:, np.newaxis]
+    block = Block(Z, None, targets, weights, None)
+    for model, said in zip(
+        alone, first.learn_stacked(loops, together, block), strict=True
+    ):
         method = {"method": "decision_function"} if kind else {}
         expected = model.partial_fit_predict(X[90:], y[90:], **method)
-        assert_array_equal(decision.reshape(expected.shape), expected)
+        assert_array_equal(said.predictions.reshape(expected.shape), expected)
     assert_identical(first.recent, alone[0]._model.recent)
-    assert isinstance(Z, DenseRows)
 
 
 @engines

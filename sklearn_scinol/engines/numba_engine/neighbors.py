@@ -30,9 +30,7 @@ class Room(NamedTuple):
 
     row: np.ndarray  # float32, (n_features,), the row in question
     distances: np.ndarray  # float32, (SIDE_BY_SIDE,), squared, of rows of a block
-    bits: (
-        np.ndarray
-    )  # int32, the same memory: in the same order, since none is negative
+    bits: np.ndarray  # int32, the same memory, in the same order: none is negative
     nearest: np.ndarray  # int64, (n_neighbors,), keys of the nearest so far, ascending
     slots: np.ndarray  # (n_neighbors,), their places in the end
     values: np.ndarray  # (n_neighbors,), targets in ascending order
@@ -48,7 +46,7 @@ def neighbors_call(recent, rows, targets, weights, query):
     """Return the loop, its arguments and its result, see :func:`run_loop`."""
     (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
     predictions = np.empty((query.n_neighbors.size, n, n_columns))
-    most = min(int(query.n_neighbors.max()), recent.window)
+    most = max(min(int(query.n_neighbors.max()), len(recent.weights)), 1)
     distances = np.empty(SIDE_BY_SIDE, np.float32)
     room = Room(
         np.empty(d, np.float32),
