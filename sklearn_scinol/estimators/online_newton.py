@@ -66,7 +66,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     random_features : int, default=None
         Number of random features that take the place of the features, as by
         :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
-        and `clip_deviations` are then of these. None: the features themselves.
+        and `clip_deviations` are then of these. None: the features themselves. 0: only
+        the intercept is learned.
     gamma : float or "scale", default="scale"
         Parameter of the Gaussian kernel that random features approximate, of features
         in standard deviations. "scale": ``1 / n_features``.
@@ -315,7 +316,8 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     random_features : int, default=None
         Number of random features that take the place of the features, as by
         :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
-        and `clip_deviations` are then of these. None: the features themselves.
+        and `clip_deviations` are then of these. None: the features themselves. 0: only
+        the intercept is learned.
     gamma : float or "scale", default="scale"
         Parameter of the Gaussian kernel that random features approximate, of features
         in standard deviations. "scale": ``1 / n_features``.

@@ -31,7 +31,7 @@ class SecondOrder:
     _own_constraints = {
         "prior_scale": [VARIANCES],
         "forgetting": [FORGETTING],
-        "random_features": [Interval(Integral, 1, None, closed="left"), None],
+        "random_features": [Interval(Integral, 0, None, closed="left"), None],
         "gamma": GAMMA,
         "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
     }

@@ -308,8 +308,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def pool_coef_(self) -> NDArray[np.float64]:
         """Weights of the mean of experts, and of each expert, in the pools."""
-        levels = self._pooling_model().levels
-        return self._squeeze_outputs(np.stack([each.coefficients for each in levels]))
+        return self._squeeze_outputs(self._pooling_model().pool_coefficients)
 
     def _pooling_model(self):
         """Return the model, which has pools."""

@@ -76,10 +76,17 @@ def _descent(algorithm, rate, **parameters):
 
 
 #: Default experts, in order. Each lowers the loss by .2 % or more in the geometric mean
-#: over data sets, beside all others and pooled with them. Without additive or
+#: over data sets, beside all others and pooled with them; but for the one that ignores
+#: all features, so that the mixture is never far worse than that. Without additive or
 #: second-order experts, AdaGrad and slow gradient descent do so as well. Moments of
 #: sparse rows forget nothing.
 DEFAULT_EXPERTS = (
+    DefaultExpert(
+        "no-features",
+        "newton",
+        {"random_features": 0},
+        lambda kinds: kinds.second_order and not kinds.is_sparse,
+    ),
     DefaultExpert("scinol2", "scinol", {}, lambda kinds: kinds.has_bounded_slope),
     DefaultExpert(
         "adagrad-0.25",

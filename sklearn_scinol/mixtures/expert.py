@@ -125,6 +125,11 @@ class Expert:
         return getattr(self.estimator, "_model", None) if self.is_native else None
 
     @property
+    def is_pooled(self):
+        """Whether pools have the expert: not if it ignores all features."""
+        return getattr(self.estimator, "random_features", None) != 0
+
+    @property
     def is_linear(self):
         """Whether its model is linear, and weighs rows as the mixture does."""
         weighs_classes = getattr(self.estimator, "_weighs_classes", False)

@@ -108,7 +108,7 @@ class MixtureModel(Model):
         self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
         self.levels = []
         if pooling:
-            level = self.mixing_scale, len(estimators), algorithm
+            level = self.mixing_scale, sum(self._are_pooled), algorithm
             self.levels = [SecondLevel(*level) for _ in range(n_hedges)]
         self.points, self.curve, self.level_curve = [], [], []
         self.has_begun = False
@@ -229,6 +229,8 @@ class MixtureModel(Model):
         if not self.levels:
             return mean, []
         means, weights = [], []
+        if not all(self._are_pooled):
+            predictions = predictions[self._are_pooled]
         for k, level in enumerate(getattr(engine, "levels", self.levels)):
             own = slice(None) if self.mixing_scale.n_classes else slice(k, k + 1)
             clip = None
@@ -405,9 +407,22 @@ class MixtureModel(Model):
         weights = self.weights
         if self.mixing_scale.n_classes is not None or not self.levels:
             return weights
-        own = [level.weights @ level.coefficients_of_levels for level in self.levels]
-        own = np.stack(own)
+        coefficients = self.pool_coefficients
+        own = np.einsum("hp,hpe->he", self.level_weights[:, 1:], coefficients)
+        own[:, 0] += self.level_weights[:, 0]
         return own[:, :1] * weights + own[:, 1:]
+
+    @property
+    def pool_coefficients(self):
+        """Weights of mean and experts in pools: (n_hedges, n_pools, 1 + n_experts)."""
+        of_levels = np.stack([level.coefficients for level in self.levels])
+        of_all = np.zeros((*of_levels.shape[:2], 1 + len(self.experts)))
+        of_all[:, :, [True, *self._are_pooled]] = of_levels
+        return of_all
+
+    @property
+    def _are_pooled(self):
+        return [expert.is_pooled for expert in self.experts]
 
     @property
     def level_weights(self):

@@ -82,13 +82,6 @@ class SecondLevel:
             return weights
         return np.column_stack([1.0 - weights.sum(axis=1), weights])
 
-    @property
-    def coefficients_of_levels(self):
-        """Weights of first level and experts in all levels: the first has no others."""
-        first = np.zeros((1, 1 + self.n_experts))
-        first[0, 0] = 1.0
-        return np.vstack([first, self.coefficients])
-
     def ensure_layout(self):
         """Convert the state to the layout of engines; joblib maps arrays read-only."""
         for part in self.pools:

@@ -167,7 +167,7 @@ class OnlineModel(Model):
 
     def invariants(self):
         yield from super().invariants()
-        yield "n_features is a number of features", is_count(self.n_features, 1)
+        yield "n_features is a number of features", is_count(self.n_features)
         yield "average is a number of trials", is_count(self.average)
         yield "fit_intercept is true or false", is_number(self.fit_intercept, bool)
         yield from parameters("learner", self.learner, 0.0, np.inf)

@@ -125,7 +125,6 @@ class FourierFeatures:
         yield "directions is a matrix", np.ndim(self.directions) == 2
         shape = n_features, self.n_components
         yield from floats("directions", self.directions, shape)
-        yield "there are directions", self.n_components > 0
         is_standard = self.features.center and self.features.scale
         yield "features are centred and scaled", is_standard
         yield "features are in units", self.features.units is not None
@@ -142,4 +141,4 @@ def _directions(n_features, n_components, random_state):
         Q, R = np.linalg.qr(random_state.normal(size=(n_features, width)))
         blocks.append(Q * np.copysign(1.0, np.diag(R)))
     lengths = np.sqrt(random_state.chisquare(n_features, size=n_components))
-    return lengths * np.hstack(blocks)
+    return lengths * np.hstack([np.empty((n_features, 0)), *blocks])

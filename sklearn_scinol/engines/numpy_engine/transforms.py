@@ -79,11 +79,11 @@ def add_codes(values, bins, places):
 
 def fourier_features(directions, phases, limit, X):
     Z = np.clip(X, -limit, limit)
-    turns = np.tile(phases, (len(X), 1))
+    turns = np.repeat(phases[np.newaxis], len(X), axis=0)
     # A product of matrices would round differently in chunks of another size.
     for z, direction in zip(Z.T, directions, strict=True):
         turns += z[:, np.newaxis] * direction
-    return np.sqrt(2.0 / phases.size) * cosine(turns)
+    return np.sqrt(2.0 / max(phases.size, 1)) * cosine(turns)
 
 
 def transform_rows(moments, rows, weights):
