@@ -58,7 +58,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         up to 128 features.
     random_features : {"auto", True, False}, default="auto"
         Whether three default experts make Newton steps on random features of Gaussian
-        kernels; "auto": for dense rows with up to 64 features, and up to 64 classes.
+        kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
+        up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
@@ -82,8 +83,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     shuffle : bool, default=True
         Whether :meth:`fit` shuffles the rows before each epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling, the choice of held-out rows and, if it is an int, the
-        random features.
+        Seed of the shuffling and of the choice of held-out rows.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.

@@ -13,6 +13,7 @@ from support.registry import PUBLIC_ESTIMATORS
 #: Families in which an entry means something else than in the other estimators.
 DIFFERENT = {
     "additive": ["HedgeClassifier", "HedgeRegressor"],
+    "random_features": ["Hedge"],
     "algorithm": ["AdaImplicit", "Baseline", "ScInOL"],
     "center": ["OnlineNewton"],
     "clip_ratio": ["Hedge"],

@@ -50,7 +50,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
-from sklearn_scinol.mixtures import classifier, default_experts, expert
+from sklearn_scinol.mixtures import base, classifier, default_experts, expert
 from sklearn_scinol.mixtures import model as mixture
 from sklearn_scinol.mixtures.expert import Expert
 from sklearn_scinol.transforms import bins
@@ -432,8 +432,8 @@ def test_outputs_have_weights_of_their_own(problem, engine):
             problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
         )
         assert_close(both.weights_[k], alone.weights_, 1e-12)
-    assert both.weights_.shape == both.expert_losses_.shape == (2, 10)
-    assert both.weights_curve_[1].shape[1:] == (2, 10)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 15)
+    assert both.weights_curve_[1].shape[1:] == (2, 15)
 
 
 @of_each_kind
@@ -465,7 +465,7 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
     X, y = np.eye(n_classes, 3), np.arange(n_classes)
     model = HedgeClassifier().partial_fit(X, y, classes=y)
     few = n_classes == 4
-    for name in "newton", "bins-scinol2", "pairs-scinol2":
+    for name in "newton", "bins-scinol2", "pairs-adaogd-0.5":
         assert (name in model.named_estimators_) == few
     assert ("adaogd-0.125" in model.named_estimators_) != few
     wanted = HedgeClassifier(additive=True, second_order=True, interactions=True)
@@ -474,10 +474,14 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
 
 def test_classes_that_are_too_many_for_experts(monkeypatch):
     """They are refused in the middle of a stream, where "auto" chose the experts."""
-    for module in classifier, default_experts:
+    for module in base, classifier, default_experts:
         monkeypatch.setattr(module, "MAX_CLASSES", 4)
+    monkeypatch.setattr(default_experts, "MAX_FOURIER_CLASSES", 4)
     X, y = np.eye(6, 3), np.arange(6)
-    words = "6 classes .* second_order=False, additive=False, interactions=False"
+    words = (
+        "6 classes .* set second_order=False, random_features=False, additive=False, "
+    )
+    words += "interactions=False, pooling=False"
     with pytest.raises(ValueError, match=words):
         HedgeClassifier(new_classes="add").partial_fit(X, y)
     model = HedgeClassifier(new_classes="add").partial_fit(X[:3], y[:3])
@@ -491,7 +495,7 @@ def test_classes_that_are_too_many_for_experts(monkeypatch):
         HedgeClassifier(second_order=True, additive=True, new_classes="add"),
         HedgeClassifier([("one", ScInOLClassifier())], new_classes="add"),
     ):
-        simple.set_params(interactions=False)
+        simple.set_params(interactions=False, random_features=False, pooling=False)
         assert simple.partial_fit(X, y).classes_.size == 6
     named = HedgeClassifier(new_classes="add").partial_fit(X[:1], y[:1], classes=y[:5])
     assert named.partial_fit(X[5:], y[5:]).classes_.size == 6
@@ -704,14 +708,20 @@ def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
     # Which there are for other numbers of features: see test_additive.py.
-    names = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
-    names += ["newton", "newton-forgetting", "bins-scinol2", "bins-adagrad-0.25"]
-    names += ["pairs-scinol2", "pairs-adaogd-0.5"]
+    names = ["no-features", "scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
+    names += ["newton", "newton-forgetting"]
+    of_classes = ["fourier-0.5", "fourier-1", "fourier-1-forgetting"]
+    of_numbers = [*of_classes[1:], "fourier-2"]
+    names += of_classes if mixture is HedgeClassifier else of_numbers
+    neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
+    names += [*neighbors, "bins-scinol2", "pairs-adaogd-0.5"]
     once = {"max_iter": 1, "tol": None}
     assert [*mixture(**once).fit(X, y).named_estimators_] == names
     loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
     model = mixture(loss=loss, **once).fit(X, y)
     bounded = [name for name in names if "scinol" not in name]
+    if mixture is HedgeClassifier:  # which does not pool scores
+        bounded = [name for name in bounded if name not in neighbors]
     assert [*model.named_estimators_] == bounded
     assert all(expert.loss == loss for expert in model.estimators_)
     assert_allclose(model.weights_.sum(), 1.0)
@@ -785,7 +795,8 @@ def test_one_expert_is_the_mixture(engine):
     X = rows()
     y = targets(X, 1)[:, 0]
     alone = ScInOLRegressor()
-    model = HedgeRegressor([("only", ScInOLRegressor())], switching=False)
+    only = [("only", ScInOLRegressor())]
+    model = HedgeRegressor(only, switching=False, pooling=False)
     assert_array_equal(model.partial_fit_predict(X, y), alone.partial_fit_predict(X, y))
     assert_array_equal(model.weights_, [1.0])
     assert model.cumulative_loss_ == alone.cumulative_loss_
@@ -1007,7 +1018,7 @@ def test_curve_of_weights(engine):
     assert_array_equal(points[:21], np.arange(21))
     assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
     assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(10, 1 / 10))
+    assert_array_equal(curve[0], np.full(15, 1 / 15))
     assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
     assert_array_equal(curve[-1], model.weights_)
 
@@ -1018,9 +1029,9 @@ def test_plot_of_weights(pyplot):
     display = model.plot_weights(output=1, alpha=0.5)
     assert isinstance(display, ExpertWeightsDisplay)
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    pools = ["pool", "pool, forgetting"]
+    pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
-    assert len(display.areas_) == 12
+    assert len(display.areas_) == 18
     of_levels = model.level_weights_curve_[1][:, 1]
     of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
     assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))

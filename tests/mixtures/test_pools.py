@@ -12,7 +12,7 @@ from support import naive_hedge
 from support.comparisons import assert_close
 from support.naive import AbsoluteError, Logistic, Separate, SquaredError
 from support.naive_pools import (
-    FORGETTING,
+    POOLS,
     ClassPool,
     log_probabilities,
     pools_of_scores,
@@ -77,7 +77,7 @@ def expected_of_classes(said, first, y, c):
     F = log_probabilities(np.exp(np.stack([first, *said]))).transpose(1, 2, 0)
     _, n_classes, n_inputs = F.shape
     if n_classes > 2:
-        pools = [ClassPool(n_inputs, forgetting) for forgetting in FORGETTING]
+        pools = [ClassPool(n_inputs, *each) for each in POOLS]
         return np.array(
             [[pool.learn(*row) for row in zip(F, y, c, strict=True)] for pool in pools]
         )
@@ -100,7 +100,7 @@ def expected_of_numbers(said, first, y, c, loss):
     in_units = {"absolute_error": AbsoluteError, "squared_error": SquaredError}
     pools = pools_of_scores(Separate(in_units[loss]()), len(said), 0)
     errors = np.where(np.cumsum(c > 0) == 1, 0.0, y - first)
-    result = np.empty((2, len(y)))
+    result = np.empty((len(pools), len(y)))
     for r, (f, y_r) in enumerate(zip(first, y, strict=True)):
         before = c[:r]
         sd = 0.0
@@ -158,18 +158,18 @@ def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
         losses = np.abs(of_levels - y)
         losses = losses**2 / 2 if loss == "squared_error" else losses
     # Rounding must not decide which is the best where losses are equal.
-    of_first = losses[:1].repeat(3, axis=0)
+    of_first = losses[:1].repeat(4, axis=0)
     losses = np.where(np.isclose(losses, of_first, rtol=1e-12), of_first, losses)
-    reference = naive_hedge.AdaHedge(4)
+    reference = naive_hedge.AdaHedge(6)
     if switching:
-        reference = naive_hedge.FixedShare(4, 1 if classifies else None)
+        reference = naive_hedge.FixedShare(6, 1 if classifies else None)
     expected = []
     for r, of_row in enumerate(losses.T):
         w = np.array([float(w_k) for w_k in reference.weights()])
-        w = np.array([w[0] + w[1], *w[2:]])
+        w = np.array([sum(w[:3]), *w[3:]])
         expected.append(np.tensordot(w, of_levels[:, r], 1))
         if c[r] > 0:
-            rounds = of_row[[0, 0, 1, 2]]
+            rounds = of_row[[0, 0, 0, 1, 2, 3]]
             reference.update(*((rounds, c[r]) if switching else (rounds * c[r],)))
     expected = np.log(expected) if classifies else np.array(expected)
     assert_close(actual, expected, 1e-9)
@@ -219,20 +219,20 @@ def test_pools_are_surer_than_experts_who_know_different_things():
 def test_weights_of_levels_and_pools(engine):
     X, y = stream("log_loss", 1)
     model = HedgeClassifier(EXPERTS[True]).partial_fit(X, y, classes=[0, 1])
-    assert model.level_weights_.shape == (3,)
+    assert model.level_weights_.shape == (4,)
     assert_allclose(model.level_weights_.sum(), 1.0)
-    assert model.pool_coef_.shape == (2, 4)
+    assert model.pool_coef_.shape == (3, 4)
     points, curve = model.level_weights_curve_
-    assert curve.shape == (len(points), 3)
+    assert curve.shape == (len(points), 4)
     assert_array_equal(points, model.weights_curve_[0])
-    assert_allclose(curve[0], [0.5, 0.25, 0.25])
+    assert_allclose(curve[0], [0.5, 1 / 6, 1 / 6, 1 / 6])
     assert_array_equal(curve[-1], model.level_weights_)
     X, y = stream("absolute_error", 2)
     model = HedgeRegressor(EXPERTS[False]).partial_fit(X, y)
-    assert model.level_weights_.shape == (2, 3)
-    assert model.pool_coef_.shape == (2, 2, 4)
+    assert model.level_weights_.shape == (2, 4)
+    assert model.pool_coef_.shape == (2, 3, 4)
     assert_allclose(model.pool_coef_.sum(axis=2), 1.0)
-    assert model.level_weights_curve_[1].shape == (len(points), 2, 3)
+    assert model.level_weights_curve_[1].shape == (len(points), 2, 4)
 
 
 @pytest.mark.parametrize("name", ["level_weights_", "pool_coef_"])
@@ -302,7 +302,7 @@ def test_merged_pools_have_learned_all_rows(engine):
     """Of fixed experts, whose pools of squared errors are ridge regressions."""
     rng = np.random.default_rng(0)
     F, y, ones = rng.normal(size=(60, 3)), rng.normal(size=(60, 1)), np.ones(60)
-    start = PoolModel(package_losses.SquaredError(), 3, 0.0)
+    start = PoolModel(package_losses.SquaredError(), 3, 0.1, 0.0)
 
     def learned(rows):
         pool, weights = start.fresh(), RowWeights(ones[rows], ones[rows], np.ones(2))

@@ -31,6 +31,8 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.inspection import TermsDisplay
 from sklearn_scinol.models.additive import AdditiveModel
+from sklearn_scinol.models.linear import LinearModel
+from sklearn_scinol.models.random_features import RandomFeaturesModel
 from sklearn_scinol.transforms import bins
 
 #: Small, since references are slow.
@@ -439,35 +441,41 @@ def _pairs_of_an_earlier_version(X, y):
 FIRST = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
 LINEAR = ["scinol2", "adaogd-0.125", *FIRST[1:]]
 NEWTON = ["newton", "newton-forgetting"]
-BINS = ["bins-scinol2", "bins-adagrad-0.25"]
-PAIRED = ["pairs-scinol2", "pairs-adaogd-0.5"]
+BINS = ["bins-scinol2"]
+PAIRED = ["pairs-adaogd-0.5"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
+NONE = ["no-features"]
+OTHERS = {"random_features": False, "neighbors": False}
 
 
 @pytest.mark.parametrize(
     ("d", "parameters", "expected"),
     [
-        (1, {}, FIRST + NEWTON + BINS),
-        (16, {}, FIRST + NEWTON + BINS + PAIRED),
-        (17, {}, FIRST + NEWTON + BINS),
-        (64, {}, FIRST + NEWTON + BINS),
-        (65, {}, ADAGRAD + NEWTON),
-        (128, {}, ADAGRAD + NEWTON),
+        (1, {}, NONE + FIRST + NEWTON + BINS),
+        (16, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
+        (17, {}, NONE + FIRST + NEWTON + BINS),
+        (64, {}, NONE + FIRST + NEWTON + BINS),
+        (65, {}, NONE + ADAGRAD + NEWTON),
+        (128, {}, NONE + ADAGRAD + NEWTON),
         (129, {}, ADAGRAD),
         (129, {"additive": True}, LINEAR + BINS),
-        (129, {"additive": True, "second_order": True}, FIRST + NEWTON + BINS),
-        (5, {"interactions": False}, FIRST + NEWTON + BINS),
+        (129, {"additive": True, "second_order": True}, NONE + FIRST + NEWTON + BINS),
+        (5, {"interactions": False}, NONE + FIRST + NEWTON + BINS),
         (5, {"second_order": False}, LINEAR + BINS + PAIRED),
-        (17, {"interactions": True}, FIRST + NEWTON + BINS + PAIRED),
-        (5, {"additive": False}, ADAGRAD + NEWTON),
+        (17, {"interactions": True}, NONE + FIRST + NEWTON + BINS + PAIRED),
+        (5, {"additive": False}, NONE + ADAGRAD + NEWTON),
         (5, {"additive": False, "second_order": False}, ADAGRAD),
-        (5, {"additive": False, "interactions": True}, ADAGRAD + NEWTON + PAIRED),
+        (
+            5,
+            {"additive": False, "interactions": True},
+            NONE + ADAGRAD + NEWTON + PAIRED,
+        ),
     ],
 )
 def test_experts(d, parameters, expected):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3, d)), rng.normal(size=3)
-    parameters = parameters | {"max_iter": 1, "tol": None}
+    parameters = OTHERS | parameters | {"max_iter": 1, "tol": None}
     for mixture, target in ((HedgeRegressor, y), (HedgeClassifier, [0, 1, 0])):
         model = mixture(**parameters).fit(X, target)
         assert [*model.named_estimators_] == expected
@@ -533,16 +541,23 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     y = X[:, :n_outputs] ** 2 if n_outputs > 1 else X[:, 0] ** 2
     model = HedgeRegressor().partial_fit(X, y)
     display = model.plot_terms([0, (0, 1)], output=n_outputs - 1)
-    of_experts = [
-        expert._model.term((0,), display.values[0][0][:, np.newaxis])
+    # Random features and neighbours have no functions of single features.
+    with_terms = [
+        isinstance(expert._model, LinearModel)
+        and not isinstance(expert._model, RandomFeaturesModel)
         for expert in model.estimators_
     ]
+    of_experts = [
+        expert._model.term((0,), display.values[0][0][:, np.newaxis]) if has_term else 0
+        for expert, has_term in zip(model.estimators_, with_terms, strict=True)
+    ]
     w = model.weights_.reshape(n_outputs, -1)[-1]
-    of_pools = model.pool_coef_.reshape(n_outputs, 2, -1)[-1]
+    of_pools = model.pool_coef_.reshape(n_outputs, 3, -1)[-1]
     of_levels = model.level_weights_.reshape(n_outputs, -1)[-1]
     of_pools = of_pools[:, :1] * w + of_pools[:, 1:]
     w = of_levels @ np.vstack([w, of_pools])
-    expected = sum(a * term[:, -1] for a, term in zip(w, of_experts, strict=True))
+    pairs = zip(w, of_experts, with_terms, strict=True)
+    expected = sum(a * term[:, -1] for a, term, has_term in pairs if has_term)
     assert_allclose(display.terms[0], expected, rtol=1e-12)
     assert display.terms[1].shape == tuple(map(len, display.values[1]))
     assert display.terms[1].any()
@@ -552,7 +567,7 @@ def test_coefficients_of_mixtures():
     """Of a regressor only where all experts are linear, of a classifier of those."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    with pytest.raises(AttributeError, match="its expert 'bins-scinol2' has none"):
+    with pytest.raises(AttributeError, match="its expert 'no-features' has none"):
         HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
     model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
     linear = [k for k, e in enumerate(model.estimators_) if hasattr(e, "coef_")]

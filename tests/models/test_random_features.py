@@ -234,7 +234,7 @@ def test_what_is_too_large(monkeypatch):
 @pytest.mark.parametrize(
     "parameters",
     [
-        *({"random_features": value} for value in (0, 2.5, "auto")),
+        *({"random_features": value} for value in (-1, 2.5, "auto")),
         *({"gamma": value} for value in (-1.0, "auto", None)),
     ],
 )

@@ -51,8 +51,7 @@ CHANGES = {
         "_model.fourier.directions",
         lambda a: a[:, :1].copy(),
     ),
-    "phases": ("fourier", "0._fourier.phases", lambda a: a[:0].copy()),
-    "change": ("fourier", "0._fourier.next_change", lambda _: 1),
+    "no directions": ("fourier", "0._fourier.directions", lambda a: a[:0].copy()),
     "kernel": ("kernel", "_model.kernel", lambda _: {}),
     "vectors": (
         "kernel-sparse",

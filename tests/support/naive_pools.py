@@ -11,18 +11,19 @@ import numpy as np
 
 from .naive import DIGITS, OnlineNewton, diagonal, inner, solved
 
-PRIOR, FORGETTING = Decimal.from_float(0.1), (0.0, 0.003)
+#: Variances of weights before the first row, and the shares that are forgotten.
+POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
 
 
 def pools_of_scores(loss, n_experts, first_weight):
     """Newton steps that begin with a weight of 1 or 0 for the first feature."""
     pools = []
-    for forgetting in FORGETTING:
+    for prior, forgetting in POOLS:
         pool = OnlineNewton(
             n_experts,
             1,
             loss,
-            prior_scale=0.1,
+            prior_scale=prior,
             forgetting=forgetting,
             fit_intercept=False,
         )
@@ -38,9 +39,10 @@ class ClassPool:
     derivative of its loss to A, and the step is the solution for its derivative.
     """
 
-    def __init__(self, n_experts, forgetting):
+    def __init__(self, n_experts, prior, forgetting):
+        self.prior = Decimal.from_float(prior)
         self.w = [Decimal(k == 0) for k in range(n_experts)]
-        self.A = diagonal([1 / PRIOR] * n_experts)
+        self.A = diagonal([1 / self.prior] * n_experts)
         self.left = 1 - Decimal(forgetting)
 
     def probabilities(self, F, w):
@@ -55,7 +57,7 @@ class ClassPool:
         n = len(self.w)
         units = diagonal([Decimal(1)] * n)
         trace = sum(solved(self.A, units[i])[i] for i in range(n))
-        growth = max(Decimal(1), min(1 / self.left, n * PRIOR / trace))
+        growth = max(Decimal(1), min(1 / self.left, n * self.prior / trace))
         self.A = [[a / growth for a in row] for row in self.A]
 
     def learn(self, F, y, c):

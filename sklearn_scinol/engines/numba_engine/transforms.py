@@ -225,7 +225,7 @@ def _fourier_loop():
 
     def fourier_features(directions, phases, limit, X, z, Z):
         n_features, n_components = directions.shape
-        factor = np.sqrt(2.0 / n_components)
+        factor = np.sqrt(2.0 / larger(n_components, 1.0))
         rest = n_features % 4
         for r in range(X.shape[0]):
             turns = Z[r]
