@@ -74,13 +74,9 @@ class PreparedMixture(PreparedModel):
         found = first.search(recorder, models, block, y)
         for place, of_model in zip(places, found, strict=True):
             expert = self.model.experts[place]
-            read = partial(self._read_search, expert, block, of_model)
+            losses = LossCalls(recorder, first.loss, block, first.n_outputs)
+            read = partial(_read_search, expert, losses, block, of_model)
             self._experts[place] = expert, read, True
-
-    def _read_search(self, expert, block, found):
-        """Return the predictions of an expert for the row, and their losses."""
-        predictions = expert.model.read_search(self._engine, block, found)
-        return expert.mixture_predictions(predictions, block)
 
     def _reader(self, recorder, expert, predictions, is_shared):
         """Return an expert's predictions and losses, or a function that gives them."""
@@ -153,7 +149,38 @@ class PreparedMixture(PreparedModel):
         return [own, *(expert.estimator for expert in self.model.experts)]
 
 
-class MixingCalls:
+def _read_search(expert, losses, block, found):
+    """Return the predictions of an expert for a row, and their losses."""
+    predictions = expert.model.read_search(losses, block, found)
+    return expert.mixture_predictions(predictions, block)
+
+
+class LossCalls:
+    """An engine that computes losses of predictions for one row.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    loss : Loss
+    block : Block
+        Of the row.
+    n_outputs : int
+    """
+
+    def __init__(self, recorder, loss, block, n_outputs):
+        self._predictions = np.empty((1, n_outputs))
+        self._losses, self._compute_losses = recorder.compute_losses(
+            loss, block, self._predictions, 0.0
+        )
+
+    def compute_losses(self, loss, block, predictions, total):
+        """Return the losses of predictions; see :class:`Engine`."""
+        self._predictions[:] = predictions
+        loss = self._compute_losses()
+        return self._losses.copy(), total + loss
+
+
+class MixingCalls(LossCalls):
     """An engine that mixes the predictions for one row, by calls that were prepared.
 
     Parameters
@@ -180,6 +207,7 @@ class MixingCalls:
     def __init__(self, recorder, model, hedges, n_predictions, block):
         scale = model.mixing_scale
         n_outputs = scale.n_outputs if scale.n_classes else len(hedges)
+        super().__init__(recorder, scale.loss, block, n_outputs)
         self._rounds = np.empty((1, hedges[0].n_experts))
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(
             hedges[0]._copied_state(), self._rounds, block.weights.given
@@ -189,10 +217,6 @@ class MixingCalls:
         self.losses = np.empty((n_predictions, 1, n_losses))
         self._weights = np.empty((len(hedges), 1, n_predictions))
         self._mix = recorder.mix(scale.kind, self.predictions, self._weights)
-        self._mean = np.empty((1, n_outputs))
-        self._losses, self._compute_losses = recorder.compute_losses(
-            scale.loss, block, self._mean, 0.0
-        )
         self.levels = []
 
     def learn_rounds(self, state, losses, c):
@@ -206,12 +230,6 @@ class MixingCalls:
             self.predictions[:] = predictions
         self._weights[:] = weights
         return self._mix()
-
-    def compute_losses(self, loss, block, predictions, total):
-        """Return the losses of predictions; see :class:`Engine`."""
-        self._mean[:] = predictions
-        loss = self._compute_losses()
-        return self._losses.copy(), total + loss
 
 
 class PreparedLevel:
