@@ -7,7 +7,10 @@ prints their loss on new rows, averaged over 5 folds, divided by the loss of
 scikit-learn's batch solvers on standardised features. In classification the loss is the
 log loss, and the solver `LogisticRegression` with its defaults. In regression the loss
 is the absolute error, and the solver the best of `LinearRegression`, `HuberRegressor`
-and `QuantileRegressor` with ``alpha=0`` (the median), chosen in hindsight::
+and `QuantileRegressor` with ``alpha=0`` (the median), chosen in hindsight. The last
+column has the loss divided by that of scikit-learn's boosted trees with their defaults,
+`HistGradientBoostingClassifier` or `HistGradientBoostingRegressor`, which in regression
+minimise the absolute error::
 
     python examples/benchmarks/fit.py
     python examples/benchmarks/fit.py --data-dir FOLDER
@@ -31,6 +34,11 @@ from quality import (
     gives_status,
     read_data_sets,
     show_progress,
+)
+from scipy import sparse
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import (
@@ -81,15 +89,24 @@ def solvers(classifies):
     ]
 
 
+def boosted_trees(classifies):
+    if classifies:
+        return HistGradientBoostingClassifier(random_state=0)
+    return HistGradientBoostingRegressor(loss="absolute_error", random_state=0)
+
+
 def estimators(classifies):
-    """Return the estimators of this package, and the solvers."""
+    """Return the estimators of this package, the solvers, and boosted trees."""
     hedge = HedgeClassifier if classifies else HedgeRegressor
     ours = [hedge(random_state=0, **options) for options in OPTIONS.values()]
-    return ours + [make_pipeline(StandardScaler(), s) for s in solvers(classifies)]
+    linear = [make_pipeline(StandardScaler(), s) for s in solvers(classifies)]
+    return [*ours, *linear, boosted_trees(classifies)]
 
 
 def new_loss(estimator, X, y, training, new, classifies):
     """Return the mean loss of new rows, and the number of epochs or None."""
+    if sparse.issparse(X) and "HistGradientBoosting" in type(estimator).__name__:
+        X = X.toarray()
     with warnings.catch_warnings():
         # lbfgs warns when its default number of iterations is too small.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -103,7 +120,11 @@ def new_loss(estimator, X, y, training, new, classifies):
 
 
 def compare(data_set, parallel):
-    """Return our losses divided by the best solver's, and our epochs with defaults."""
+    """Return our losses divided by others', and our epochs with defaults.
+
+    They are divided by the best solver's; the last one has our loss with defaults
+    divided by that of boosted trees.
+    """
     X, y = without_rare_classes(data_set)
     classifies = data_set.n_classes is not None
     runs = [
@@ -113,8 +134,9 @@ def compare(data_set, parallel):
     ]
     found = parallel(show_progress(runs, data_set.name))
     losses = np.array([loss for loss, _ in found]).reshape(-1, N_FOLDS).mean(axis=1)
-    ours, of_solvers = losses[: len(OPTIONS)], losses[len(OPTIONS) :]
-    return ours / of_solvers.min(), median(epochs for _, epochs in found[:N_FOLDS])
+    ours, of_solvers = losses[: len(OPTIONS)], losses[len(OPTIONS) : -1]
+    ratios = [*ours / of_solvers.min(), ours[0] / losses[-1]]
+    return ratios, median(epochs for _, epochs in found[:N_FOLDS])
 
 
 def parse(argv):
@@ -130,7 +152,7 @@ def parse(argv):
 def main(argv=None):
     arguments = parse(argv)
     chosen = chosen_readers(arguments)
-    heads = "".join(f"{name:>19}" for name in OPTIONS)
+    heads = "".join(f"{name:>19}" for name in [*OPTIONS, "Hedge / boosting"])
     print(f"{'loss / that of the solver':28}{'epochs':>8}{heads}")
     results = []
     with Parallel(n_jobs=arguments.n_jobs) as parallel:

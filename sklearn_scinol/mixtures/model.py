@@ -153,7 +153,7 @@ class MixtureModel(Model):
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X, order):
                 shared = SharedBlock(engine, chunk, rows, self.weight_scale)
-                results = self._run(run, self._calls(shared, labels))
+                results = self._run(run, self._calls(shared, labels, are_new))
                 experts, predictions, losses, weights = zip(*results, strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
@@ -273,7 +273,7 @@ class MixtureModel(Model):
             stacks.setdefault(place if key is None else key, []).append(place)
         return list(stacks.values())
 
-    def _calls(self, shared, labels):
+    def _calls(self, shared, labels, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
         for places in self.stacks():
@@ -281,7 +281,8 @@ class MixtureModel(Model):
             if model is None:
                 calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
-                calls.append((learn_stacked, places, shared.for_model(model)))
+                block = shared.for_model(model)
+                calls.append((learn_stacked, places, block, are_new))
         return calls
 
     def _run(self, run, calls):

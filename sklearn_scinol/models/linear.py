@@ -167,7 +167,7 @@ class LinearModel(LinearState):
         return *algorithm, self.t, self.transforms_key, id(self.target)
 
     @staticmethod
-    def learn_stacked(engine, models, block):
+    def learn_stacked(engine, models, block, are_new=True):
         """Learn a block with models of one `stack_key`; see :meth:`learn_block`."""
         n = len(block.weights.given)
         predicted = [model._empty_predictions(n) for model in models]

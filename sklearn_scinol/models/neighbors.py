@@ -79,7 +79,7 @@ class NeighborsModel(Model):
             Z = self.learn_transforms(engine, chunk.X, rows, weights, _at_once)
             targets = chunk.targets(self.loss, self.n_outputs, rows)
             block = Block(Z, None, targets, weights, None)
-            (learned,) = self.learn_stacked(engine, [self], block)
+            (learned,) = self.learn_stacked(engine, [self], block, are_new)
             yield Learned(rows, learned.predictions, True)
 
     def ensure_layout(self, X):
@@ -125,8 +125,11 @@ class NeighborsModel(Model):
         return "neighbors", *key
 
     @staticmethod
-    def learn_stacked(engine, models, block):
+    def learn_stacked(engine, models, block, are_new=True):
         """Learn a block with models of one `stack_key`, by one search.
+
+        Rows that are not new are not stored again, or a row would be its own nearest
+        neighbour, several times.
 
         Returns
         -------
@@ -134,7 +137,11 @@ class NeighborsModel(Model):
             Of each model, before each row.
         """
         y = models[0].stored_targets(block.targets)
-        found = models[0].search(engine, models, block, y)
+        searched = block
+        if not are_new:
+            given = np.zeros_like(block.weights.given)
+            searched = block._replace(weights=block.weights._replace(given=given))
+        found = models[0].search(engine, models, searched, y)
         return [
             model.read_search(engine, block, of_model)
             for model, of_model in zip(models, found, strict=True)

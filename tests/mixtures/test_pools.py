@@ -328,3 +328,21 @@ def test_merged_mixtures(engine):
     assert level.pools[0].t == level.hedge.n_rounds_ == 90
     assert level.pools[0].weight_scale is merged._model.weight_scale
     merged.partial_fit(X, y)._check_state()
+
+
+def test_neighbours_are_stored_once():
+    """Later epochs would store each row again, and count it several times."""
+    X, y = stream("log_loss", 1, n=60)
+    for early_stopping in True, False:
+        model = HedgeClassifier(
+            max_iter=4, tol=None, early_stopping=early_stopping, random_state=0
+        ).fit(X, y)
+        rings = {id(each._model.recent) for each in neighbors_of(model)}
+        assert len(rings) == 1
+        recent = neighbors_of(model)[0]._model.recent
+        assert recent.n_rows[0] == 60
+
+
+def neighbors_of(model):
+    experts = model.named_estimators_
+    return [experts[f"neighbors-{k}"] for k in (1, 3, 10)]
