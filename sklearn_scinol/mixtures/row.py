@@ -98,7 +98,7 @@ class PreparedMixture(PreparedModel):
     def _rollbacks(self):
         model = self.model
         recent = {id(m.recent): m.recent for m in self._models if hasattr(m, "recent")}
-        slots = [each.checkpoint_slot() for each in recent.values()]
+        slots = [each.checkpoint(1) for each in recent.values()]
         hedges = [*model.hedges, *(level.hedge for level in model.levels)]
         weights = [vars(hedge).copy() for hedge in hedges]
         limits = model.target_range and model.target_range.limits

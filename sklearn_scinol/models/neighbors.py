@@ -232,7 +232,14 @@ class NeighborsModel(Model):
         return bool(np.isfinite(self.numbers).all())
 
     def checkpoint(self, X):
-        return snapshot(self, self.weight_scale, self.recent, *self.features.parts)
+        restore_rows = self.recent.checkpoint(X.shape[0])
+        restore_others = snapshot(self, self.weight_scale, *self.features.parts)
+
+        def restore():
+            restore_others()
+            restore_rows()
+
+        return restore
 
     # Predictions.
 

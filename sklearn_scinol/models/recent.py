@@ -71,15 +71,17 @@ class RecentRows:
         n_slots = len(self.weights)
         return np.inf if n_slots >= self.window else n_slots - int(self.n_rows[0])
 
-    def checkpoint_slot(self):
-        """Return a function that undoes learning one row."""
-        n_rows = self.n_rows.copy()
-        slot = n_rows[0] % self.window
-        of_rows = self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE].copy()
+    def checkpoint(self, n_rows):
+        """Return a function that undoes learning so many rows."""
+        before, count = vars(self).copy(), self.n_rows.copy()
+        slots = (int(count[0]) + np.arange(min(n_rows, self.window))) % self.window
+        slots = slots[slots < len(self.weights)]
+        stored = self._at(slots, 1.0)
 
         def restore():
-            self.n_rows[:] = n_rows
-            self.rows[slot // SIDE_BY_SIDE, :, slot % SIDE_BY_SIDE] = of_rows
+            vars(self).update(before)  # arrays are replaced where they grow
+            self._store(slots, *stored)
+            self.n_rows[:] = count
 
         return restore
 
