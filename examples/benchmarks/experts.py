@@ -32,7 +32,7 @@ Files whose names differ only by _train, _test or _valid count as one data set.
 SGD* is stochastic gradient descent with the best learning rate in hindsight, on
 features standardised in hindsight. Data sets are read as in ``quality.py``. In
 regression, all experts have their target standardised online. Second-order and additive
-candidates are run on up to 200 features, candidates with pairs on up to 16.
+candidates are run on up to 200 features, candidates with pairs on up to 24.
 """
 
 import argparse
@@ -100,7 +100,7 @@ PREPARATIONS = {
 # and candidates with pairs of features; the latter two are run on dense rows only.
 MAX_SECOND_ORDER = 200
 MAX_BINNED = 200
-MAX_PAIRED = 16
+MAX_PAIRED = 24
 
 
 class Candidate(NamedTuple):

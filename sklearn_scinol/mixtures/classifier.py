@@ -48,7 +48,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         rows with up to 64 features, and up to 256 classes.
     interactions : {"auto", True, False}, default="auto"
         Whether a default expert learns functions of pairs of features as well;
-        "auto": where there are additive experts, for 2 to 16 features.
+        "auto": where there are additive experts, for 2 to 24 features.
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets; "auto": for
         up to 128 features, and up to 256 classes.

@@ -12,7 +12,7 @@ __all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "Family", "default_experts"]
 
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
-MAX_PAIRED = 16
+MAX_PAIRED = 24
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
 MAX_NEIGHBORS = 64

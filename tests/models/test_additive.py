@@ -452,8 +452,8 @@ OTHERS = {"random_features": False, "neighbors": False}
     ("d", "parameters", "expected"),
     [
         (1, {}, NONE + FIRST + NEWTON + BINS),
-        (16, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
-        (17, {}, NONE + FIRST + NEWTON + BINS),
+        (24, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
+        (25, {}, NONE + FIRST + NEWTON + BINS),
         (64, {}, NONE + FIRST + NEWTON + BINS),
         (65, {}, NONE + ADAGRAD + NEWTON),
         (128, {}, NONE + ADAGRAD + NEWTON),
@@ -462,7 +462,7 @@ OTHERS = {"random_features": False, "neighbors": False}
         (129, {"additive": True, "second_order": True}, NONE + FIRST + NEWTON + BINS),
         (5, {"interactions": False}, NONE + FIRST + NEWTON + BINS),
         (5, {"second_order": False}, LINEAR + BINS + PAIRED),
-        (17, {"interactions": True}, NONE + FIRST + NEWTON + BINS + PAIRED),
+        (25, {"interactions": True}, NONE + FIRST + NEWTON + BINS + PAIRED),
         (5, {"additive": False}, NONE + ADAGRAD + NEWTON),
         (5, {"additive": False, "second_order": False}, ADAGRAD),
         (
