@@ -1068,6 +1068,20 @@ MUTATIONS = [
         "interruptions warm_start",
     ),
     Mutation(
+        "edges of bins do not know rows that take the short way",
+        "models/row.py",
+        "                bins.learn(self.row.X)\n",
+        "                pass\n",
+        "row_by_row before_bins_have_edges",
+    ),
+    Mutation(
+        "the row by which calls are recorded counts for the edges of bins",
+        "models/row.py",
+        "            rollback()\n        self._calls",
+        "            pass\n        self._calls",
+        "row_by_row before_bins_have_edges",
+    ),
+    Mutation(
         "a row that is learned stays when the pipeline is interrupted after it",
         "models/row.py",
         "            around.append(restore)\n",

@@ -92,7 +92,7 @@ class AdditiveModel(LinearModel):
         self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
 
     def can_replay(self, is_sparse):
-        return super().can_replay(is_sparse) and self.bins.is_fixed
+        return super().can_replay(is_sparse) and self.bins.n_missing != 1
 
     # Merging.
 

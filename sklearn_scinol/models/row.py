@@ -14,6 +14,7 @@ from scipy import sparse
 from .._rollback import finish, rollbacks_around
 from ..blocks import RowWeights
 from ..losses import as_targets
+from ..transforms.bins import FeatureBins
 from .base import MAX_SAFE_VALUE
 from .weights import WeightScale
 
@@ -162,15 +163,24 @@ class PreparedModel:
         self._models = self._linear_models()
         for each in (model, *self._models):
             each.ensure_layout(row.X)
-        recorder = engine.Recorder()
-        predictions = self._record_calls(recorder)
-        self._calls = recorder.calls
         parts = {id(part): part for part in self._parts()}.values()
+        self._bins = [
+            part
+            for part in parts
+            if isinstance(part, FeatureBins) and not part.is_fixed
+        ]
+        recorder = engine.Recorder()
+        rollbacks = [bins.checkpoint() for bins in self._bins]
+        predictions = self._record_calls(recorder)
+        for rollback in rollbacks:  # the recorded row is none of the stream
+            rollback()
+        self._calls = recorder.calls
         attributes = [
             (part, name, value)
             for part in parts
             for name, value in vars(part).items()
             if isinstance(value, np.ndarray) or name in WATCHED_ATTRIBUTES
+            if not (part in self._bins and name == "first")  # bins get another
         ]
         self._places = [[*each] for each in zip(*attributes, strict=True)]
         units = {id(m.row_units): m.row_units for m in self._models}
@@ -186,7 +196,8 @@ class PreparedModel:
         self._next_to_change = min(self._models, key=lambda m: m.next_change - m.t)
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in self._models)
-        whole, by_feature = self._split_arrays(_float_arrays(parts))
+        recorded = [part for part in parts if part not in self._bins]
+        whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, row.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, row.X)
@@ -255,10 +266,11 @@ class PreparedModel:
             return False
         if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
             return False
-        return (
-            row.given == 0.0
-            or self._next_to_change.t + 1 < self._next_to_change.next_change
-        )
+        if row.given == 0.0:
+            return True
+        if any(bins.n_missing == 1 for bins in self._bins):
+            return False
+        return self._next_to_change.t + 1 < self._next_to_change.next_change
 
     def learn(self, estimator=None):
         """Predict the row, and learn it if it has a weight.
@@ -296,6 +308,8 @@ class PreparedModel:
             new = [each for each in self._units if not each.seen[indices].all()]
             rollbacks += [each.checkpoint(indices.copy()) for each in new]
             self._new_units = new
+        if row.given > 0.0:
+            rollbacks.extend(bins.checkpoint() for bins in self._bins)
         return rollbacks
 
     def _learn_new_features(self):
@@ -313,6 +327,9 @@ class PreparedModel:
         """Make the calls; return whether all results are finite."""
         for call in self._calls:
             call()
+        if self.row.given > 0.0:
+            for bins in self._bins:
+                bins.learn(self.row.X)
         return self._checked.are_finite()
 
     def estimators(self, own):

@@ -57,11 +57,16 @@ class FeatureBins:
         """Number of columns for a feature: a bin more than edges, and one for NaN."""
         return 2 * self.n_quantiles + 2
 
+    @property
+    def n_missing(self):
+        """Number of rows until the edges are fixed."""
+        return 0 if self.is_fixed else self.n_samples - len(self.first)
+
     def learn(self, X):
         """Learn from the next rows; NaN is left out."""
         if self.is_fixed:
             return
-        self.first = np.vstack([self.first, X[: self.n_samples - len(self.first)]])
+        self.first = np.vstack([self.first, X[: self.n_missing]])
         if len(self.first) == self.n_samples:
             self.edges = np.stack([self._edges(values) for values in self.first.T])
             self.first = self.first[:0].copy()
@@ -104,7 +109,7 @@ class FeatureBins:
         Rows before the edges are known have none.
         """
         if not self.is_fixed:
-            places = np.flatnonzero(is_learned)[: self.n_samples - len(self.first)]
+            places = np.flatnonzero(is_learned)[: self.n_missing]
             self.learn(X[places])
             X = X[places[-1] + 1 :] if self.is_fixed else X[:0]
         return engine.count_below(self.edges, X)

@@ -38,6 +38,7 @@ from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.model import MixtureModel
 from sklearn_scinol.mixtures.row import PreparedMixture
 from sklearn_scinol.models.row import PreparedModel
+from sklearn_scinol.transforms.bins import N_SAMPLES
 
 
 @pytest.fixture
@@ -213,6 +214,16 @@ def test_compiled_rows(estimator, engine, fast_rows):
     said = [rows.predict_one(x) for x in X[:20]]
     np.testing.assert_allclose(said, before.predict(X[:20]), rtol=1e-9)
     assert_identical(vars(model), vars(before))
+
+
+@compiled
+def test_rows_before_bins_have_edges(engine, fast_rows):
+    """They take the short way as well, but for the last one, which fixes the edges."""
+    X, y = stream(N_SAMPLES, 3)
+    estimator = ScInOLClassifier(interactions=True)
+    model = assert_learns_alike(estimator, X, y, **classes_of(estimator))
+    assert model._model.bins.is_fixed
+    assert fast_rows() > 0.8 * N_SAMPLES
 
 
 @compiled
