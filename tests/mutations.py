@@ -1068,6 +1068,20 @@ MUTATIONS = [
         "interruptions warm_start",
     ),
     Mutation(
+        "fine bins are no finer than others",
+        "estimators/additive.py",
+        'is_fine=self.interactions == "fine"',
+        "is_fine=False",
+        "additive reference",
+    ),
+    Mutation(
+        "mixtures learn finer pairs of any number of features",
+        "mixtures/default_experts.py",
+        "pairs and d <= MAX_FINELY_PAIRED",
+        "pairs",
+        "additive experts",
+    ),
+    Mutation(
         "edges of bins do not know rows that take the short way",
         "models/row.py",
         "                bins.learn(self.row.X)\n",

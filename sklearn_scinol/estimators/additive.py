@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from .._typing import available_if
 from ..inspection import TermsDisplay
-from ..models.additive import AdditiveModel
+from ..models.additive import AdditiveModel, new_bins
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ class Additive:
 
     _additive_constraints = {
         "additive": ["boolean", StrOptions({"pairs"}, deprecated={"pairs"})],
-        "interactions": ["boolean"],
+        "interactions": ["boolean", StrOptions({"fine"})],
     }
 
     @property
@@ -44,6 +44,9 @@ class Additive:
     @property
     def _learns_functions(self):
         return bool(self.additive) or self._learns_pairs
+
+    def _new_bins(self, n_features):
+        return new_bins(n_features, is_fine=self.interactions == "fine")
 
     def _start(self, X):
         if self.additive == "pairs":

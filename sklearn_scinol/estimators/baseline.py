@@ -25,7 +25,7 @@ from .._typing import (
 )
 from ..learners import BASELINES, OnlineNewton
 from ..learners.interface import check_is_learner, make_learner, traits
-from ..models.additive import n_columns, new_bins
+from ..models.additive import n_columns
 from .additive import Additive
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
@@ -181,7 +181,7 @@ class _Baseline(Additive, KernelMethods):
             return with_plain_numbers(name)
         n_coordinates = self.n_features_in_
         if self._learns_functions:
-            n_coordinates = n_columns(new_bins(n_coordinates), self._learns_pairs)
+            n_coordinates = n_columns(self._new_bins(n_coordinates), self._learns_pairs)
         n_coordinates = float(n_coordinates + self.fit_intercept)
         values = {
             "learning_rate": float(self.learning_rate),
@@ -256,8 +256,9 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
-    interactions : bool, default=False
+    interactions : {True, False, "fine"}, default=False
         Whether to learn functions of pairs of features as well; implies `additive`.
+        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -361,7 +362,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
-        interactions: bool = False,
+        interactions: bool | Literal["fine"] = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -455,8 +456,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
-    interactions : bool, default=False
+    interactions : {True, False, "fine"}, default=False
         Whether to learn functions of pairs of features as well; implies `additive`.
+        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
     standardize_target : {"auto", True, False}, default="auto"
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.
@@ -558,7 +560,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
-        interactions: bool = False,
+        interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: float = 0.5,

@@ -216,7 +216,11 @@ class _Linear:
                     "additive and interactions must be False with "
                     f"algorithm={self.algorithm!r}."
                 )
-            model_type = partial(AdditiveModel, pairs=self._learns_pairs)
+            model_type = partial(
+                AdditiveModel,
+                bins=self._new_bins(n_features),
+                pairs=self._learns_pairs,
+            )
         return model_type(
             learner,
             loss,

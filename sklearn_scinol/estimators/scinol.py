@@ -61,8 +61,9 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
-    interactions : bool, default=False
+    interactions : {True, False, "fine"}, default=False
         Whether to learn functions of pairs of features as well; implies `additive`.
+        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -167,7 +168,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
-        interactions: bool = False,
+        interactions: bool | Literal["fine"] = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -236,8 +237,9 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
-    interactions : bool, default=False
+    interactions : {True, False, "fine"}, default=False
         Whether to learn functions of pairs of features as well; implies `additive`.
+        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
     standardize_target : {"auto", True, False}, default="auto"
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.
@@ -334,7 +336,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool | Literal["pairs"] = False,
-        interactions: bool = False,
+        interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: float = 0.5,

@@ -13,6 +13,7 @@ __all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "Family", "default_experts"]
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
 MAX_PAIRED = 24
+MAX_FINELY_PAIRED = 10
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
 MAX_NEIGHBORS = 64
@@ -44,6 +45,7 @@ class Kinds(NamedTuple):
 
     additive: bool
     interactions: bool
+    fine_interactions: bool
     second_order: bool
     random_features: bool
     neighbors: bool
@@ -164,6 +166,12 @@ DEFAULT_EXPERTS = (
         _descent("adaogd", 1 / 2, additive=True, interactions=True),
         lambda kinds: kinds.interactions,
     ),
+    DefaultExpert(
+        "fine-pairs-scinol2",
+        "scinol",
+        {**STANDARD, "additive": True, "interactions": "fine"},
+        lambda kinds: kinds.fine_interactions and kinds.has_bounded_slope,
+    ),
 )
 
 
@@ -221,6 +229,7 @@ def _kinds(mixture, loss, X):
     return Kinds(
         additive,
         pairs,
+        pairs and d <= MAX_FINELY_PAIRED,
         second_order,
         random_features,
         neighbors,

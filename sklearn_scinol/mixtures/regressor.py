@@ -51,8 +51,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Whether a default expert learns a function of each feature; "auto": for dense
         rows with up to 64 features.
     interactions : {"auto", True, False}, default="auto"
-        Whether a default expert learns functions of pairs of features as well;
-        "auto": where there are additive experts, for 2 to 24 features.
+        Whether a default expert learns functions of pairs of features as well, and for
+        up to 10 features another one finer functions after 1,000 rows; "auto": where
+        there are additive experts, for 2 to 24 features.
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets; "auto": for
         up to 128 features.

@@ -15,9 +15,13 @@ from .linear import LinearModel
 __all__ = ["AdditiveModel", "n_columns", "new_bins"]
 
 
-def new_bins(n_features):
+def new_bins(n_features, is_fine):
     """Return the bins of features before the first row."""
-    return bins.FeatureBins(n_features, bins.N_SAMPLES, bins.N_QUANTILES)
+    if is_fine:
+        sizes = bins.N_FINE_SAMPLES, bins.N_FINE_QUANTILES
+    else:
+        sizes = bins.N_SAMPLES, bins.N_QUANTILES
+    return bins.FeatureBins(n_features, *sizes)
 
 
 def n_columns(feature_bins, pairs):
@@ -34,9 +38,9 @@ class AdditiveModel(LinearModel):
     parameters.
     """
 
-    def __init__(self, learner, loss, n_features, n_outputs, *, pairs, **keywords):
-        self.bins, self.pairs = new_bins(n_features), pairs
-        super().__init__(learner, loss, n_features, n_outputs, **keywords)
+    def __init__(self, *arguments, bins, pairs, **keywords):
+        self.bins, self.pairs = bins, pairs
+        super().__init__(*arguments, **keywords)
 
     @property
     def n_columns(self):
@@ -98,7 +102,7 @@ class AdditiveModel(LinearModel):
 
     @property
     def _options(self):
-        return {**super()._options, "pairs": self.pairs}
+        return {**super()._options, "bins": self.bins.fresh(), "pairs": self.pairs}
 
     def seen_columns(self):
         return None  # bins are of all columns

@@ -16,6 +16,13 @@ __all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
 N_SAMPLES = 100
 N_QUANTILES = 8
 
+# Fine bins. With an expert of pairs by 16 quantiles of 1,000 rows, default mixtures had
+# .992 times the loss without it, from .945 to 1.003 (geometric mean of 14 data sets of
+# up to 10 features), and .82 times on a stream of hours; by 8 quantiles .992 and .87,
+# by 16 of 300 rows .994 and .79.
+N_FINE_SAMPLES = 1000
+N_FINE_QUANTILES = 16
+
 # Number of points between two edges at which overlaps with other bins are measured.
 N_STEPS = 16
 
@@ -51,6 +58,10 @@ class FeatureBins:
         self.first = np.empty((0, n_features))
         self.edges = np.full((n_features, 2 * n_quantiles), np.nan)
         self.is_fixed = False
+
+    def fresh(self):
+        """Return bins with the same parameters, before the first row."""
+        return FeatureBins(len(self.edges), self.n_samples, self.n_quantiles)
 
     @property
     def n_columns(self):
@@ -174,7 +185,7 @@ class FeatureBins:
     def merged(cls, shards):
         """Merge bins: fixed edges of one member, or edges from all rows."""
         start = shards.start
-        merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
+        merged = start.fresh()
         members = [start] if start.is_fixed else shards.members
         if fixed := [bins.edges for bins in members if bins.is_fixed]:
 

@@ -60,6 +60,7 @@ from sklearn_scinol.transforms import bins
 def few_rows(monkeypatch):
     """Streams are short: let bins be known early in them."""
     monkeypatch.setattr(bins, "N_SAMPLES", 12)
+    monkeypatch.setattr(bins, "N_FINE_SAMPLES", 20)
 
 
 def few_experts(classifies, loss):
@@ -432,8 +433,8 @@ def test_outputs_have_weights_of_their_own(problem, engine):
             problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
         )
         assert_close(both.weights_[k], alone.weights_, 1e-12)
-    assert both.weights_.shape == both.expert_losses_.shape == (2, 15)
-    assert both.weights_curve_[1].shape[1:] == (2, 15)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 16)
+    assert both.weights_curve_[1].shape[1:] == (2, 16)
 
 
 @of_each_kind
@@ -714,7 +715,7 @@ def test_default_experts(mixture):
     of_numbers = [*of_classes[1:], "fourier-2"]
     names += of_classes if mixture is HedgeClassifier else of_numbers
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
-    names += [*neighbors, "bins-scinol2", "pairs-adaogd-0.5"]
+    names += [*neighbors, "bins-scinol2", "pairs-adaogd-0.5", "fine-pairs-scinol2"]
     once = {"max_iter": 1, "tol": None}
     assert [*mixture(**once).fit(X, y).named_estimators_] == names
     loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
@@ -1018,7 +1019,7 @@ def test_curve_of_weights(engine):
     assert_array_equal(points[:21], np.arange(21))
     assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
     assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(15, 1 / 15))
+    assert_array_equal(curve[0], np.full(16, 1 / 16))
     assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
     assert_array_equal(curve[-1], model.weights_)
 
@@ -1031,7 +1032,7 @@ def test_plot_of_weights(pyplot):
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
-    assert len(display.areas_) == 18
+    assert len(display.areas_) == 19
     of_levels = model.level_weights_curve_[1][:, 1]
     of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
     assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))

@@ -37,6 +37,8 @@ from sklearn_scinol.transforms import bins
 
 #: Small, since references are slow.
 N_SAMPLES, N_QUANTILES = 12, 2
+N_FINE_SAMPLES, N_FINE_QUANTILES = 15, 3
+INTERACTIONS = [False, True, "fine"]
 
 CASES = [
     case
@@ -50,6 +52,8 @@ CASES = [
 def few_rows(monkeypatch):
     monkeypatch.setattr(bins, "N_SAMPLES", N_SAMPLES)
     monkeypatch.setattr(bins, "N_QUANTILES", N_QUANTILES)
+    monkeypatch.setattr(bins, "N_FINE_SAMPLES", N_FINE_SAMPLES)
+    monkeypatch.setattr(bins, "N_FINE_QUANTILES", N_FINE_QUANTILES)
 
 
 def unit(case):
@@ -58,7 +62,7 @@ def unit(case):
     return X / 10.0 ** np.arange(-3, 3), y
 
 
-@thinned(CASES, interactions=[False, True], center=[False, True])
+@thinned(CASES, interactions=INTERACTIONS, center=[False, True])
 def test_reference(case, interactions, center, engine):
     X, y = (a[:25] for a in unit(case))
     c = sample_weights(len(y), weighted=True)
@@ -67,8 +71,8 @@ def test_reference(case, interactions, center, engine):
         case.reference_loss(),
         X.shape[1],
         case.n_outputs,
-        n_samples=N_SAMPLES,
-        n_quantiles=N_QUANTILES,
+        n_samples=N_FINE_SAMPLES if interactions == "fine" else N_SAMPLES,
+        n_quantiles=N_FINE_QUANTILES if interactions == "fine" else N_QUANTILES,
         pairs=interactions,
         center=center,
         average=case.average,
@@ -86,7 +90,7 @@ def test_reference(case, interactions, center, engine):
 
 @thinned(
     CASES,
-    interactions=[False, True],
+    interactions=INTERACTIONS,
     split=["rows", "random", "blocks"],
     scale=[False, True],
 )
@@ -97,7 +101,7 @@ def test_chunks_do_not_matter(case, interactions, split, scale, monkeypatch, eng
     assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
 
 
-@thinned(CASES, interactions=[False, True])
+@thinned(CASES, interactions=INTERACTIONS)
 def test_rows_of_weight_zero_change_nothing(case, interactions, engine):
     make = partial(
         case.make, additive=True, interactions=interactions, center=True, scale=True
@@ -105,7 +109,7 @@ def test_rows_of_weight_zero_change_nothing(case, interactions, engine):
     assert_rows_of_weight_zero_change_nothing(case, make, np.array)
 
 
-@thinned(CASES, interactions=[False, True])
+@thinned(CASES, interactions=INTERACTIONS)
 def test_units_cancel(case, interactions, engine):
     X, y = case.data()
     new, _ = case.data(seed=3)
@@ -443,6 +447,7 @@ LINEAR = ["scinol2", "adaogd-0.125", *FIRST[1:]]
 NEWTON = ["newton", "newton-forgetting"]
 BINS = ["bins-scinol2"]
 PAIRED = ["pairs-adaogd-0.5"]
+FINE = ["fine-pairs-scinol2"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 NONE = ["no-features"]
 OTHERS = {"random_features": False, "neighbors": False}
@@ -452,6 +457,8 @@ OTHERS = {"random_features": False, "neighbors": False}
     ("d", "parameters", "expected"),
     [
         (1, {}, NONE + FIRST + NEWTON + BINS),
+        (10, {}, NONE + FIRST + NEWTON + BINS + PAIRED + FINE),
+        (11, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
         (24, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
         (25, {}, NONE + FIRST + NEWTON + BINS),
         (64, {}, NONE + FIRST + NEWTON + BINS),
@@ -461,14 +468,14 @@ OTHERS = {"random_features": False, "neighbors": False}
         (129, {"additive": True}, LINEAR + BINS),
         (129, {"additive": True, "second_order": True}, NONE + FIRST + NEWTON + BINS),
         (5, {"interactions": False}, NONE + FIRST + NEWTON + BINS),
-        (5, {"second_order": False}, LINEAR + BINS + PAIRED),
+        (5, {"second_order": False}, LINEAR + BINS + PAIRED + FINE),
         (25, {"interactions": True}, NONE + FIRST + NEWTON + BINS + PAIRED),
         (5, {"additive": False}, NONE + ADAGRAD + NEWTON),
         (5, {"additive": False, "second_order": False}, ADAGRAD),
         (
             5,
             {"additive": False, "interactions": True},
-            NONE + ADAGRAD + NEWTON + PAIRED,
+            NONE + ADAGRAD + NEWTON + PAIRED + FINE,
         ),
     ],
 )
@@ -512,7 +519,7 @@ def test_experts_of_sparse_rows():
     assert [*model.named_estimators_] == ADAGRAD[:-1] + NEWTON
     assert not hasattr(model, "plot_terms")
     model = HedgeClassifier(additive=True).partial_fit(X, [0, 1, 0], classes=[0, 1])
-    assert [*model.named_estimators_] == FIRST[:-1] + NEWTON + BINS + PAIRED
+    assert [*model.named_estimators_] == FIRST[:-1] + NEWTON + BINS + PAIRED + FINE
 
 
 def test_experts_share_bins_and_learn_as_alone(engine):
@@ -526,7 +533,8 @@ def test_experts_share_bins_and_learn_as_alone(engine):
     assert len({id(experts[name]._model.bins) for name in names}) == 1
     assert len({id(experts[name]._model.features) for name in names}) == 1
     assert experts["adaogd-0.5"]._model.features is experts[names[0]]._model.features
-    for name in names:
+    assert experts[FINE[0]]._model.bins.kind == (N_FINE_SAMPLES, N_FINE_QUANTILES)
+    for name in names + FINE:
         assert isinstance(experts[name]._model, AdditiveModel)
         alone = clone(experts[name]).partial_fit(X, y, classes=[0, 1])
         assert_identical(alone.decision_function(X), experts[name].decision_function(X))

@@ -350,18 +350,20 @@ def test_functions_of_features(n_start, interactions, engine):
     merged._check_state()
 
 
-def test_bins_before_their_edges_are_fixed():
+@pytest.mark.parametrize("interactions", [False, "fine"])
+def test_bins_before_their_edges_are_fixed(interactions, monkeypatch):
+    monkeypatch.setattr("sklearn_scinol.transforms.bins.N_FINE_SAMPLES", 100)
+    make = ScInOLClassifier(additive=True, interactions=interactions)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(180, 2))
     y = X[:, 0] > 0
     models = [
-        ScInOLClassifier(additive=True).partial_fit(X[i], y[i], classes=[False, True])
+        deepcopy(make).partial_fit(X[i], y[i], classes=[False, True])
         for i in np.array_split(np.arange(180), 3)
     ]
     bins = merge_models(models)._model.bins
     assert bins.is_fixed  # by the first 100 rows of the three together
-    whole = ScInOLClassifier(additive=True)
-    whole.partial_fit(X, y, classes=[False, True])
+    whole = deepcopy(make).partial_fit(X, y, classes=[False, True])
     assert_identical(bins.edges, whole._model.bins.edges)
     few = merge_models(models[:1])._model.bins
     assert not few.is_fixed

@@ -707,7 +707,9 @@ def parameters_of(estimator, compiled):
             found[name] = options(estimator, name)
         elif name in ("additive", "interactions"):
             is_mixture = hasattr(estimator, "estimators_")
-            found[name] = [False, True, "auto"] if is_mixture else [False, True]
+            found[name] = [False, True, *(["auto"] if is_mixture else [])]
+            if name == "interactions" and not is_mixture:
+                found[name].append("fine")
         elif name == "estimators":
             found[name] = experts(estimator())
         elif name in PARAMETERS:
