@@ -83,7 +83,8 @@ def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
 
     few, many = map(stream, N_ROWS)
     n_helpers, config, started = _n_helpers(), sklearn.get_config(), []
-    with ThreadPoolExecutor(1) as thread, TemporaryDirectory() as folder:
+    # Helpers end before their folder is removed.
+    with TemporaryDirectory() as folder, ThreadPoolExecutor(1) as thread:
 
         def start():
             started.append(True)
@@ -177,7 +178,7 @@ def _learn(model, X, y, **first):
         return True
     rows = model.row_by_row().learn_one(x, y[0])
     rows.predict_one(x)
-    return getattr(rows, "_prepared", None) is not None  # mixtures need edges of bins
+    return getattr(rows, "_prepared", None) is not None
 
 
 def _single(row):
