@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from numbers import Integral
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -22,6 +23,9 @@ __all__ = ["TermsDisplay"]
 # Number of functions that are drawn by default, at most.
 MAX_TERMS = 9
 
+# Characters of a note in an inch of a figure.
+NOTE_WIDTH = 14
+
 # Points on the axis of a feature, without the points on both sides of each edge.
 N_POINTS = 50
 
@@ -37,6 +41,11 @@ class TermsDisplay:
     Only differences of a function have a meaning, as differences of the decision: of
     log odds or logits for the log loss. Its level has none.
 
+    Functions of a mixture are the means of those of its linear and additive experts.
+    Other experts, such as those of random features and neighbours, have none. Nor have
+    the pools of a classifier, which multiply probabilities. A note below the plots of a
+    new figure names what is not shown.
+
     Parameters
     ----------
     features : list of tuple
@@ -47,6 +56,8 @@ class TermsDisplay:
         Values of the functions, of shape (n_points,), or (n, m) for a pair.
     feature_names : ndarray of str
         Names of all features.
+    not_shown : list of str, default=[]
+        Parts of a mixture that have no such functions.
 
     Attributes
     ----------
@@ -71,6 +82,7 @@ class TermsDisplay:
     values: list[tuple[NDArray[np.float64], ...]]
     terms: list[NDArray[np.float64]]
     feature_names: NDArray[Any]
+    not_shown: list[str] = field(default_factory=list)
 
     @classmethod
     def from_estimator(
@@ -86,8 +98,8 @@ class TermsDisplay:
         Parameters
         ----------
         estimator : object
-            Additive estimator of this package, or a mixture with additive experts,
-            whose functions are averaged by their weights.
+            Additive estimator of this package, or a mixture with additive experts:
+            functions of its linear and additive experts, averaged by their weights.
         features : list of {int, str, pair of int, pair of str}, default=None
             Features or pairs of features, by index or name. None stands for the
             functions that vary most, up to nine.
@@ -151,7 +163,13 @@ class TermsDisplay:
             terms, points, values = (
                 [of_all[i] for i in most] for of_all in (terms, points, values)
             )
-        display = cls(features=terms, values=points, terms=values, feature_names=names)
+        display = cls(
+            features=terms,
+            values=points,
+            terms=values,
+            feature_names=names,
+            not_shown=getattr(estimator, "_not_in_terms", []),
+        )
         return display.plot(axes)
 
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
@@ -184,6 +202,10 @@ class TermsDisplay:
             size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
             figure = plt.figure(figsize=size, layout="constrained")
             axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
+            if self.not_shown:
+                note = f"not shown: {', '.join(self.not_shown)}"
+                width = NOTE_WIDTH * size[0]
+                figure.supxlabel(fill(note, width), fontsize="small")
         axes = [*np.ravel(axes)]
         if len(axes) != n:
             raise ValueError(f"Expected {n} axes, got {len(axes)}.")

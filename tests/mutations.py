@@ -489,6 +489,20 @@ MUTATIONS = [
     ),
     # Mixtures.
     Mutation(
+        "plots of terms do not say that pools are missing",
+        "mixtures/base.py",
+        """names + ["pools"] *""",
+        "names + [] *",
+        "additive names_what",
+    ),
+    Mutation(
+        "plots of terms have no note",
+        "inspection.py",
+        "if self.not_shown:",
+        "if False:",
+        "additive names_what",
+    ),
+    Mutation(
         "AdaHedge's gap of mild rounds has the wrong sign",
         "advice/adahedge.py",
         "larger(0.0, scale * np.log1p(",

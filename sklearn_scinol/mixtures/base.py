@@ -213,12 +213,12 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Mean of the experts' weights of the features, by `weights_`."""
+        """Mean of the experts' weights of the features."""
         return self._mean_of_coefficients("coef_")
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
-        """Mean of the experts' intercepts, by `weights_`."""
+        """Mean of the experts' intercepts."""
         return self._mean_of_coefficients("intercept_")
 
     def _mean_of_coefficients(self, attribute):
@@ -274,15 +274,22 @@ class MixtureEstimator(Additive, _BaseComposition):
         return max(self._additive_models, key=lambda model: model.pairs)
 
     def _term(self, features, values):
-        models = [expert.model for expert in self._fitted_model().experts]
         terms = [
-            model.term(features, values)
-            if isinstance(model, LinearModel)
-            and not isinstance(model, RandomFeaturesModel)
-            else None
-            for model in models
+            expert.model.term(features, values) if _has_terms(expert) else None
+            for expert in self._fitted_model().experts
         ]
         return self._mean_of_experts(terms, axis=1)
+
+    @property
+    def _not_in_terms(self):
+        """Names of experts that have no terms, and of pools if they are not linear."""
+        model = self._fitted_model()
+        names = [
+            expert.name
+            for expert in model.experts
+            if expert.is_pooled and not _has_terms(expert)
+        ]
+        return names + ["pools"] * (is_classifier(self) and bool(model.levels))
 
     @property
     def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -367,7 +374,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     def plot_weights(
         self, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
     ) -> ExpertWeightsDisplay:
-        """Plot the weights of the experts over the rows learned.
+        """Plot the weights of experts and pools over the rows learned.
 
         Parameters
         ----------
@@ -393,3 +400,8 @@ class MixtureEstimator(Additive, _BaseComposition):
             If there is no such output.
         """
         return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
+
+
+def _has_terms(expert):
+    model = expert.model
+    return isinstance(model, LinearModel) and not isinstance(model, RandomFeaturesModel)

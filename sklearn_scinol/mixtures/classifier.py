@@ -23,8 +23,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     weights that are learned from their losses [1]_. In the end the mixture costs little
     more than the best of the experts, whichever that turns out to be, and little more
     than the best sequence of them where the stream changes. Pools of experts, which
-    multiply powers of their probabilities, often make it far better than the best. The
-    experts are learners of this package, unless others are given: all that have
+    multiply powers of their probabilities [2]_, often make it far better than the best.
+    The experts are learners of this package, unless others are given: all that have
     `partial_fit`. The predictions of the default ones do not change with the unit or
     the zero of a feature.
 
@@ -51,8 +51,9 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         up to 10 features another one finer functions after 1,000 rows; "auto": where
         there are additive experts, for 2 to 24 features.
     second_order : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps, one of which forgets; "auto": for
-        up to 128 features, and up to 256 classes.
+        Whether two default experts make Newton steps, one of which forgets, and for
+        dense rows a third ignores all features; "auto": for up to 128 features, and up
+        to 256 classes.
     random_features : {"auto", True, False}, default="auto"
         Whether three default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
@@ -108,18 +109,19 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     validation_loss_curve_ : list of float
         Mean loss of the held-out rows after each epoch, if any were held out.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Mean weights of the features in experts that have them, to see which features
-        matter. Do not predict with `coef_`: the model mixes probabilities.
+        Mean by `weights_` of the weights of the features, in experts that have them, to
+        see which features matter. Do not predict with `coef_`: the model mixes
+        probabilities, of other experts too, and multiplies them in pools.
     weights_ : ndarray of shape (n_experts,)
         Weights of the experts at the next row, of sum 1.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
-    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
+    level_weights_ : ndarray of shape (4,)
         With pools, weights of the mean of experts, of the pool of all rows, and of two
         that forget, at the next row; of sum 1.
     level_weights_curve_ : tuple of ndarray
         Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
-    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
+    pool_coef_ : ndarray of shape (3, 1 + n_experts)
         Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert on rows that were new to it.
@@ -143,7 +145,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     -----
     With log loss the mean of `K` experts is charged at most :math:`\ln 5 K` more than
     any of them, and the mixture with pools :math:`\ln 10` more than that mean, whatever
-    the data: 6 for eight experts. With a hinge, scores of experts are clipped to
+    the data: 6.6 in sum for 15 experts. With a hinge, scores of experts are clipped to
     between -1 and 1 if `switching`. :doc:`/user_guide/mixtures` says how the default
     experts were chosen, and what is guaranteed.
 
@@ -151,6 +153,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     ----------
     .. [1] M. Herbster, M. K. Warmuth. "Tracking the best expert." Machine Learning 32,
        1998.
+    .. [2] C. Mattern. "Linear and geometric mixtures – analysis." Data Compression
+       Conference, 2013. https://arxiv.org/abs/1302.2820
 
     Examples
     --------
@@ -160,17 +164,23 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     >>> model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
     >>> losses = model.expert_losses_ / len(y)
     >>> for name, loss in zip(model.named_estimators_, losses):
-    ...     print(f"{name:19} {loss:.3f}")
-    scinol2             0.157
-    adaogd-0.5          0.175
-    constant            0.129
-    constant-forgetting 0.160
-    newton              0.146
-    newton-forgetting   0.132
-    bins-scinol2        0.142
-    bins-adagrad-0.25   0.143
-    >>> print(f"mixture             {model.cumulative_loss_ / len(y):.3f}")
-    mixture             0.115
+    ...     print(f"{name:20} {loss:.3f}")
+    no-features          0.650
+    scinol2              0.157
+    adaogd-0.5           0.175
+    constant             0.129
+    constant-forgetting  0.160
+    newton               0.146
+    newton-forgetting    0.132
+    fourier-0.5          0.326
+    fourier-1            0.208
+    fourier-1-forgetting 0.192
+    neighbors-1          0.347
+    neighbors-3          0.237
+    neighbors-10         0.221
+    bins-scinol2         0.142
+    >>> print(f"mixture              {model.cumulative_loss_ / len(y):.3f}")
+    mixture              0.115
 
     With experts of one's own, of which SGD cannot cope with raw units:
 

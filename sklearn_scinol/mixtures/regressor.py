@@ -55,18 +55,18 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         up to 10 features another one finer functions after 1,000 rows; "auto": where
         there are additive experts, for 2 to 24 features.
     second_order : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps, one of which forgets; "auto": for
-        up to 128 features.
+        Whether two default experts make Newton steps, one of which forgets, and for
+        dense rows a third ignores all features; "auto": for up to 128 features.
     random_features : {"auto", True, False}, default="auto"
         Whether three default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
-        up to 64 features, and up to 64 classes.
+        up to 64 features.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
-        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
+        with their mean; "auto": for up to 64 experts.
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
         absolute value so far.
@@ -156,19 +156,25 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = HedgeRegressor().partial_fit(X, y)
     >>> for name, loss in zip(model.named_estimators_, model.expert_losses_ / len(y)):
-    ...     print(f"{name:19} {loss:.1f}")
-    scinol2             49.2
-    adaogd-0.5          48.4
-    constant            64.1
-    constant-forgetting 63.0
-    newton              46.9
-    newton-forgetting   47.1
-    bins-scinol2        52.5
-    bins-adagrad-0.25   60.8
-    pairs-scinol2       80.4
-    pairs-adaogd-0.5    48.2
-    >>> print(f"mixture             {model.cumulative_loss_ / len(y):.1f}")
-    mixture             47.0
+    ...     print(f"{name:20} {loss:.1f}")
+    no-features          65.9
+    scinol2              49.2
+    adaogd-0.5           48.4
+    constant             64.1
+    constant-forgetting  63.0
+    newton               46.9
+    newton-forgetting    47.1
+    fourier-1            52.7
+    fourier-1-forgetting 56.5
+    fourier-2            51.1
+    neighbors-1          60.3
+    neighbors-3          52.5
+    neighbors-10         50.2
+    bins-scinol2         52.5
+    pairs-adaogd-0.5     48.2
+    fine-pairs-scinol2   48.7
+    >>> print(f"mixture              {model.cumulative_loss_ / len(y):.1f}")
+    mixture              47.2
     """
 
     _parameter_constraints: dict = {

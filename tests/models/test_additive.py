@@ -571,6 +571,30 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     assert display.terms[1].any()
 
 
+NOT_LINEAR = ["fourier-1", "fourier-1-forgetting", "fourier-2"]
+NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10"]
+
+
+def test_plot_terms_names_what_it_does_not_show(pyplot):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    display = HedgeRegressor().partial_fit(X, X[:, 0]).plot_terms()
+    assert display.not_shown == NOT_LINEAR
+    note = display.figure_.get_supxlabel().replace("\n", " ")
+    assert note == "not shown: " + ", ".join(NOT_LINEAR)
+    for pooling, names in (True, ["pools"]), (False, []):
+        linear = HedgeClassifier(
+            random_features=False, neighbors=False, pooling=pooling
+        )
+        linear.partial_fit(X, X[:, 0] > 0, classes=[False, True])
+        display = linear.plot_terms([0])
+        assert display.not_shown == names
+        assert bool(display.figure_.get_supxlabel()) == pooling
+    figure, axes = pyplot.subplots()
+    ScInOLRegressor(additive=True).partial_fit(X, X[:, 0]).plot_terms([0], axes=axes)
+    assert not figure.get_supxlabel()
+
+
 def test_coefficients_of_mixtures():
     """Of a regressor only where all experts are linear, of a classifier of those."""
     rng = np.random.default_rng(0)
