@@ -116,12 +116,12 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         Weights of the experts at the next row, of sum 1.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
-    level_weights_ : ndarray of shape (4,)
+    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
         With pools, weights of the mean of experts, of the pool of all rows, and of two
         that forget, at the next row; of sum 1.
     level_weights_curve_ : tuple of ndarray
         Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
-    pool_coef_ : ndarray of shape (3, 1 + n_experts)
+    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
         Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert on rows that were new to it.

@@ -60,13 +60,13 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     random_features : {"auto", True, False}, default="auto"
         Whether three default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
-        up to 64 features.
+        up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
-        with their mean; "auto": for up to 64 experts.
+        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
         absolute value so far.
