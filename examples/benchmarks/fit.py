@@ -15,7 +15,7 @@ minimise the absolute error::
     python examples/benchmarks/fit.py
     python examples/benchmarks/fit.py --data-dir FOLDER
 
-Other columns have ``additive=False``, as linear as the solvers,
+Other columns have linear experts without pools, as linear as the solvers,
 ``early_stopping=False``, and a single epoch. At most 5,000 rows of each data set are
 used (``--max-rows``), and no class with fewer rows than folds. Files of the folder are
 read as in quality.py.
@@ -59,7 +59,12 @@ MAX_ROWS = 5_000
 
 OPTIONS = {
     "Hedge": {},
-    "additive=False": {"additive": False},
+    "linear": {
+        "additive": False,
+        "random_features": False,
+        "neighbors": False,
+        "pooling": False,
+    },
     "no early stopping": {"early_stopping": False},
     "one epoch": {"max_iter": 1, "tol": None},
 }
