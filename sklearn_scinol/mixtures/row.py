@@ -294,4 +294,4 @@ class PreparedLevel:
         np.subtract(self._block.targets, first, out=self._errors)
         self._learn_errors()
         self._first[:] = first
-        self._F[:] = standardised_differences(predictions, first, self._scale)
+        self._F[:] = standardised_differences(predictions, first, self._scale.deviation)

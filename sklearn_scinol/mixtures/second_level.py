@@ -5,7 +5,12 @@ from scipy.special import log_softmax
 
 from .._portable import padded
 from ..losses.classification import Logistic
-from ..models.pool import MIN_PROBABILITY, PoolModel
+from ..models.pool import (
+    MAX_DIFFERENCE,
+    MAX_LOG_ODDS,
+    MIN_PROBABILITY,
+    PoolModel,
+)
 from ..transforms.targets import TargetTransform
 
 __all__ = ["SecondLevel"]
@@ -150,20 +155,17 @@ class SecondLevel:
         first : ndarray of shape (n, n_outputs)
             Of the first level.
         """
-        first = self.normalised(first)
-        if self.errors is not None:
-            F, start = (predictions - first)[:, :, 0].T, first
+        first, offset, deviation = self.normalised(first), 0.0, 1.0
+        if self.errors is None:
+            F = self._log_probabilities(predictions, first)
         else:
-            F, start = self._log_probabilities(predictions, first), 0.0
-        F = np.ascontiguousarray(F)
-        # Not a product of BLAS, which depends on the number of rows.
-        pooled = [
-            start
-            + np.add.reduce(F * each.state().w[0, : F.shape[-1]], axis=-1).reshape(
-                first.shape
-            )
-            for each in self.pools
-        ]
+            offset, deviation = first, np.sqrt(self.errors.moments[1])
+            F = standardised_differences(predictions, first, deviation)
+        pooled = []
+        for pool in self.pools:
+            # Not a product of BLAS, which depends on the number of rows.
+            scores = np.add.reduce(F * pool.state().w[0, : F.shape[-1]], axis=-1)
+            pooled.append(offset + deviation * scores.reshape(first.shape))
         return self.mix_levels(engine, [first, *pooled], clip)
 
     def mix_levels(self, engine, levels, clip):
@@ -186,9 +188,8 @@ class SecondLevel:
         else:
             errors = self.errors_of(block, first)
             scale = self.errors.learn(engine, errors, block.weights)
-            F = standardised_differences(predictions, first, scale)
+            F = standardised_differences(predictions, first, scale.deviation)
             scale = scale._replace(offset=first)
-        F = np.ascontiguousarray(F)
         learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
         return [each.predictions for each in learned], [each.losses for each in learned]
 
@@ -211,7 +212,8 @@ class SecondLevel:
         """Log probabilities for the pools; with two classes, log odds."""
         stacked = np.concatenate([first[np.newaxis], predictions])
         if not self.mixing_scale.loss.joint:
-            return stacked[:, :, 0].T
+            log_odds = np.clip(stacked[:, :, 0], -MAX_LOG_ODDS, MAX_LOG_ODDS)
+            return np.ascontiguousarray(log_odds.T)
         n_inputs, n, n_classes = stacked.shape
         F = np.zeros((n, n_classes, padded(n_inputs)))
         least = np.log(MIN_PROBABILITY)
@@ -250,11 +252,12 @@ class SecondLevel:
             yield "pools have all experts", pool.n_features == n_features
 
 
-def standardised_differences(predictions, first, scale):
+def standardised_differences(predictions, first, deviation):
     """Differences of predictions from the first level's, in units of its errors."""
-    known = scale.deviation > 0.0
-    inverse = np.where(known, 1.0 / np.where(known, scale.deviation, 1.0), 0.0)
-    return ((predictions - first) * inverse)[:, :, 0].T
+    known = deviation > 0.0
+    inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
+    differences = ((predictions - first) * inverse)[:, :, 0].T
+    return np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, order="C")
 
 
 def _of_levels(weights):

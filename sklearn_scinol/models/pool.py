@@ -7,12 +7,12 @@ from ..learners.online_newton import OnlineNewton
 from ..transforms.features import FeatureTransform
 from .newton import NewtonModel
 
-__all__ = ["MIN_PROBABILITY", "PoolModel"]
+__all__ = ["MAX_DIFFERENCE", "MAX_LOG_ODDS", "MIN_PROBABILITY", "PoolModel"]
 
 #: Smaller probabilities of experts count as this one.
 MIN_PROBABILITY = 1e-6
 
-# Limits of features.
+#: Limits of features.
 MAX_LOG_ODDS = float(np.log(1.0 / MIN_PROBABILITY - 1.0))
 MAX_DIFFERENCE = 1e6
 

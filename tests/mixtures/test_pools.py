@@ -192,6 +192,23 @@ class Witness(ClassifierMixin, BaseEstimator):
         return self.model_.predict_proba(X[:, [self.feature]])
 
 
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_predictions_of_experts_who_are_too_sure(n_outputs, engine):
+    """Their log odds are limited in learning and in predicting alike."""
+    X, y = stream("log_loss", n_outputs, n=60)
+    wild = BaselineClassifier("sgd", learning_rate=100.0)
+    model = HedgeClassifier([*EXPERTS[True], ("wild", wild)])
+    classes = np.arange(max(n_outputs, 2))
+    model.partial_fit(X[:30], y[:30], classes=classes)
+    assert np.abs(model.named_estimators_["wild"].decision_function(X)).max() > 20
+    for r in range(30, 60):
+        expected = model.decision_function(X[r : r + 1])
+        said = model.partial_fit_predict(
+            X[r : r + 1], y[r : r + 1], method="decision_function"
+        )
+        assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
+
+
 def two_witnesses(n=2000):
     """Two features that are independent, given the label."""
     rng = np.random.default_rng(0)
