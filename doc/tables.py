@@ -100,7 +100,12 @@ def mixtures():
         both = measured[case, "Hedge"], measured[case, "Hedge, linear, first order"]
         rows.append([case, *(f"{sgd:.2f} ({fastest:.2f})" for _, sgd, fastest in both)])
     return markdown(
-        ["rows", "the mixture, defaults", "`additive=False, second_order=False`"], rows
+        [
+            "rows",
+            "the mixture, defaults",
+            "linear experts of first order, without pools",
+        ],
+        rows,
     )
 
 

@@ -15,6 +15,8 @@ The default experts of :class:`~sklearn_scinol.HedgeClassifier` and
 few, since each takes time. Their mixture should be close to the best candidate on every
 data set, and as close to its own best expert, which the guarantee is about.
 
+Mixtures are means of experts here, without the pools that estimators have besides.
+
 Experts look better on the data sets that they were chosen on than on others. To see by
 how much, sets of experts are also chosen by a rule, without the data sets that they are
 measured on. The rule starts with no candidate and repeatedly adds the one that makes

@@ -114,7 +114,8 @@ ONE_JOB = Competitors(HedgeClassifier(), HedgeClassifier())
 
 STANDARDISED = BaselineClassifier("adaogd", center="auto", scale=True)
 
-FIRST_ORDER = HedgeClassifier(additive=False, second_order=False)
+OTHERS = "additive", "second_order", "random_features", "neighbors", "pooling"
+FIRST_ORDER = HedgeClassifier(**dict.fromkeys(OTHERS, False))
 
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [

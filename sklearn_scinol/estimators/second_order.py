@@ -105,7 +105,8 @@ class SecondOrder:
 
     def _check_learns_features(self, attribute):
         """Raise AttributeError if the model has weights of random features."""
-        if isinstance(self._fitted_model(), RandomFeaturesModel):
+        model = self._fitted_model()
+        if isinstance(model, RandomFeaturesModel) and model.n_features:
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
                 "its weights are of random features: fit with `random_features=None`."

@@ -1,5 +1,6 @@
 """Newton steps on random Fourier features of rows."""
 
+import numpy as np
 from scipy import sparse
 
 from .._shards import columns_differ
@@ -78,6 +79,11 @@ class RandomFeaturesModel(NewtonModel):
         return scales
 
     # Predictions.
+
+    def coefficients(self):
+        """Weights of the features, which are 0 if there is not one random feature."""
+        w, b = super().coefficients()
+        return (w if self.n_features else np.zeros((len(w), self.n_inputs))), b
 
     def transform(self, X):
         X = X.toarray() if sparse.issparse(X) else X

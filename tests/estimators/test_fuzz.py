@@ -329,7 +329,7 @@ def test_linear_models(breaking, words):
         (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points are below"),
         (lambda m: setattr(m, "t", 5), "weights have learned at most t rows"),
         (
-            lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
+            lambda m: m.experts[1].estimator._model.fields.fill(-1.0),
             "first is at most the largest",
         ),
     ],

@@ -118,7 +118,7 @@ def test_folder(example, few, run, folder, tmp_path):
         assert [*by_set] == titles
         assert by_set["SGD*"] == {"": example.standardised(data_set)[0]}
         hedge = HedgeRegressor if regression else HedgeClassifier
-        expected = mean_loss(hedge(), data_set)
+        expected = mean_loss(hedge(pooling=False, neighbors=True), data_set)
         assert by_set["default"][""] == pytest.approx(expected, rel=1e-9)
         by_name = {candidate.name: candidate for candidate in few["all candidates"]}
         chosen = {

@@ -941,7 +941,8 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
-    model = HedgeClassifier(additive=False)
+    linear = {"random_features": False, "neighbors": False}
+    model = HedgeClassifier(additive=False, **linear)
     model.partial_fit(X, y, classes=np.arange(n_classes))
     experts = np.array([expert.coef_ for expert in model.estimators_])
     expected = np.einsum("e,ekd->kd", model.weights_, experts)

@@ -599,11 +599,11 @@ def test_coefficients_of_mixtures():
     """Of a regressor only where all experts are linear, of a classifier of those."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    with pytest.raises(AttributeError, match="its expert 'no-features' has none"):
+    with pytest.raises(AttributeError, match="its expert 'fourier-1' has none"):
         HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
     model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
     linear = [k for k, e in enumerate(model.estimators_) if hasattr(e, "coef_")]
-    assert len(linear) == len(FIRST + NEWTON)
+    assert len(linear) == len(NONE + FIRST + NEWTON)
     w = model.weights_[linear] / model.weights_[linear].sum()
     expected = sum(
         a * model.estimators_[k].coef_ for a, k in zip(w, linear, strict=True)
