@@ -163,9 +163,31 @@ def summary(comparisons):
 #
 # Each data set has two panels above each other: losses, and weights.
 
-# Colours of the experts in order; shades of one colour for each kind.
-COLOURS = ["#00705a", "#bcc5ee", "#5a66b5", "#e3a6c6", "#a8326f", "#d8c25a"]
-COLOURS += ["#7d6b14", "#f2b27a", "#d9730d", "#c4c4c4", "#6b6b6b"]
+# Shades of one colour for each kind of expert.
+COLOURS = {
+    "no-features": "#8c564b",
+    "scinol2": "#00705a",
+    "adagrad-0.25": "#4fa88f",
+    "adaogd-0.125": "#8cc9b6",
+    "adaogd-0.5": "#c9e8de",
+    "constant": "#5a66b5",
+    "constant-forgetting": "#bcc5ee",
+    "newton": "#a8326f",
+    "newton-forgetting": "#e3a6c6",
+    "fourier-0.5": "#8a3f00",
+    "fourier-1": "#d9730d",
+    "fourier-1-forgetting": "#f2b27a",
+    "fourier-2": "#fbdcc0",
+    "neighbors-1": "#7d6b14",
+    "neighbors-3": "#d8c25a",
+    "neighbors-10": "#f0e6b2",
+    "bins-scinol2": "#1f5f8b",
+    "pairs-adaogd-0.5": "#6fb1dc",
+    "fine-pairs-scinol2": "#c2e0f4",
+    "pool": "#4d4d4d",
+    "pool, forgetting": "#989898",
+    "pool, forgetting fast": "#d3d3d3",
+}
 
 # Losses over the first rows are noisy; values beyond the later losses are cut off.
 FIRST_ROW = 10
@@ -175,7 +197,10 @@ def draw(comparisons):
     n = len(comparisons)
     figure, axes = panels(2 * n, n, 3.7, 2.9)
     for upper, lower, comparison in zip(axes[:n], axes[n:], comparisons, strict=True):
-        comparison.course.model.plot_weights(ax=lower, colors=COLOURS)
+        names = [*comparison.course.model.named_estimators_]
+        pools = [name for name in COLOURS if name.startswith("pool")]
+        colours = [COLOURS[name] for name in names + pools]
+        comparison.course.model.plot_weights(ax=lower, colors=colours)
         lower.get_legend().remove()  # one for all is enough
         lower.xaxis.set_major_formatter("{x:,g}")
         draw_losses(upper, comparison)
@@ -188,8 +213,11 @@ def draw(comparisons):
         ax.set_ylabel("")
         ax.tick_params(labelleft=False)
     of_axes = [ax.get_legend_handles_labels() for ax in axes[:n]]
+    handles, labels = max(of_axes, key=lambda legend: len(legend[1]))
+    areas, names = axes[n].get_legend_handles_labels()
     figure.legend(
-        *max(of_axes, key=lambda legend: len(legend[1])),  # not all have all experts
+        handles + areas[-len(pools) :],  # of the data with most experts, and the pools
+        labels + names[-len(pools) :],
         loc="upper center",
         bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=8,
@@ -200,8 +228,8 @@ def draw(comparisons):
 
 def draw_losses(ax, comparison):
     course = comparison.course
-    ax.set_prop_cycle(color=COLOURS)
     names = [*course.model.named_estimators_]
+    ax.set_prop_cycle(color=[COLOURS[name] for name in names])
     ax.plot(course.rows, course.expert_losses, linewidth=1.5, label=names)
     ax.plot(course.rows, course.losses, "k", linewidth=3, label="mixture")
     label = "SGD*, in the end"

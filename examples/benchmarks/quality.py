@@ -66,6 +66,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineKNeighborsClassifier,
+    OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
@@ -314,6 +316,8 @@ def our_methods():
             yield Method(name + suffix, run)
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
     yield Method("OnlineNewton", partial(second_order, *newton, {}))
+    neighbors = OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
+    yield Method("OnlineKNeighbors", partial(untuned, *neighbors, {}))
     yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 

@@ -66,7 +66,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
-        absolute value so far.
+        absolute value so far; neighbours clip at four deviations in any case.
     max_iter : int, default=1000
         Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3

@@ -164,7 +164,8 @@ def test_figure(example, data_sets):
         # An expert has the same colour in both panels.
         colours = [line.get_color() for line in experts]
         assert len({*colours}) == len(experts)
-        for colour, area in zip(colours, lower.collections, strict=True):
+        assert len(lower.collections) == len(experts) + 3  # and the pools
+        for colour, area in zip(colours, lower.collections, strict=False):
             np.testing.assert_array_equal(area.get_facecolor()[0], to_rgba(colour))
         assert upper.get_xlim() == lower.get_xlim()
         bottom, top = upper.get_ylim()
@@ -172,7 +173,8 @@ def test_figure(example, data_sets):
     (legend,) = figure.legends
     names = [text.get_text() for text in legend.get_texts()]
     experts = [*compared[0].course.model.named_estimators_]  # of both kinds
-    assert names == [*experts, "mixture", "SGD*, in the end"]
+    pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
+    assert names == [*experts, "mixture", "SGD*, in the end", *pools]
 
 
 def test_most_rows_are_drawn(example, run, folder, monkeypatch):
