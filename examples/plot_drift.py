@@ -247,7 +247,7 @@ def draw(streams, of_streams):
             upper.plot(rows, share, label=label, linewidth=1)
         upper.set(title=stream.name, ylim=(0, None), xlim=(0, len(stream.y)))
         ours = courses[0]
-        colours = COLOURS[: len(ours.experts)]
+        colours = [COLOURS[name] for name in ours.experts]
         lower.stackplot(ours.rows, ours.weights.T, labels=ours.experts, colors=colours)
         lower.set(xlabel="row", ylim=(0, 1), xlim=(0, len(stream.y)))
     axes[0].set_ylabel(f"errors among {WINDOW} rows")
