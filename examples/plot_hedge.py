@@ -193,6 +193,10 @@ COLOURS = {
 FIRST_ROW = 10
 
 
+def legend(ax):
+    return ax.get_legend_handles_labels()
+
+
 def draw(comparisons):
     n = len(comparisons)
     figure, axes = panels(2 * n, n, 3.7, 2.9)
@@ -212,12 +216,22 @@ def draw(comparisons):
     for ax in axes[n + 1 :]:
         ax.set_ylabel("")
         ax.tick_params(labelleft=False)
-    of_axes = [ax.get_legend_handles_labels() for ax in axes[:n]]
-    handles, labels = max(of_axes, key=lambda legend: len(legend[1]))
-    areas, names = axes[n].get_legend_handles_labels()
+    # Not all data have all experts.
+    of_lines, of_areas = (
+        {
+            label: handle
+            for ax in some
+            for handle, label in zip(*legend(ax), strict=True)
+        }
+        for some in (axes[:n], axes[n:])
+    )
+    experts = [name for name in COLOURS if name in of_lines]
+    others = [name for name in of_lines if name not in COLOURS]
+    handles = [of_lines[name] for name in experts + others]
+    handles += [of_areas[name] for name in pools]
     figure.legend(
-        handles + areas[-len(pools) :],  # of the data with most experts, and the pools
-        labels + names[-len(pools) :],
+        handles,
+        experts + others + pools,
         loc="upper center",
         bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=8,
