@@ -193,8 +193,13 @@ COLOURS = {
 FIRST_ROW = 10
 
 
-def legend(ax):
-    return ax.get_legend_handles_labels()
+def handles_of(axes):
+    """Return handles for a legend by label; not all data have all experts."""
+    handles = {}
+    for ax in axes:
+        found, labels = ax.get_legend_handles_labels()
+        handles |= dict(zip(labels, found, strict=True))
+    return handles
 
 
 def draw(comparisons):
@@ -216,15 +221,7 @@ def draw(comparisons):
     for ax in axes[n + 1 :]:
         ax.set_ylabel("")
         ax.tick_params(labelleft=False)
-    # Not all data have all experts.
-    of_lines, of_areas = (
-        {
-            label: handle
-            for ax in some
-            for handle, label in zip(*legend(ax), strict=True)
-        }
-        for some in (axes[:n], axes[n:])
-    )
+    of_lines, of_areas = handles_of(axes[:n]), handles_of(axes[n:])
     experts = [name for name in COLOURS if name in of_lines]
     others = [name for name in of_lines if name not in COLOURS]
     handles = [of_lines[name] for name in experts + others]
