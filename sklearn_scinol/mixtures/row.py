@@ -289,7 +289,7 @@ class PreparedLevel:
     def _load(self, predictions, first):
         """Write the features of the pools for the row."""
         if self.level.errors is None:
-            self._F[0, 0], self._F[0, 1:] = first[0, 0], predictions[:, 0, 0]
+            self._F[:] = self.level.log_probabilities(predictions, first)
             return
         np.subtract(self._block.targets, first, out=self._errors)
         self._learn_errors()

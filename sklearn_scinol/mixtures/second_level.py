@@ -157,7 +157,7 @@ class SecondLevel:
         """
         first, offset, deviation = self.normalised(first), 0.0, 1.0
         if self.errors is None:
-            F = self._log_probabilities(predictions, first)
+            F = self.log_probabilities(predictions, first)
         else:
             offset, deviation = first, np.sqrt(self.errors.moments[1])
             F = standardised_differences(predictions, first, deviation)
@@ -181,10 +181,10 @@ class SecondLevel:
         """
         loss, scale = self.mixing_scale.loss, None
         if loss.joint:
-            F = self._log_probabilities(predictions, first)
+            F = self.log_probabilities(predictions, first)
             return [p.learn_classes(engine, loss, F, block) for p in self.pools], []
         if self.errors is None:
-            F = self._log_probabilities(predictions, first)
+            F = self.log_probabilities(predictions, first)
         else:
             errors = self.errors_of(block, first)
             scale = self.errors.learn(engine, errors, block.weights)
@@ -208,7 +208,7 @@ class SecondLevel:
             errors[learned.argmax()] = 0.0
         return errors
 
-    def _log_probabilities(self, predictions, first):
+    def log_probabilities(self, predictions, first):
         """Log probabilities for the pools; with two classes, log odds."""
         stacked = np.concatenate([first[np.newaxis], predictions])
         if not self.mixing_scale.loss.joint:

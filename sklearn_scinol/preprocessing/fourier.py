@@ -67,7 +67,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     See Also
     --------
     sklearn.kernel_approximation.RBFSampler : The same kernel, without standardisation.
-    DFEGClassifier : Learns with any kernel, and stores rows.
+    sklearn_scinol.DFEGClassifier : Learns with any kernel, and stores rows.
 
     Notes
     -----
