@@ -273,6 +273,7 @@ def test_bad_parameters(parameters):
 
 
 def test_engines_agree():
+    pytest.importorskip("numba", reason="numba is not installed")
     X = rows(300, 20)
     Z = []
     for engine in "numpy", "numba":
