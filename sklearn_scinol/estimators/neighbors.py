@@ -145,9 +145,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     0.94
     """
 
-    loss = "log_loss"
-    class_weight = None
-
     _parameter_constraints: dict = {
         **_Neighbors._own_constraints,
         "new_classes": OnlineClassifier._parameter_constraints["new_classes"],
@@ -163,6 +160,15 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         self.n_neighbors = n_neighbors
         self.window = window
         self.new_classes = new_classes
+
+    def __getattr__(self, name: str) -> Any:
+        # Parameters of other classifiers, which this one does not have.
+        fixed = {"loss": "log_loss", "class_weight": None}
+        if name in fixed:
+            return fixed[name]
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
 
 
 class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
