@@ -157,7 +157,7 @@ class Recent(NamedTuple):
 
 
 class NeighborQuery(NamedTuple):
-    """What to predict from the nearest rows."""
+    """Numbers of neighbours to search for, and how to predict from them."""
 
     n_neighbors: np.ndarray  # int64, (n_queries,)
     n_classes: int  # 0 in regression

@@ -77,10 +77,9 @@ def _descent(algorithm, rate, **parameters):
     return {"algorithm": algorithm, "learning_rate": rate, **STANDARD, **parameters}
 
 
-#: Default experts, in order. Each lowers the loss by .2 % or more in the geometric mean
-#: over data sets, beside all others and pooled with them; but for the one that ignores
-#: all features, so that the mixture is never far worse than that. Without additive or
-#: second-order experts, AdaGrad and slow gradient descent do so as well. Moments of
+#: Default experts, in order. Beside additive or second-order experts, AdaGrad and slow
+#: gradient descent would add little, so they are there without those only. One expert
+#: ignores all features, so that the mixture is never far worse than that. Moments of
 #: sparse rows forget nothing.
 DEFAULT_EXPERTS = (
     DefaultExpert(

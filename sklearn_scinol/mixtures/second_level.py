@@ -15,8 +15,8 @@ from ..transforms.targets import TargetTransform
 
 __all__ = ["SecondLevel"]
 
-#: Of each pool: the variance of its weights before the first row, and the share of the
-#: past that it forgets with a row.
+#: Parameters of the pools: the variance of the weights before the first row, and the
+#: share of the past that is forgotten with each row.
 POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
 
 
@@ -95,7 +95,7 @@ class SecondLevel:
             self.errors.ensure_layout()
 
     def share_weight_scale(self, scale):
-        """Let pools weigh rows by the scale of the mixture."""
+        """Set the scale of row weights of all pools, which the mixture updates."""
         for pool in self.pools:
             pool.weight_scale = scale
 

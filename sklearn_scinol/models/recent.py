@@ -100,7 +100,8 @@ class RecentRows:
         Models that share the rows may all call this.
         """
         if is_new.size > self.n_classes:
-            # Of two classes, both may be new: no row has one of them.
+            # One of the first two classes, or both, may be a placeholder that no row
+            # has: 0 fills its place.
             numbers = np.append(np.flatnonzero(~is_new), 0)
             self.targets = numbers[self.targets.astype(np.intp)].astype(np.float64)
             self.n_classes = is_new.size

@@ -636,11 +636,11 @@ def test_inspect_an_estimator_of_others(run):
 
 @pytest.fixture
 def compiled(monkeypatch):
-    """What is compiled: models, their kinds of columns, targets and classes."""
+    """List of what is compiled: models, kinds of columns, targets and classes."""
     calls = []
 
     def compile_estimator(model, X, y, *, classes):
-        # What it learns from is a copy.
+        # A copy learns, so that the model stays as it was passed.
         kinds = clone(model).fit(X, y)[0].kinds_
         calls.append((model, kinds, y, classes))
         return len(calls) == 1

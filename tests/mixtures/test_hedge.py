@@ -374,7 +374,7 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
     rounding = 1e-9 * totals.max() + 1e-12
     assert regret <= mixture.regret_bound() + rounding
     if switching:
-        # Of the experts in the first level, and of the first level.
+        # The bound of the first level, and that of the second.
         bound = np.log(5 * 4) + np.log(5 * 2)
         assert mixture.regret_bound() == pytest.approx(bound)
         regret = mixture.cumulative_loss_ - np.log(2) - least_with_a_switch(losses)

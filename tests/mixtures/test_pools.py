@@ -316,7 +316,7 @@ def test_rows_of_any_weight(engine):
 
 
 def test_merged_pools_have_learned_all_rows(engine):
-    """Of fixed experts, whose pools of squared errors are ridge regressions."""
+    """Merge pools of fixed experts: with squared errors they are ridge regressions."""
     rng = np.random.default_rng(0)
     F, y, ones = rng.normal(size=(60, 3)), rng.normal(size=(60, 1)), np.ones(60)
     start = PoolModel(package_losses.SquaredError(), 3, 0.1, 0.0)

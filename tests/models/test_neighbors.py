@@ -134,7 +134,7 @@ def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
 
 @engines
 def test_later_rows_come_first(engine):
-    """Of rows at equal distances, also where the ring has turned."""
+    """The latest of rows at equal distances wins, also where the ring has turned."""
     for n in (2, 3, 63, 64, 65, 70, 90, 129, 150):
         model = OnlineKNeighborsRegressor(1, window=131)
         model.partial_fit([[0.0], [1.0]] * n, np.arange(2.0 * n))
@@ -171,7 +171,7 @@ def test_rows_that_come_back_are_known(estimator, engine):
     assert_array_equal(model.predict(visitors), habits)
 
 
-# What holds for all learners.
+# Properties of all learners.
 
 
 @estimators

@@ -32,7 +32,7 @@ class ClaimedElsewhere(Exception):
 
 
 class Report:
-    """What happens in a block of :func:`share_compiling`.
+    """Report of what is compiled in a block of :func:`share_compiling`.
 
     Attributes
     ----------
