@@ -21,10 +21,10 @@ from .._portable import (
     inner,
     larger,
     move_and_multiply,
-    smaller,
     trace,
 )
 from ..losses import methods
+from .online_newton import forget
 
 
 def pool_scores(s, F, p):
@@ -42,9 +42,7 @@ def learn_row(learner, s, loss, F, y, c, p, g, direction):
     w, P, x, u, v = s.w[0], s.P[0], s.x[0], s.u[0], s.v[0]
     growth, root = 1.0, 0.0
     if learner.forgetting > 0.0:
-        most = s.initial_trace[0] / trace(P, x.size)
-        growth = larger(1.0, smaller(1.0 / (1.0 - learner.forgetting), most))
-        s.prior_left[0] /= growth
+        growth = forget(learner, s, 0, trace(P, x.size))
     methods.row_gradient(loss, y, p, g)
     direction[:] = 0.0
     for k in range(p.size):

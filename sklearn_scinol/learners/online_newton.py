@@ -386,6 +386,12 @@ def defer_update(learner, s, k, g, h):
     s.g[k], s.root[k] = g, np.sqrt(h)
     if learner.forgetting > 0.0:
         left = trace(s.P[k], u.size) - h * inner(v, v)
-        growth = smaller(1.0 / (1.0 - learner.forgetting), s.initial_trace[k] / left)
-        s.growth[k] = larger(1.0, growth)
-        s.prior_left[k] /= s.growth[k]
+        s.growth[k] = forget(learner, s, k, left)
+
+
+def forget(learner, s, k, left):
+    """Forget a share of the prior; return the factor of `P`, which has trace `left`."""
+    growth = smaller(1.0 / (1.0 - learner.forgetting), s.initial_trace[k] / left)
+    growth = larger(1.0, growth)
+    s.prior_left[k] /= growth
+    return growth

@@ -295,9 +295,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the next row after each."""
         model = self._fitted_model()
-        points = [*model.points, model.n_rounds]
-        curve = np.array([*model.curve, model.weights])
-        return np.array(points), self._squeeze_outputs(curve.swapaxes(0, 1), 1)
+        return self._curve([*model.curve, model.weights])
 
     @property
     def level_weights_(self) -> NDArray[np.float64]:
@@ -308,9 +306,12 @@ class MixtureEstimator(Additive, _BaseComposition):
     def level_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the levels after each."""
         model = self._pooling_model()
-        points = [*model.points, model.n_rounds]
-        curve = np.array([*model.level_curve, model.level_weights])
-        return np.array(points), self._squeeze_outputs(curve.swapaxes(0, 1), 1)
+        return self._curve([*model.level_curve, model.level_weights])
+
+    def _curve(self, weights):
+        """Return the numbers of rows, and weights after each."""
+        points = np.array([*self._model.points, self._model.n_rounds])
+        return points, self._squeeze_outputs(np.array(weights).swapaxes(0, 1), 1)
 
     @property
     def pool_coef_(self) -> NDArray[np.float64]:

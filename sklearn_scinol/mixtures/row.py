@@ -291,7 +291,7 @@ class PreparedLevel:
         if self.level.errors is None:
             self._F[:] = self.level.log_probabilities(predictions, first)
             return
-        np.subtract(self._block.targets, first, out=self._errors)
+        self._errors[:] = self.level.errors_of(self._block, first)
         self._learn_errors()
         self._first[:] = first
         self._F[:] = standardised_differences(predictions, first, self._scale.deviation)

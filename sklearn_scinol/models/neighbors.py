@@ -8,14 +8,12 @@ from .._invariants import is_count, same_structure
 from ..blocks import Block, DenseRows, NeighborQuery, Predictions, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
+from ..transforms.clipping import MAX_DEVIATIONS
 from ..transforms.features import FeatureTransform
 from .base import BLOCK_ROWS, Learned, Model, dense_rows, ordered_blocks, snapshot
 from .recent import RecentRows
 
 __all__ = ["NeighborsModel"]
-
-#: Standardised rows are clipped to ± this.
-MAX_DEVIATIONS = 4.0
 
 # Votes that classes have together before the first row.
 PRIOR_VOTES = 0.5

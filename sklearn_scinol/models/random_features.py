@@ -59,9 +59,8 @@ class RandomFeaturesModel(NewtonModel):
         return self.fourier.features.units
 
     def can_replay(self, is_sparse):
-        has_limits = self.fourier.features.limits is not None
-        can_convert = self.row_units.are_one and not has_limits
-        return can_convert and super().can_replay(is_sparse)
+        can_transform = self.fourier.features.can_replay(is_sparse=False)
+        return can_transform and super().can_replay(is_sparse)
 
     # Merging.
 

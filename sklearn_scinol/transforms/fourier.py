@@ -6,12 +6,10 @@ import numpy as np
 
 from .._invariants import floats
 from ..blocks import as_read_only
+from .clipping import MAX_DEVIATIONS
 from .features import FeatureTransform
 
-__all__ = ["MAX_DEVIATIONS", "FourierFeatures"]
-
-#: Standardised values are clipped at plus and minus this.
-MAX_DEVIATIONS = 4.0
+__all__ = ["FourierFeatures"]
 
 
 class FourierFeatures:
@@ -76,8 +74,8 @@ class FourierFeatures:
 
     def learn(self, engine, rows, weights):
         """Learn rows in order; return their random features."""
-        rows, _ = self.features.learn_and_convert(engine, rows, weights)
-        return self._convert(engine, self.features.learn(engine, rows, weights).X)
+        Z, _ = self.features.learn_and_transform(engine, rows, weights)
+        return self._convert(engine, Z.X)
 
     def transform(self, engine, X, weight):
         """Return the random features of rows without learning, each of a weight."""
@@ -86,7 +84,8 @@ class FourierFeatures:
         return self._convert(engine, X)
 
     def _convert(self, engine, X):
-        # Of one type, whether they come from a file or not.
+        # Arrays that are mapped from a file are read-only: with all of them so, there
+        # is one type of arguments to compile for.
         arrays = map(as_read_only, (self.directions, self.phases))
         return engine.fourier_features(*arrays, MAX_DEVIATIONS, X)
 
