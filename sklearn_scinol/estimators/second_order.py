@@ -42,6 +42,11 @@ class SecondOrder:
     def _model_type(self):
         return NewtonModel if self.random_features is None else RandomFeaturesModel
 
+    @property
+    def _ignores_features(self):
+        """Whether only the intercept is learned."""
+        return self.random_features == 0
+
     def _newton(self, learner, moderate=False):
         """Create a learner with the parameters that both estimators have."""
         return learner(

@@ -127,7 +127,7 @@ class Expert:
     @property
     def is_pooled(self):
         """Whether pools have the expert: not if it ignores all features."""
-        return getattr(self.estimator, "random_features", None) != 0
+        return not getattr(self.estimator, "_ignores_features", False)
 
     @property
     def is_linear(self):

@@ -228,9 +228,9 @@ class MixtureModel(Model):
         """
         if not self.levels:
             return mean, []
-        means, weights = [], []
-        if not all(self._are_pooled):
-            predictions = predictions[self._are_pooled]
+        means, weights, are_pooled = [], [], self._are_pooled
+        if not all(are_pooled):
+            predictions = predictions[are_pooled]
         for k, level in enumerate(getattr(engine, "levels", self.levels)):
             own = slice(None) if self.mixing_scale.n_classes else slice(k, k + 1)
             clip = None

@@ -315,6 +315,16 @@ def test_rows_of_any_weight(engine):
         assert np.abs(model.pool_coef_).max() < 30.0
 
 
+def test_pools_have_nested_mixtures():
+    """Mixtures without random features are pooled: they do not ignore all features."""
+    inner = HedgeClassifier(EXPERTS[True], random_features=False)
+    experts = [("newton", OnlineNewtonClassifier()), ("mixture", inner)]
+    mixture = HedgeClassifier(experts)
+    X, y = stream("log_loss", 1)
+    mixture.partial_fit(X, y, classes=[0, 1])
+    assert (mixture.pool_coef_ != 0.0).all()
+
+
 def test_merged_pools_have_learned_all_rows(engine):
     """Merge pools of fixed experts: with squared errors they are ridge regressions."""
     rng = np.random.default_rng(0)
