@@ -55,7 +55,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         dense rows a third ignores all features; "auto": for up to 128 features, and up
         to 256 classes.
     random_features : {"auto", True, False}, default="auto"
-        Whether three default experts make Newton steps on random features of Gaussian
+        Whether two default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
         up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
@@ -164,23 +164,22 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     >>> model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
     >>> losses = model.expert_losses_ / len(y)
     >>> for name, loss in zip(model.named_estimators_, losses):
-    ...     print(f"{name:20} {loss:.3f}")
-    no-features          0.650
-    scinol2              0.157
-    adaogd-0.5           0.175
-    constant             0.129
-    constant-forgetting  0.160
-    newton               0.146
-    newton-forgetting    0.132
-    fourier-0.5          0.326
-    fourier-1            0.208
-    fourier-1-forgetting 0.192
-    neighbors-1          0.347
-    neighbors-3          0.237
-    neighbors-10         0.221
-    bins-scinol2         0.142
-    >>> print(f"mixture              {model.cumulative_loss_ / len(y):.3f}")
-    mixture              0.115
+    ...     print(f"{name:23} {loss:.3f}")
+    no-features             0.650
+    scinol2                 0.157
+    adaogd-0.5              0.175
+    constant                0.129
+    constant-forgetting     0.160
+    newton                  0.146
+    newton-forgetting       0.132
+    fourier-1               0.208
+    fourier-0.25-forgetting 0.646
+    neighbors-1             0.347
+    neighbors-3             0.237
+    neighbors-10            0.221
+    bins-scinol2            0.142
+    >>> print(f"mixture                 {model.cumulative_loss_ / len(y):.3f}")
+    mixture                 0.117
 
     With experts of one's own, of which SGD cannot cope with raw units:
 

@@ -117,13 +117,6 @@ DEFAULT_EXPERTS = (
         lambda kinds: kinds.second_order,
     ),
     DefaultExpert(
-        "fourier-0.5",
-        "newton",
-        {},
-        lambda kinds: kinds.random_features and not kinds.is_regression,
-        bandwidth=0.5,
-    ),
-    DefaultExpert(
         "fourier-1",
         "newton",
         {},
@@ -131,10 +124,17 @@ DEFAULT_EXPERTS = (
         bandwidth=1.0,
     ),
     DefaultExpert(
+        "fourier-0.25-forgetting",
+        "newton",
+        FORGETTING,
+        lambda kinds: kinds.random_features and not kinds.is_regression,
+        bandwidth=0.25,
+    ),
+    DefaultExpert(
         "fourier-1-forgetting",
         "newton",
         FORGETTING,
-        lambda kinds: kinds.random_features,
+        lambda kinds: kinds.random_features and kinds.is_regression,
         bandwidth=1.0,
     ),
     DefaultExpert(

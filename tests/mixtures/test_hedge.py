@@ -711,9 +711,10 @@ def test_default_experts(mixture):
     # Which there are for other numbers of features: see test_additive.py.
     names = ["no-features", "scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
     names += ["newton", "newton-forgetting"]
-    of_classes = ["fourier-0.5", "fourier-1", "fourier-1-forgetting"]
-    of_numbers = [*of_classes[1:], "fourier-2"]
-    names += of_classes if mixture is HedgeClassifier else of_numbers
+    if mixture is HedgeClassifier:
+        names += ["fourier-1", "fourier-0.25-forgetting"]
+    else:
+        names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
     names += [*neighbors, "bins-scinol2", "pairs-adaogd-0.5", "fine-pairs-scinol2"]
     once = {"max_iter": 1, "tol": None}
