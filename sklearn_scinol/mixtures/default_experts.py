@@ -1,4 +1,4 @@
-"""The default experts of a mixture, chosen by ``examples/benchmarks/experts.py``."""
+"""The default experts of a mixture, see ``examples/benchmarks/experts.py``."""
 
 from collections.abc import Callable
 from numbers import Integral
