@@ -7,11 +7,15 @@ Each stands below a comment that names a function of this file. To write them ag
 
 import json
 import re
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PAGES = HERE / "benchmarks.md", HERE / "howto" / "clusters.md"
+PAGES = (
+    HERE / "benchmarks.md",
+    HERE / "howto" / "clusters.md",
+    HERE / "user_guide" / "mixtures.md",
+)
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
@@ -67,6 +71,41 @@ def river():
         rows.append([data, scores[ours], scores[linear], of_best, place])
     header = "data", "the mixture", "river's linear model", "best of the published"
     return markdown([*header, "place"], rows)
+
+
+def experts():
+    """What experts earn in `experts.py`, in %, in classification and regression."""
+    rows = {}
+    for (title, *_), lines in pairwise(printed("experts")):
+        if title.startswith("What experts"):
+            column = 1 if "in regression" in title else 0
+            for name, gain in re.findall(r"- (\S+) +\d+ +(\S+)", "\n".join(lines)):
+                earned = f"{100 * float(gain) - 100:.2f}"
+                rows.setdefault(name, ["", ""])[column] = earned
+    header = "expert", "classification, %", "regression, %"
+    return markdown(header, [[name, *earned] for name, earned in rows.items()])
+
+
+MIXTURES = {
+    "default": "the mixture",
+    "first level": "the mean of its experts, without pools",
+    "best expert": "its best expert, in hindsight",
+    "chosen on other half": "experts chosen on the other half",
+    "chosen on same half": "experts chosen on the same half",
+}
+
+
+def chosen_experts():
+    """Losses of mixtures in `experts.py`."""
+    *_, (_, _, *lines) = printed("experts")
+    rows = []
+    for line in lines:
+        name, numbers = line[:22].strip(), line[22:].split()
+        half, below, largest, data, mean, largest_mean, of_mean = numbers
+        of_mean = "" if name == "default" else f"{largest_mean}, {of_mean}"
+        rows.append([MIXTURES[name], half, below, f"{largest}, {data}", mean, of_mean])
+    header = "experts", "/ SGD\\*, median", "sets below 1", "largest"
+    return markdown([*header, "/ the mixture, geometric mean", "largest"], rows)
 
 
 def times():
