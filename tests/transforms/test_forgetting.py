@@ -18,7 +18,7 @@ from support.invariances import (
     assert_rows_of_weight_zero_change_nothing,
     weights,
 )
-from support.registry import LAYOUTS, compiled, compiled_runs, family, thinned
+from support.registry import ENGINES, LAYOUTS, compiled, compiled_runs, family, thinned
 from support.scaled import ALL, assert_predictions_are_charged, make, standardized_row
 
 from sklearn_scinol import ScInOLRegressor, config_context
@@ -287,7 +287,8 @@ def test_sums_over_all_rows(engine, stream, forgetting):
     assert_allclose(whole.predict(new), expected, rtol=1e-6)
 
 
-def test_a_million_rows(engine):
+@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
+def test_long_gap(engine):
     """What came long ago counts nothing, and nothing overflows on the way."""
     n = 10**6 if engine == "numba" else 10**4
     scaled, rng = Scaled(3, 0.1), np.random.default_rng(0)
@@ -317,7 +318,7 @@ def stream(n=60, n_features=4, seed=0):
 
 
 def test_merged(engine):
-    """Like transforms of the same rows that are dense."""
+    """Like transforms of the same rows that are dense, also later."""
     by_layout = []
     for is_sparse in True, False:
         transforms = []
@@ -328,8 +329,10 @@ def test_merged(engine):
         start, *members = transforms
         shards = Shards(members, start, [0.5, 0.3, 0.2])
         merged, _ = FeatureTransform.merged(shards)
-        assert merged.invariants is not None
-        by_layout.append((merged.weight_sum, *merged.mean_and_variance()))
+        assert all(np.all(holds) for _, holds in merged.invariants())
+        by_layout.append([merged.weight_sum, *merged.mean_and_variance()])
+        scaled.features = merged
+        by_layout[-1].append(scaled.learn(*stream(seed=5), is_sparse))
     for of_sparse, of_dense in zip(*by_layout, strict=True):
         assert_close(np.array(of_sparse), np.array(of_dense), 1e-9)
 
