@@ -949,7 +949,7 @@ MUTATIONS = [
     Mutation(
         "the sum of weights is not taken back",
         "transforms/features.py",
-        "self.weight_sum, self.kept = weight_sum, kept",
+        "self._weight_sum[:], self.kept = weight_sum, kept",
         "self.kept = kept",
         "failures",
     ),
@@ -965,6 +965,20 @@ MUTATIONS = [
         "transforms/moments.py",
         "MIN_DEVIATION = 1e-8",
         "MIN_DEVIATION = 0.0",
+        "forgetting",
+    ),
+    Mutation(
+        "zeros of sparse rows forget nothing",
+        "transforms/moments.py",
+        "return recorded * exp(n_rows * log_kept)",
+        "return recorded",
+        "forgetting",
+    ),
+    Mutation(
+        "rows of weight 0 count among sparse rows that forget",
+        "engines/numpy_engine/transforms.py",
+        "waiting = shares_of_waiting(weight_sum, recorded)",
+        "n_rows += given == 0.0; waiting = shares_of_waiting(weight_sum, recorded)",
         "forgetting",
     ),
     Mutation(

@@ -106,6 +106,11 @@ KINDS = {
         ScInOLRegressor("huber", scale=True, standardize_target=True),
         container=sparse.csr_array,
     ),
+    "constant-sparse": Kind(
+        AdaImplicitClassifier(algorithm="constant", scale=True, moment_forgetting=0.1),
+        3,
+        sparse.csr_array,
+    ),
     "scinol2-clipped": Kind(ScInOLRegressor(clip_ratio=1.5)),
     "table": Kind(
         make_online_pipeline(

@@ -78,7 +78,8 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row.
+        Share of its weight in means and deviations that a row loses per later row,
+        dense or sparse; matters where features are centred or scaled.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -244,7 +245,8 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row.
+        Share of its weight in means and deviations that a row loses per later row,
+        dense or sparse; matters where features are centred or scaled.
     standardize_target : {"auto", True, False}, default="auto"
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.

@@ -57,7 +57,8 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row.
+        Share of its weight in means and deviations that a row loses per later row,
+        dense or sparse; matters where features are centred or scaled.
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
@@ -233,7 +234,8 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     clip_ratio : float, default=None
         Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
     moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row.
+        Share of its weight in means and deviations that a row loses per later row,
+        dense or sparse; matters where features are centred or scaled.
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.

@@ -79,8 +79,8 @@ def _descent(algorithm, rate, **parameters):
 
 #: Default experts, in order. Beside additive or second-order experts, AdaGrad and slow
 #: gradient descent would add little, so they are there without those only. One expert
-#: ignores all features, so that the mixture is never far worse than that. Moments of
-#: sparse rows forget nothing.
+#: ignores all features, so that the mixture is never far worse than that. On sparse
+#: rows scaling makes rare features large, so that a constant rate has to be small.
 DEFAULT_EXPERTS = (
     DefaultExpert(
         "no-features",
@@ -102,12 +102,18 @@ DEFAULT_EXPERTS = (
         lambda kinds: not (kinds.additive and kinds.second_order),
     ),
     DefaultExpert("adaogd-0.5", "baseline", _descent("adaogd", 1 / 2)),
-    DefaultExpert("constant", "implicit", CONSTANT),
+    DefaultExpert("constant", "implicit", CONSTANT, lambda kinds: not kinds.is_sparse),
     DefaultExpert(
         "constant-forgetting",
         "implicit",
         {**CONSTANT, "moment_forgetting": 0.03},
         lambda kinds: not kinds.is_sparse,
+    ),
+    DefaultExpert(
+        "constant-forgetting",
+        "implicit",
+        {**CONSTANT, "moment_forgetting": 0.03, "beta": 1 / 32},
+        lambda kinds: kinds.is_sparse,
     ),
     DefaultExpert("newton", "newton", {}, lambda kinds: kinds.second_order),
     DefaultExpert(

@@ -34,20 +34,22 @@ class FeatureTransform:
     clip_ratio : float or None
         Values are clipped, first of all, to ± `clip_ratio` times the largest so far.
     forgetting : float
-        Share of the weight of past rows that each dense row takes away.
+        Share of the weight of past rows that each row takes away.
 
     Attributes
     ----------
     limits : FeatureLimits or None
     units : FeatureUnits or None
-    moments : ndarray of shape (0 or 1 or 3, n_features)
+    moments : ndarray of shape (0 or 1 or 3 or 4, n_features)
         Weighted mean; with scaling also variance, and the sum of the weights in both:
-        sparse rows leave out their zeros until the feature comes up again. In Fortran
-        order while rows are sparse.
+        sparse rows leave out their zeros until the feature comes up again. If they
+        forget, also `n_sparse` at that time. In Fortran order while rows are sparse.
     weight_sum : float
         Sum of the weights of the rows so far, less what is forgotten.
+    n_sparse : float
+        Number of sparse rows learned so far; 0 if they forget nothing.
     kept : float
-        Factor of that sum before each row of the present layout.
+        Factor of the sum of weights before each row.
     """
 
     def __init__(
@@ -65,8 +67,9 @@ class FeatureTransform:
         self.scale = scale
         self.forgetting = forgetting
         self.kept = 1.0 - forgetting
-        self.moments = np.zeros((3 if scale else int(center), n_features))
-        self._weight_sum = np.zeros(1)
+        n_moments = 3 + self.decays if scale else int(center)
+        self.moments = np.zeros((n_moments, n_features))
+        self._weight_sum = np.zeros(1 + self.decays)
         self.limits = None
         if clip_ratio is not None:
             self.limits = FeatureLimits(n_features, clip_ratio)
@@ -103,12 +106,27 @@ class FeatureTransform:
     def weight_sum(self, value):
         self._weight_sum[0] = value
 
+    @property
+    def decays(self):
+        """Whether moments of sparse rows forget."""
+        return self.scale and 1.0 - self.forgetting < 1.0
+
+    @property
+    def n_sparse(self):
+        return float(self._weight_sum[1]) if self.decays else 0.0
+
+    def __setstate__(self, state):
+        vars(self).update(state)
+        # In models of earlier versions, sparse rows forgot nothing.
+        if self.decays and len(self.moments) == 3:
+            self.moments = np.append(self.moments, np.zeros_like(self.moments[:1]), 0)
+            self._weight_sum = np.append(self._weight_sum, 0.0)
+
     def ensure_layout(self, is_sparse):
         """Convert the state to the layout of engines for dense or sparse rows."""
         if not is_sparse:
             self.moments = self._moments_of_all()
-        # Zeros of sparse rows wait for an unknown number of rows.
-        self.kept = 1.0 if is_sparse else 1.0 - self.forgetting
+        self.kept = 1.0 - self.forgetting
         self.moments = as_writable(self.moments, "F" if is_sparse else "C")
         self._weight_sum = as_writable(self._weight_sum)
         for part in self.parts[1:]:
@@ -117,27 +135,32 @@ class FeatureTransform:
     @property
     def has_waiting_zeros(self):
         """Whether zeros of sparse rows wait to be learned."""
-        return self.scale and bool((self.moments[2] < self.weight_sum).any())
+        if not self.scale:
+            return False
+        waits = self.moments[2] < self.weight_sum
+        if self.decays:
+            waits |= self.moments[3] < self.n_sparse
+        return bool(waits.any())
 
     def _moments_of_all(self):
         """Return the moments, with zeros that wait included."""
         if not self.has_waiting_zeros:
             return self.moments
-        weights = np.full(self.n_features, self.weight_sum)
-        return np.stack([*self.mean_and_variance(), weights])
+        sums = np.repeat(self._weight_sum[:, np.newaxis], self.n_features, axis=1)
+        return np.concatenate([self.mean_and_variance(), sums])
 
     def checkpoint(self, columns):
         """Return a function that undoes what rows in these columns change."""
         moments = self.moments.T
         if len(self.moments):  # taking nothing of many columns is slow
             moments = moments.take(columns, axis=0)
-        weight_sum, kept = self.weight_sum, self.kept
+        weight_sum, kept = self._weight_sum.copy(), self.kept
         parts = [part.checkpoint(columns) for part in self.parts[1:]]
 
         def restore():
             if len(self.moments):
                 self.moments.T[columns] = moments
-            self.weight_sum, self.kept = weight_sum, kept
+            self._weight_sum[:], self.kept = weight_sum, kept
             for part in parts:
                 part()
 
@@ -178,7 +201,7 @@ class FeatureTransform:
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can transform any row of ordinary values."""
-        if self.kept != (1.0 if is_sparse else 1.0 - self.forgetting):
+        if self.kept != 1.0 - self.forgetting:
             return False
         if not is_sparse and self.has_waiting_zeros:
             return False
@@ -271,6 +294,7 @@ class FeatureTransform:
         placed.n_features = placement.n_columns
         placed.moments = self._moments_of_all()
         placed.moments = placement.apply(placed.moments, placed.moments.any(axis=0))
+        placed._weight_sum = self._weight_sum.copy()
         if self.limits is not None:
             placed.limits = self.limits.with_columns(placement)
         if self.units is not None:
@@ -324,8 +348,11 @@ class FeatureTransform:
 
     def mean_and_variance(self, features=...):
         """Return means and variances of all rows so far, with zeros that wait."""
-        mean, variance, recorded = self.moments[:, features]
+        mean, variance, recorded = self.moments[:3, features]
         with np.errstate(all="ignore"):
+            if self.decays:
+                n_rows = self.n_sparse - self.moments[3, features]
+                recorded = moments.decayed(recorded, n_rows, np.log(self.kept))
             shares = moments.shares_of_waiting(self.weight_sum, recorded)
             variance = moments.moved_variance(variance, *shares, -mean)
             return moments.moved_mean(mean, shares[0], -mean), variance
@@ -347,12 +374,15 @@ class FeatureTransform:
         is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0
         yield "forgetting is a share", is_share
         yield "kept is 1, or 1 - forgetting", self.kept in (1.0, 1.0 - self.forgetting)
-        shape = (3 if self.scale else int(self.center), self.n_features)
-        yield from floats("moments", self.moments, shape)
-        yield from floats("weight_sum", self._weight_sum, (1,))
+        n_moments = 3 + self.decays if self.scale else int(self.center)
+        yield from floats("moments", self.moments, (n_moments, self.n_features))
+        yield from floats("weight_sum", self._weight_sum, (1 + self.decays,))
         yield "weight_sum >= 0", self._weight_sum >= 0.0
         if self.scale:
-            _, variance, recorded = self.moments
+            _, variance, *recorded = self.moments
             yield "variance >= 0", variance >= 0.0
-            yield "recorded >= 0", recorded >= 0.0
-            yield "recorded <= weight_sum", recorded <= self.weight_sum
+            yield "recorded >= 0", np.array(recorded) >= 0.0
+        if self.decays:
+            yield "recorded <= n_sparse", self.moments[3] <= self.n_sparse
+        elif self.scale:
+            yield "recorded <= weight_sum", self.moments[2] <= self.weight_sum

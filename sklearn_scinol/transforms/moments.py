@@ -14,8 +14,10 @@ Many equal rows at once are one row of their total weight, so that zeros of spar
 can wait until their feature comes up again.
 
 With forgetting, each row multiplies the weight of earlier rows by `kept`, a number
-below 1. The deviation of a feature that no longer varies then falls to where
-:math:`x - \mu` is nothing but rounding: below 1e-8 of the mean it counts as 0.
+below 1. For a feature of sparse rows this, too, waits until the feature comes up again:
+then its weight is multiplied once, for all rows since. The deviation of a feature that
+no longer varies falls to where :math:`x - \mu` is nothing but rounding: below 1e-8 of
+the mean it counts as 0.
 
 Squares have half the range of numbers: deviations below 1e-162 count as 0, and larger
 ones than 1e150 as 1e150.
@@ -23,10 +25,11 @@ ones than 1e150 as 1e150.
 
 import numpy as np
 
-from .._portable import chosen, smaller
+from .._portable import chosen, exp, smaller
 
 __all__ = [
     "add_weight",
+    "decayed",
     "inverse_deviation",
     "least_variance",
     "merged",
@@ -86,6 +89,11 @@ def merged(shards):
         return weight_of_part * (variance + between)
 
     return mean, np.maximum(share * shards.map(square).sum(1), 0.0), weight
+
+
+def decayed(recorded, n_rows, log_kept):
+    """Return a sum of weights `n_rows` later; `log_kept` is the logarithm of `kept`."""
+    return recorded * exp(n_rows * log_kept)
 
 
 def shares_of_waiting(weight_sum, recorded):

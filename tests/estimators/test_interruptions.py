@@ -80,6 +80,11 @@ KINDS = {
         sparse.csr_array,
         40,
     ),
+    "scaled sparse rows that forget": (
+        BaselineRegressor("adaogd", scale=True, moment_forgetting=0.1),
+        sparse.csr_array,
+        40,
+    ),
     "squared error": (AdaImplicitRegressor("squared_error"), sparse.csr_array, 40),
     "kernel": (DFEGRegressor(kernel="rbf", gamma=0.1, average=True), np.array, 40),
     "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
@@ -593,10 +598,13 @@ def test_rollback_that_is_interrupted(monkeypatch):
 
 
 @pytest.mark.slow
-def test_interrupted_between_scaling_and_learning(monkeypatch):
+@pytest.mark.parametrize(
+    "kind", ["scaled sparse rows", "scaled sparse rows that forget"]
+)
+def test_interrupted_between_scaling_and_learning(kind, monkeypatch):
     """The compiled engine takes moments back itself, of values that come again, too."""
     call = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning.call")
-    estimator, (X, y, c) = prepared("scaled sparse rows", monkeypatch)
+    estimator, (X, y, c) = prepared(kind, monkeypatch)
     before = copy.deepcopy(estimator)
 
     def interrupted(*_, **__):
@@ -613,6 +621,7 @@ def test_interrupted_between_scaling_and_learning(monkeypatch):
     ("model", "engine"),
     [
         (AdaImplicitRegressor(scale=True), "numpy"),
+        (AdaImplicitRegressor(scale=True, moment_forgetting=0.1), "numba"),
         (BaselineRegressor("adaogd", scale=True), "numba"),
     ],
     ids=str,

@@ -513,13 +513,15 @@ def test_dense_and_sparse_chunks(engine, monkeypatch):
 
 
 def test_experts_of_sparse_rows():
-    """They forget nothing, and are not additive."""
+    """Of those with a constant rate, just one that forgets; none is additive."""
     X = sparse.csr_array(np.eye(3))
     model = HedgeClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
-    assert [*model.named_estimators_] == ADAGRAD[:-1] + NEWTON
+    assert [*model.named_estimators_] == ADAGRAD[:-2] + ADAGRAD[-1:] + NEWTON
+    assert model.named_estimators_["constant-forgetting"].beta == 1 / 32
     assert not hasattr(model, "plot_terms")
     model = HedgeClassifier(additive=True).partial_fit(X, [0, 1, 0], classes=[0, 1])
-    assert [*model.named_estimators_] == FIRST[:-1] + NEWTON + BINS + PAIRED + FINE
+    names = FIRST[:-2] + FIRST[-1:] + NEWTON + BINS + PAIRED + FINE
+    assert [*model.named_estimators_] == names
 
 
 def test_experts_share_bins_and_learn_as_alone(engine):

@@ -407,6 +407,7 @@ def test_sparse_streams(engine):
 SPARSE = {
     "ScInOL": ScInOLClassifier(),
     "scaled": AdaImplicitClassifier(scale=True),
+    "forgets": AdaImplicitClassifier(scale=True, moment_forgetting=0.1),
     "in a ball": BaselineClassifier("ogd", radius=1e-6, learning_rate=10.0),
     "averages": AdaImplicitClassifier(average=5),
     "weights": ScInOLClassifier(average=3),

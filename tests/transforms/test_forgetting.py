@@ -1,6 +1,9 @@
 """What `moment_forgetting` means, and what holds with it."""
 
+import pickle
+from copy import deepcopy
 from functools import partial
+from math import fsum, sqrt
 
 import numpy as np
 import pytest
@@ -8,57 +11,55 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
-from support.comparisons import assert_close, assert_identical
+from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import (
     assert_chunks_do_not_matter,
     assert_powers_of_two_cancel,
     assert_rows_of_weight_zero_change_nothing,
     weights,
 )
-from support.registry import LAYOUTS, compiled, compiled_runs, family, thinned
+from support.registry import ENGINES, LAYOUTS, compiled, compiled_runs, family, thinned
 from support.scaled import ALL, assert_predictions_are_charged, make, standardized_row
 
 from sklearn_scinol import ScInOLRegressor, config_context
+from sklearn_scinol._shards import Shards
+from sklearn_scinol.blocks import CSRRows, DenseRows
+from sklearn_scinol.config import current_engine
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.models.weights import WeightScale
+from sklearn_scinol.persistence import load, save
 from sklearn_scinol.transforms.features import FeatureTransform
+from sklearn_scinol.transforms.placement import Placement
 
 FORGETTING = 0.1
 CASES = [case for case in ALL if case.has("moment_forgetting")]
-DENSE = LAYOUTS[:2]
 # Kernels that are compiled anyway: forgetting is not a matter of types.
 COMPILED = [
     run
     for run in compiled_runs()
-    if family(run.case.estimator) in ("ScInOL", "AdaImplicit")
-    and run.layout.container is np.array
-    and run.layout.scale
+    if family(run.case.estimator) in ("ScInOL", "AdaImplicit") and run.layout.scale
 ]
 
-STAY_SPARSE = [
-    case for case in CASES if not (case.traits.touches_all or case.traits.by_vector)
-]
-
-in_layouts = thinned(CASES, layout=DENSE)
+in_layouts = thinned(CASES, layout=LAYOUTS)
 
 
 def forgetful(case, layout, **parameters):
     return make(case, layout, **{"moment_forgetting": FORGETTING} | parameters)
 
 
-def kept_weights(c, forgets):
-    """What is left of the weights of rows after the last; some rows forget."""
-    n_forgetting = np.cumsum((c > 0.0) & forgets)
-    return c * (1.0 - FORGETTING) ** (n_forgetting[-1:] - n_forgetting)
+def kept_weights(c):
+    """What is left of the weights of rows after the last."""
+    n_learned = np.cumsum(c > 0.0)
+    return c * (1.0 - FORGETTING) ** (n_learned[-1:] - n_learned)
 
 
-def standardized(X, c, center, forgets, new=()):
-    """Rows as a learner is to see them, and new ones that forget, too."""
-    rows = [*X, *new]
-    c_of_rows, forgets = np.append(c, np.zeros(len(new))), np.append(forgets, True)
+def standardized(X, c, center, new=()):
+    """Rows as a learner is to see them, and new ones."""
+    rows, c_of_rows = [*X, *new], np.append(c, np.zeros(len(new)))
     Z = []
     for r, x in enumerate(rows):
         r = min(r, len(c))
-        kept = kept_weights(c[:r], forgets[:r])
-        kept *= 1.0 - FORGETTING * forgets[r]
+        kept = kept_weights(c[:r]) * (1.0 - FORGETTING)
         smallest = min(c[:r][c[:r] > 0.0], default=1.0)
         Z.append(
             standardized_row(X[:r], kept, x, c_of_rows[len(Z)] or smallest, center)
@@ -75,14 +76,15 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
     new, _ = case.data(seed=3)
     c = weights(len(y))
     estimator = forgetful(case, layout, target=False)
-    charged = case.charged(estimator, X, y, sample_weight=c)
+    container = layout.container
+    charged = case.charged(estimator, container(X), y, sample_weight=c)
 
     plain = case.make()
-    Z, Z_new = standardized(X, c, layout.center, np.full(len(c), True), new)
+    Z, Z_new = standardized(X, c, layout.center, new)
     with config_context(engine="numpy"):
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, Z_new)
-    assert_close(case.decision(estimator, new), expected, 1e-9)
+    assert_close(case.decision(estimator, container(new)), expected, 1e-9)
 
 
 @thinned(CASES)
@@ -96,21 +98,22 @@ def test_none_is_zero(case, engine):
 # What holds as without forgetting.
 
 
-@thinned(CASES, layout=DENSE, split=["rows", "random", "blocks"])
+@thinned(CASES, layout=LAYOUTS, split=["rows", "random", "blocks"])
 def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
     makes = partial(forgetful, case, layout)
-    assert_chunks_do_not_matter(case, makes, np.array, split, monkeypatch)
+    assert_chunks_do_not_matter(case, makes, layout.container, split, monkeypatch)
 
 
 @in_layouts
 def test_rows_of_weight_zero(case, layout, engine):
     makes = partial(forgetful, case, layout)
-    assert_rows_of_weight_zero_change_nothing(case, makes, np.array)
+    assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
 
 
 @in_layouts
 def test_powers_of_two(case, layout, engine):
-    assert_powers_of_two_cancel(case, partial(forgetful, case, layout), np.array)
+    makes = partial(forgetful, case, layout)
+    assert_powers_of_two_cancel(case, makes, layout.container)
 
 
 @in_layouts
@@ -122,17 +125,22 @@ def test_any_units(case, layout, engine):
     units = 10.0 ** rng.uniform(-20.0, 20.0, size=X.shape[1])
     shift = 10.0 * rng.normal(size=X.shape[1]) * X.std(axis=0) * layout.center
     plain, moved = forgetful(case, layout), forgetful(case, layout)
+    container = layout.container
     assert_close(
-        case.charged(moved, (X + shift) * units, y), case.charged(plain, X, y), 1e-9
+        case.charged(moved, container((X + shift) * units), y),
+        case.charged(plain, container(X), y),
+        1e-9,
     )
     assert_close(
-        case.decision(moved, (new + shift) * units), case.decision(plain, new), 1e-9
+        case.decision(moved, container((new + shift) * units)),
+        case.decision(plain, container(new)),
+        1e-9,
     )
 
 
 @in_layouts
 def test_prediction_is_what_is_charged(case, layout, engine):
-    assert_predictions_are_charged(case, forgetful(case, layout), np.array)
+    assert_predictions_are_charged(case, forgetful(case, layout), layout.container)
 
 
 @pytest.mark.parametrize("run", COMPILED, ids=str)
@@ -143,7 +151,7 @@ def test_compiled(run, stuck, tolerance, engine):
     case = run.case
     X, y = case.data(1000)
     X[100:900, 2] = 0.3 if stuck else X[100:900, 2]
-    c = weights(len(y))
+    X, c = run.layout.container(X), weights(len(y))
     by_engine = []
     for name in engine, "numpy":
         with config_context(engine=name):
@@ -157,50 +165,265 @@ def test_compiled(run, stuck, tolerance, engine):
 # Sparse rows.
 
 
-@thinned(STAY_SPARSE, scale=[False, True])
-def test_sparse_rows_forget_nothing(case, scale, engine):
+@thinned(CASES)
+def test_sparse_rows_without_scaling(case, engine):
+    """They have no moments that could forget."""
     X, y = case.data()
-    new, _ = case.data(seed=3)
-    X, new = sparse.csr_array(X), sparse.csr_array(new)
-    c = weights(len(y))
-    layout = LAYOUTS[2]
-    plain = make(case, layout, scale=scale)
-    other = forgetful(case, layout, scale=scale)
+    X, c = sparse.csr_array(X), weights(len(y))
+    plain = make(case, LAYOUTS[2], scale=False)
+    other = forgetful(case, LAYOUTS[2], scale=False)
     expected = case.charged(plain, X, y, sample_weight=c)
     assert_identical(case.charged(other, X, y, sample_weight=c), expected)
-    assert_identical(case.decision(other, new), case.decision(plain, new))
+    assert_identical(case.decision(other, X), case.decision(plain, X))
     assert_identical(other.coef_, plain.coef_)
 
 
-@thinned(STAY_SPARSE)
-def test_sparse_chunks_in_between(case, engine):
-    """What they add to the moments later dense rows forget."""
+@thinned(CASES)
+def test_sparse_and_dense_chunks(case, engine):
     X, y = case.data()
     c = weights(len(y))
-    n = np.arange(len(y))
-    forgets = (n < 11) | (n >= 19)
-    estimator = forgetful(case, LAYOUTS[0], target=False)
-    charged = []
-    for chunk in np.split(n, [11, 19, 33]):
-        rows = X[chunk] if forgets[chunk[0]] else sparse.csr_array(X[chunk])
-        answers = case.charged(estimator, rows, y[chunk], sample_weight=c[chunk])
-        charged.append(answers)
+    dense, mixed = (forgetful(case, LAYOUTS[0]) for _ in range(2))
+    for n, chunk in enumerate(np.split(np.arange(len(y)), [11, 19, 33])):
+        rows = X[chunk]
+        expected = case.charged(dense, rows, y[chunk], sample_weight=c[chunk])
+        rows = sparse.csr_array(rows) if n % 2 else rows
+        charged = case.charged(mixed, rows, y[chunk], sample_weight=c[chunk])
+        assert_close(charged, expected, 1e-9)
+        new = case.data(seed=n)[0]
+        expected = case.decision(dense, new)
+        assert_close(case.decision(mixed, sparse.csr_array(new)), expected, 1e-9)
+        assert_close(case.decision(mixed, new), expected, 1e-9)
+    assert_close(mixed.coef_, dense.coef_, 1e-9)
 
-    plain = case.make()
-    Z, _ = standardized(X, c, False, forgets)
-    expected = case.charged(plain, Z, y, sample_weight=c)
-    assert_close(np.concatenate(charged), expected, 1e-9)
+
+def naive_rows(X, c, forgetting):
+    """Scale rows by sums over all rows up to each, in plain Python.
+
+    Rows of weight 0 have the smallest weight of those before, as in estimators.
+    """
+    kept, Z = 1.0 - forgetting, np.zeros(X.shape)
+    for t in range(len(X)):
+        learned = [s for s in range(t) if c[s] > 0.0]
+        c_t = c[t] or min((c[s] for s in learned), default=1.0)
+        ages = {s: len(learned) - n for n, s in enumerate(learned)}
+        left = [(s, c[s] * kept**age) for s, age in ages.items()] + [(t, c_t)]
+        total = fsum(weight for _, weight in left)
+        for j in np.flatnonzero(X[t]).tolist():
+            mean = fsum(weight * X[s, j] for s, weight in left) / total
+            squares = fsum(weight * (X[s, j] - mean) ** 2 for s, weight in left)
+            deviation = sqrt(squares / total)
+            varies = deviation > 1e-8 * abs(mean)
+            Z[t, j] = X[t, j] / deviation if varies else 0.0
+    return Z
 
 
-def test_way_back_from_sparse_rows():
-    transform = FeatureTransform(4, scale=True, forgetting=FORGETTING)
-    transform.ensure_layout(is_sparse=False)
-    restore = transform.checkpoint([1, 2])
-    before = transform.kept
-    transform.ensure_layout(is_sparse=True)
-    assert transform.kept == 1.0
+class Scaled:
+    """Rows as the transform of a stream scales them."""
+
+    def __init__(self, n_features, forgetting):
+        self.features = FeatureTransform(n_features, scale=True, forgetting=forgetting)
+        self.weight_scale = WeightScale()
+
+    def learn(self, X, c, is_sparse=True):
+        c = self.weights(c)
+        self.features.ensure_layout(is_sparse)
+        engine = get_engine(current_engine())
+        if not is_sparse:
+            return self.features.learn(engine, DenseRows(X.copy()), c).X
+        X = sparse.csr_array(X)
+        rows = X.data, X.indices.astype(np.uint32), X.indptr.astype(np.int32)
+        learned = self.features.learn(engine, CSRRows(*rows), c)
+        return sparse.csr_array((learned.data, X.indices, X.indptr), X.shape).toarray()
+
+    def weights(self, c):
+        weights = self.weight_scale.relative(c)
+        self.weight_scale.learned(weights)
+        return weights
+
+    def predict(self, X):
+        with np.errstate(all="ignore"):
+            return self.features.transform(X, self.weight_scale.smallest)
+
+
+@st.composite
+def sparse_streams(draw):
+    """Rows with gaps, their weights, the ends of chunks, and which are sparse."""
+    value = st.sampled_from([0.0, 1.0, -1.0, 1.0 + 1e-9]) | st.floats(-1e3, 1e3)
+    value = value.filter(lambda x: x == 0.0 or abs(x) > 1e-3)
+    row = st.tuples(value, value, value)
+    runs = draw(st.lists(st.tuples(row, st.integers(0, 60)), min_size=1, max_size=8))
+    X = np.zeros((sum(1 + gap for _, gap in runs), 3))
+    X[np.cumsum([0] + [1 + gap for _, gap in runs[:-1]])] = [x for x, _ in runs]
+    weight = st.sampled_from([1.0, 1.0, 0.0, 0.5, 1e-3, 1e3])
+    c = draw(st.lists(weight, min_size=len(X), max_size=len(X)))
+    cuts = draw(st.lists(st.integers(0, len(X)), max_size=6))
+    are_sparse = draw(st.lists(st.booleans(), min_size=7, max_size=7))
+    return X, np.array(c), sorted(cuts), are_sparse
+
+
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
+@given(stream=sparse_streams(), forgetting=st.sampled_from([1e-6, 0.01, 0.1, 0.9]))
+def test_sums_over_all_rows(engine, stream, forgetting):
+    X, c, cuts, are_sparse = stream
+    whole, parts, mixed = (Scaled(3, forgetting) for _ in range(3))
+    Z = whole.learn(X, c)
+    expected = naive_rows(X, c, forgetting)
+    assert_allclose(Z, expected, rtol=1e-6, atol=1e-12)
+    chunks = np.split(np.arange(len(X)), cuts)
+    assert_identical(np.vstack([parts.learn(X[i], c[i]) for i in chunks]), Z)
+    assert_identical(parts.features.moments, whole.features.moments)
+    assert_identical(parts.features._weight_sum, whole.features._weight_sum)
+    of_mixed = [
+        mixed.learn(X[i], c[i], is_sparse)
+        for i, is_sparse in zip(chunks, are_sparse, strict=False)
+    ]
+    assert_allclose(np.vstack(of_mixed), expected, rtol=1e-6, atol=1e-12)
+    new = np.array([[1.0, 0.0, -3.0]])
+    ends = np.vstack([X, new]), np.append(c, 0.0)
+    expected = naive_rows(*ends, forgetting)[-1:]
+    predicted = whole.predict(sparse.csr_array(new)).toarray()
+    assert_allclose(predicted, expected, rtol=1e-6)
+    assert_allclose(whole.predict(new), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
+def test_long_gap(engine):
+    """What came long ago counts nothing, and nothing overflows on the way."""
+    n = 10**6 if engine == "numba" else 10**4
+    scaled, rng = Scaled(3, 0.1), np.random.default_rng(0)
+    first = rng.normal(size=(50, 3))
+    scaled.learn(first, np.ones(50))
+    kinds = np.append(np.zeros(n, np.int32), 1)
+    indptr = np.cumsum(np.append(0, kinds), dtype=np.int32)
+    engine = get_engine(current_engine())
+    rows = CSRRows(np.array([2.0]), np.array([1], np.uint32), indptr)
+    c = scaled.weights(np.ones(n + 1))
+    learned = scaled.features.learn(engine, rows, c)
+    # The only value of weight 1 among rows of total weight 10.
+    assert_allclose(learned.data, 1.0 / np.sqrt(0.1 * 0.9), rtol=1e-9)
+    assert scaled.features.n_sparse == n + 51
+    assert np.isfinite(scaled.features.moments).all()
+    mean, variance = scaled.features.mean_and_variance()
+    assert_allclose(mean, [0.0, 0.2, 0.0], atol=1e-100)
+    assert_allclose(variance, [0.0, 4.0 * 0.09, 0.0], atol=1e-100)
+    later = scaled.learn(np.array([[1.0, 0.0, 3.0]]), np.ones(1))
+    assert_allclose(later, [[1.0 / 0.3, 0.0, 1.0 / 0.3]], rtol=1e-9)
+
+
+def stream(n=60, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(2.0, 1.0, (n, n_features)) * (rng.random((n, n_features)) < 0.2)
+    return X, weights(n, seed + 1)
+
+
+def test_merged(engine):
+    """Like transforms of the same rows that are dense, also later."""
+    by_layout = []
+    for is_sparse in True, False:
+        transforms = []
+        for seed in range(4):
+            scaled = Scaled(4, FORGETTING)
+            scaled.learn(*stream(seed=seed), is_sparse)
+            transforms.append(scaled.features)
+        start, *members = transforms
+        shards = Shards(members, start, [0.5, 0.3, 0.2])
+        merged, _ = FeatureTransform.merged(shards)
+        assert all(np.all(holds) for _, holds in merged.invariants())
+        by_layout.append([merged.weight_sum, *merged.mean_and_variance()])
+        scaled.features = merged
+        by_layout[-1].append(scaled.learn(*stream(seed=5), is_sparse))
+    for of_sparse, of_dense in zip(*by_layout, strict=True):
+        assert_close(np.array(of_sparse), np.array(of_dense), 1e-9)
+
+
+@pytest.mark.parametrize("columns", [[2, 0, 1, 3], [3, 3, 1, 0, 2, 2]])
+def test_other_columns(columns, engine):
+    """They go on as if the columns had always been there."""
+    X, c = stream()
+    shares = sparse.csr_array(np.eye(4)[columns])
+    scaled, expected = Scaled(4, FORGETTING), Scaled(len(columns), FORGETTING)
+    scaled.learn(X[:40], c[:40])
+    expected.learn(X[:40, columns], c[:40])
+    before = scaled.features
+    scaled.features = before.with_columns(Placement(shares, shares))
+    assert_close(
+        scaled.learn(X[40:, columns], c[40:]),
+        expected.learn(X[40:, columns], c[40:]),
+        1e-9,
+    )
+    assert scaled.features.n_sparse > before.n_sparse  # shares no array with it
+
+
+@thinned(CASES)
+def test_pickled_and_saved(case, engine, tmp_path):
+    X, y = case.data()
+    rows = sparse.csr_array(X)
+    estimator = forgetful(case, LAYOUTS[2])
+    case.partial_fit(estimator, rows[:20], y[:20])
+    others = [pickle.loads(pickle.dumps(estimator))]
+    save(estimator, tmp_path / "model.skops")
+    others.append(load(tmp_path / "model.skops"))
+    expected = case.charged(estimator, rows[20:], y[20:])
+    for other in others:
+        assert_identical(case.charged(other, rows[20:], y[20:]), expected)
+        assert_identical(learned(other), learned(estimator))
+
+
+def test_models_of_earlier_versions(engine):
+    """Their sparse rows forgot nothing; those to come do."""
+    X, c = stream()
+    plain, earlier = Scaled(4, 0.0), Scaled(4, FORGETTING)
+    plain.learn(X[:40], c[:40])
+    of_plain, of_earlier = plain.features, earlier.features
+    state = {**vars(of_plain), "forgetting": FORGETTING}
+    of_earlier.__setstate__(deepcopy(state))
+    earlier.weight_scale = plain.weight_scale
+    assert all(np.all(holds) for _, holds in of_earlier.invariants())
+    assert_identical(earlier.predict(X), plain.predict(X))
+    assert not of_earlier.can_replay(is_sparse=True)
+    earlier.learn(X[40:], c[40:])
+    assert of_earlier.can_replay(is_sparse=True)
+    assert not of_earlier.can_replay(is_sparse=False)  # zeros wait
+    assert of_earlier.kept == 1.0 - FORGETTING
+    mean, _ = of_earlier.mean_and_variance()
+    past = of_plain.weight_sum * of_earlier.kept ** np.count_nonzero(c[40:])
+    rest = kept_weights(c[40:]) / plain.weight_scale.unit
+    total = past + rest.sum()
+    expected = (past * of_plain.mean_and_variance()[0] + rest @ X[40:]) / total
+    assert_close(mean, expected, 1e-9)
+    assert_close(of_earlier.weight_sum, total, 1e-9)
+
+
+@pytest.mark.parametrize("before", [False, True, None])
+def test_way_back_from_sparse_rows(before, engine):
+    """Whatever rows were there before: dense, sparse or none."""
+    X, c = stream()
+    scaled, expected = (Scaled(4, FORGETTING) for _ in range(2))
+    if before is not None:
+        for each in scaled, expected:
+            each.learn(X[:20], c[:20], before)
+    state = deepcopy([vars(part) for part in scaled.features.parts])
+    restore = scaled.features.checkpoint(np.arange(4))
+    other = deepcopy(scaled.weight_scale)
+    scaled.learn(X[20:40], c[20:40])
     restore()
-    assert transform.kept == before == 1.0 - FORGETTING
+    scaled.weight_scale = other
+    for part, expected_part in zip(scaled.features.parts, state, strict=True):
+        assert_identical(vars(part), expected_part)
+    again = scaled.learn(X[40:], c[40:]), expected.learn(X[40:], c[40:])
+    assert_identical(*again)
+
+
+def test_invariants_of_numbers_of_rows():
+    scaled = Scaled(4, FORGETTING)
+    with config_context(engine="numpy"):
+        scaled.learn(*stream())
+    features = scaled.features
+    assert all(np.all(holds) for _, holds in features.invariants())
+    features.moments[3, 1] = features.n_sparse + 1.0
+    broken = [name for name, holds in features.invariants() if not np.all(holds)]
+    assert broken == ["recorded <= n_sparse"]
 
 
 # Features that no longer vary.

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._portable import cosine, larger, smaller
+from ..._portable import chosen, cosine, larger, smaller
 from ...blocks import CSRRows, DenseRows, TargetScale
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
     add_weight,
+    decayed,
     inverse_deviation,
     least_variance,
     moved_mean,
@@ -257,14 +258,15 @@ class Records(NamedTuple):
 
     n: np.ndarray  # (1,), their number
     features: np.ndarray  # (n_entries,)
-    values: np.ndarray  # (n_entries, 3); the first one of a feature counts
+    values: np.ndarray  # (n_entries, 3 or 4); the first one of a feature counts
 
     @classmethod
-    def with_room(cls, n):
-        return cls(np.zeros(1, np.intp), np.empty(n, np.uint32), np.empty((n, 3)))
+    def with_room(cls, n, n_moments=3):
+        values = np.empty((n, n_moments))
+        return cls(np.zeros(1, np.intp), np.empty(n, np.uint32), values)
 
     def restore(self, moments):
-        """Restore the moments, of shape (3, n_features)."""
+        """Restore the moments, of shape (3 or 4, n_features)."""
         places = slice(self.n[0])
         # The last assignment to a feature stays, so the order is reversed.
         moments.T[self.features[places][::-1]] = self.values[places][::-1]
@@ -328,12 +330,15 @@ def _sparse_loop():
         indices, indptr, of_row = rows.indices, rows.indptr, rows.data
         mean, variance, recorded = room
         keeps_records, n_records = records.features.size > 0, 0
-        begins = weight_sum
+        kept = moments.kept
+        forgets, log_kept = kept < 1.0, np.log(kept)
+        n_rows = moments.weight_sum[1] if forgets else 0.0
+        begins = np.inf if forgets else weight_sum
         for r in range(weights.given.size):
             learns = weights.given[r] > 0.0
             waited_until = weight_sum
             weight_sum, share, past = add_weight(
-                weight_sum, weights.relative[r], learns
+                weight_sum, weights.relative[r], learns, kept
             )
             start = indptr[r]
             nnz = indptr[r + 1] - start
@@ -349,6 +354,11 @@ def _sparse_loop():
                     before = records.values[n_records]
                     before[0], before[1], before[2] = mean[j], variance[j], recorded[j]
                     n_records += 1
+            for j in range(nnz if forgets else 0):
+                recorded_at = values[indices[start + j], 3]
+                if keeps_records:
+                    records.values[n_records - nnz + j, 3] = recorded_at
+                recorded[j] = decayed(recorded[j], n_rows - recorded_at, log_kept)
             for j in range(nnz):
                 waiting = shares_of_waiting(waited_until, recorded[j])
                 waited = moved_mean(mean[j], waiting[0], -mean[j])
@@ -357,13 +367,21 @@ def _sparse_loop():
                 mean[j] = moved_mean(waited, share, deviation)
                 variance[j] = moved_variance(spread, share, past, deviation)
                 z[j] = x[j] * inverse_deviation(variance[j])
+            for j in range(nnz if forgets else 0):
+                least = least_variance(mean[j], kept)
+                z[j] = chosen(variance[j] > least, z[j], 0.0)
             if learns:
+                n_rows += 1.0
                 for j in range(nnz):
                     i = indices[start + j]
                     values[i, 0], values[i, 1] = mean[j], variance[j]
                     values[i, 2] = weight_sum
+                for j in range(nnz if forgets else 0):
+                    values[indices[start + j], 3] = n_rows
         records.n[0] = n_records
         moments.weight_sum[0] = weight_sum
+        if forgets:
+            moments.weight_sum[1] = n_rows
 
     return compiled(scale_sparse)
 

@@ -7,6 +7,7 @@ from ...blocks import CSRRows, DenseRows, TargetScale, repeat_to_entries
 from ...transforms.clipping import clipped
 from ...transforms.moments import (
     add_weight,
+    decayed,
     inverse_deviation,
     least_variance,
     moved_mean,
@@ -117,23 +118,33 @@ def _transform_dense(moments, rows, weights):
 
 def _scale_sparse(moments, rows, weights):
     data = np.empty_like(rows.data)
-    weight_sum = moments.weight_sum[0]
+    weight_sum, kept = moments.weight_sum[0], moments.kept
+    forgets, log_kept = kept < 1.0, np.log(kept)
+    n_rows = moments.weight_sum[1] if forgets else 0.0
     for r, (given, c) in enumerate(zip(*weights[:2], strict=True)):
         entries = slice(rows.indptr[r], rows.indptr[r + 1])
         features, x = rows.indices[entries], rows.data[entries]
-        mean, variance, recorded = moments.values[:, features]
+        mean, variance, recorded = moments.values[:3, features]
+        if forgets:
+            missed = n_rows - moments.values[3, features]
+            recorded = decayed(recorded, missed, log_kept)
         waiting = shares_of_waiting(weight_sum, recorded)
         variance = moved_variance(variance, *waiting, -mean)
         mean = moved_mean(mean, waiting[0], -mean)
-        weight_sum, share, past = add_weight(weight_sum, c, given > 0.0)
+        weight_sum, share, past = add_weight(weight_sum, c, given > 0.0, kept)
         deviation = x - mean
         variance = moved_variance(variance, share, past, deviation)
-        data[entries] = x * inverse_deviation(variance)
+        mean = moved_mean(mean, share, deviation)
+        data[entries] = x * inverse_deviation(variance, least_variance(mean, kept))
         if given > 0.0:
-            mean = moved_mean(mean, share, deviation)
             recorded = np.full_like(mean, weight_sum)
-            moments.values[:, features] = mean, variance, recorded
+            moments.values[:3, features] = mean, variance, recorded
+            if forgets:
+                n_rows += 1.0
+                moments.values[3, features] = n_rows
     moments.weight_sum[0] = weight_sum
+    if forgets:
+        moments.weight_sum[1] = n_rows
     return CSRRows(data, rows.indices, rows.indptr)
 
 

@@ -63,15 +63,15 @@ def _learn(tasks, states, block, out):
 def _learn_scaled(tasks, states, block, out):
     """Scale sparse rows and learn them; an interruption undoes both."""
     moments, rows, numbers = block.moments, block.rows, states[0].numbers
-    n_learned, weight_sum = numbers[0], moments.weight_sum[0]
-    records = Records.with_room(rows.data.size)
+    n_learned, weight_sum = numbers[0], moments.weight_sum.copy()
+    records = Records.with_room(rows.data.size, len(moments.values))
     try:
         scaled = scale_sparse_rows(moments, rows, block.weights, records)
         scaled_block = block._replace(rows=scaled, moments=None)
         learn_stacked(tasks, states, scaled_block, out)
     except BaseException:
         if numbers[0] == n_learned:
-            moments.weight_sum[0] = weight_sum
+            moments.weight_sum[:] = weight_sum
             records.restore(moments.values)
         raise
 
