@@ -295,12 +295,12 @@ class TableTermsDisplay:
     text      bars: words and pairs of words, as values of a category
     ========  =======================================================================
 
-    A cross at the right of a curve, or the bar "(missing)", is the term of a missing
-    value, if there was any. All axes of terms have the same limits. Columns come in the
+    A red cross at the right of a curve, or a red bar, is the term of a missing value,
+    if there was any. All axes of terms have the same limits. Columns come in the
     order of their variation: the largest value of a term less the smallest one.
 
     Coefficients of a mixture are means of those of its linear experts; a note below the
-    plots of a new figure names what is not shown. It explains dots and crosses too.
+    plots of a new figure names what is not shown. It explains dots and red marks too.
 
     Parameters
     ----------
@@ -434,8 +434,8 @@ class TableTermsDisplay:
         notes = []
         if any(term.recurs.any() for term in self.terms):
             notes.append("dots: numbers that recur")
-        if any(term.missing and term.part not in BARS for term in self.terms):
-            notes.append("cross: missing value")
+        if any(term.missing for term in self.terms):
+            notes.append("red: missing value")
         if self.not_shown:
             notes.append(f"not shown: {', '.join(self.not_shown)}")
         title = self.label and f"terms of class {_label(self.label, MAX_TITLE)}"
@@ -479,11 +479,13 @@ def _draw_bars(ax, term):
     if n_more := max(len(values) - 2 * N_BARS, 0):
         labels[N_BARS:-N_BARS] = [f"({n_more:,} more)"]
         values[N_BARS:-N_BARS] = [0.0]
+    colors = ["C0"] * len(values)
     if term.missing:
         labels.append("(missing)")
         values.append(term.missing)
+        colors.append("C3")
     places = np.arange(len(values))
-    ax.barh(places, values)
+    ax.barh(places, values, color=colors)
     ax.set_yticks(places, map(_label, labels), fontsize="small")
     ax.set_ylim(max(len(values), MIN_BARS) - 0.5, -0.5)
     ax.axvline(0.0, color="0.6", linewidth=0.8)

@@ -139,21 +139,24 @@ def _plot(model, path, label):
     try:
         plot_terms = model.plot_terms
     except AttributeError as error:
-        raise ValueError(f"There are no terms to plot: {error}") from None
+        reason = str(error.__cause__ or error).rstrip(".")  # scikit-learn says less
+        raise ValueError(f"There are no terms to plot: {reason}.") from None
     output = 0 if label is None else _output_of_class(model, label)
     pyplot.switch_backend("agg")  # no window
-    figure = plot_terms(output=output).figure_
-    if figure is None:
-        raise ValueError("There are no terms to plot: no column had values yet.")
-    formats = sorted(figure.canvas.get_supported_filetypes())
+    formats = sorted(pyplot.FigureCanvasBase.get_supported_filetypes())
     suffix = Path(path).suffix[1:].lower()
     if suffix not in formats:
         raise ValueError(
             f"{path} should end in a format of Matplotlib: {', '.join(formats)}."
         )
-    with replacing(path) as file:
-        figure.savefig(file, format=suffix, dpi=150)
-    pyplot.close(figure)
+    figure = plot_terms(output=output).figure_
+    try:
+        if figure is None:
+            raise ValueError("There are no terms to plot: no column had values yet.")
+        with replacing(path) as file:
+            figure.savefig(file, format=suffix, dpi=150)
+    finally:
+        pyplot.close(figure)
 
 
 def _output_of_class(model, label):
