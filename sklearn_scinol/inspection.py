@@ -299,6 +299,9 @@ class TableTermsDisplay:
     if there was any. All axes of terms have the same limits. Columns come in the
     order of their variation: the largest value of a term less the smallest one.
 
+    ScInOL predicts a row with other weights if a value of it exceeds all before; there
+    the decision is not the sum of the terms.
+
     Coefficients of a mixture are means of those of its linear experts; a note below the
     plots of a new figure names what is not shown. It explains dots and red marks too.
 

@@ -65,7 +65,7 @@ class TableTerm(NamedTuple):
     missing: float
 
     @property
-    def variation(self):
+    def variation(self) -> float:
         """Largest value less the smallest one, with that of a missing value."""
         values = self.values
         return float(np.ptp([*values, self.missing] if self.missing else values))
