@@ -332,9 +332,10 @@ class TableTermsDisplay:
     >>> from sklearn_scinol.inspection import TableTermsDisplay
     >>> from sklearn_scinol.pipeline import make_online_pipeline
     >>> from sklearn_scinol.preprocessing import TableEncoder
-    >>> flats = [{"city": "Oslo", "rooms": 2}, {"city": "Rome", "rooms": 3}] * 100
+    >>> cities, rooms = ["Oslo", "Rome"] * 100, [2, 2, 3, 3] * 50
+    >>> flats = [{"city": city, "rooms": n} for city, n in zip(cities, rooms)]
     >>> model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
-    >>> model = model.partial_fit(flats, [950.0, 700.0] * 100)
+    >>> model = model.partial_fit(flats, [900.0, 700.0, 950.0, 750.0] * 50)
     >>> display = TableTermsDisplay.from_estimator(model)
     >>> [term.column for term in display.terms]
     ['city', 'rooms']

@@ -6,6 +6,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pytest.importorskip("pandas", reason="pandas is not installed")
 
 
+@pytest.mark.slow
 def test_generated_tables(load, tmp_path, capsys):
     example = load("plot_table_terms")
     assert example.main(["--generated", "--output-dir", str(tmp_path)]) == 0
@@ -23,5 +24,5 @@ def test_generated_tables(load, tmp_path, capsys):
 
 def test_it_says_what_is_wrong(load, tmp_path, capsys):
     example = load("plot_table_terms")
-    assert example.main(["--data-dir", str(tmp_path)]) == 1
+    assert example.main(["--data-dir", str(tmp_path)]) == 2
     assert "There is no adult_raw.csv" in capsys.readouterr().err

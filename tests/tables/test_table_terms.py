@@ -49,7 +49,7 @@ def targets(rows):
 
 def learned(estimator, rows, n_classes=2, **settings):
     """Return a pipeline that has learned the rows."""
-    encoder = TableEncoder(**SETTINGS | settings)
+    encoder = TableEncoder(**SETTINGS | {"n_hashed": 2**12} | settings)
     model = make_online_pipeline(encoder, clone(estimator))
     y = np.minimum(targets(rows), n_classes - 1)
     classes = {"classes": range(n_classes)} if is_classifier(estimator) else {}
@@ -68,9 +68,9 @@ ESTIMATORS = [
     AdaImplicitClassifier(),
     BaselineClassifier(),
     SGDClassifier(loss="log_loss", random_state=0),
-    HedgeClassifier(pooling=False),
     ScInOLRegressor(),
-    HedgeRegressor(),
+    pytest.param(HedgeClassifier(pooling=False), marks=pytest.mark.slow),
+    pytest.param(HedgeRegressor(), marks=pytest.mark.slow),
 ]
 
 
@@ -333,6 +333,7 @@ def overlapping_labels(figure):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 3e3, 1e5, 1e9])
 def test_labels_do_not_overlap(scale):
     random = np.random.default_rng(0)
@@ -410,9 +411,9 @@ def test_it_says_what_is_wrong():
     for other in make_pipeline(StandardScaler(), ScInOLRegressor()), ScInOLRegressor():
         with pytest.raises(ValueError, match="should be a pipeline with a TableEnc"):
             TableTermsDisplay.from_estimator(other.fit(X, X[:, 0]))
-    model = make_online_pipeline(TableEncoder(), KNeighborsClassifier())
+    model = make_online_pipeline(TableEncoder(n_hashed=8), KNeighborsClassifier())
     with pytest.raises(AttributeError) as raised:
         model.fit(rows, targets(rows)).plot_terms()
     assert "its last step has no coefficients" in str(raised.value.__cause__)
-    model = learned(OnlineKNeighborsClassifier(), rows)
+    model = learned(OnlineKNeighborsClassifier(), rows, n_hashed=8)
     assert not hasattr(model, "plot_terms")
