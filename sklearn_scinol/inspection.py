@@ -221,7 +221,7 @@ class TermsDisplay:
         for ax, features, values, term in zip(
             axes, self.features, self.values, self.terms, strict=True
         ):
-            names = [_label(self.feature_names[j]) for j in features]
+            names = [_label(self.feature_names[j], MAX_TITLE) for j in features]
             if len(features) == 1:
                 ax.plot(values[0], term)
                 ax.set(xlabel=names[0], ylabel="term", ylim=limits)
@@ -576,11 +576,11 @@ def _space_dates(axis, is_season):
 
 def _label(text, width=MAX_LABEL):
     """Return a label of a few characters."""
-    text = _plain_text(text)
-    return text if len(text) <= width else f"{text[: width - 1]}…"
+    text = str(text)
+    return _plain_text(text if len(text) <= width else f"{text[: width - 1]}…")
 
 
 def _plain_text(text):
     """Return printable text in one line, in which dollars are no formulas."""
-    text = "".join(each if each.isprintable() else " " for each in str(text))
+    text = "".join(each if each.isprintable() else " " for each in text)
     return text.replace("$", r"\$")

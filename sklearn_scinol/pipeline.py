@@ -48,7 +48,7 @@ def _has_table_terms(pipeline):
         steps[-1].coef_  # noqa: B018
     except NotFittedError:
         return True  # the plot says so
-    except (AttributeError, TypeError) as error:
+    except AttributeError as error:
         raise AttributeError(
             f"{missing}its last step has no coefficients: {error}"
         ) from error
