@@ -509,6 +509,7 @@ def _draw_curve(ax, term):
     if term.part == "number":
         _space_ticks(ax.xaxis, 4)
     elif term.part in ("time", "season"):
+        ax.margins(x=0.0)
         _space_dates(ax.xaxis, is_season=term.part == "season")
     ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
     if term.missing:
@@ -569,7 +570,7 @@ def _space_dates(axis, is_season):
         axis.set_major_locator(dates.MonthLocator([1, 4, 7, 10]))
         axis.set_major_formatter(dates.DateFormatter("%b"))
     else:
-        locator = dates.AutoDateLocator(minticks=2, maxticks=4)
+        locator = dates.AutoDateLocator(minticks=2, maxticks=5)
         axis.set_major_locator(locator)
         axis.set_major_formatter(dates.ConciseDateFormatter(locator))
 

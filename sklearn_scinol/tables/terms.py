@@ -1,6 +1,6 @@
 """Functions of the columns of a table, as linear models of encoded rows have them."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,18 +25,20 @@ __all__ = ["TableTerm", "table_terms"]
 # Points on the axis of a number, without the points on both sides of each edge.
 N_POINTS = 50
 
-# Years that both NumPy and Matplotlib know.
-FIRST_DATE, LAST_DATE = np.array(["0001-01-01", "9999-12-31"], "datetime64[us]")
+# Numbers and dates that can be drawn, with a margin.
+MAX_NUMBER = 1e300
+DATES = np.array(["0010-01-01", "9990-01-01"], "datetime64[us]")
 
 
-class TableTerm(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class TableTerm:
     """Function of one column of a table, as a linear model has learned it.
 
     The decision of a row is the sum of the terms of all columns at the row's values, of
     the intercept, and of combinations of columns, if the encoder has any. A text adds
     the terms of all its words and pairs of words.
 
-    Attributes
+    Parameters
     ----------
     column : str
         Name of the column.
@@ -55,6 +57,12 @@ class TableTerm(NamedTuple):
         comes again. The terms of other numbers do not have the effect of that column.
     missing : float
         The term of a missing value; 0 as long as there was none.
+
+    Attributes
+    ----------
+    variation : float
+        The largest value less the smallest one, with that of a missing value if there
+        was any.
     """
 
     column: str
@@ -66,7 +74,7 @@ class TableTerm(NamedTuple):
 
     @property
     def variation(self) -> float:
-        """Largest value less the smallest one, with that of a missing value."""
+        """Largest value less the smallest one."""
         values = self.values
         return float(np.ptp([*values, self.missing] if self.missing else values))
 
@@ -129,21 +137,21 @@ def _points_of_number(group, j):
     if group.standard.moments[2, j] > 0.0:
         mean, variance = (each[j] for each in group.standard.raw_moments())
         ends.append(mean + np.sqrt(variance) * np.array([-1.0, 1.0]))
-    ends = np.concatenate(ends)
-    ends = ends[np.isfinite(ends)]
+    ends = np.clip(np.concatenate(ends), -MAX_NUMBER, MAX_NUMBER)
     if not ends.size:
         return np.empty(0), np.empty(0, bool)
     margin = 0.05 * np.ptp(ends)
-    beside = np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)
     grid = np.linspace(ends.min() - margin, ends.max() + margin, N_POINTS)
+    with np.errstate(over="ignore", under="ignore"):
+        beside = np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)
     points = np.unique(np.concatenate([grid, edges, *beside, own]))
-    points = points[np.isfinite(points)]
+    points = points[(points >= grid[0]) & (points <= grid[-1])]
     return points, np.isin(points, own)
 
 
 def _side_by_side(columns, fill):
     """Put arrays of different lengths side by side, filled at the end."""
-    stacked = np.full((max(map(len, columns)), len(columns)), fill)
+    stacked = np.full((max(1, *map(len, columns)), len(columns)), fill)
     for j, column in enumerate(columns):
         stacked[: len(column), j] = column
     return stacked
@@ -189,8 +197,8 @@ def _points_of_date(group, j):
         return np.empty(0, "datetime64[us]")
     mean, variance = (each[j] for each in group.standard.raw_moments())
     seconds = mean + np.sqrt(variance) * np.linspace(-2.0, 2.0, N_POINTS)
-    limits = FIRST_DATE.astype(np.int64), LAST_DATE.astype(np.int64)
-    return np.clip(1e6 * seconds, *limits).astype(np.int64).astype("datetime64[us]")
+    moments = np.clip(1e6 * seconds, *DATES.astype(np.int64))
+    return moments.astype(np.int64).astype("datetime64[us]")
 
 
 def _booleans(engine, group, slopes, coef, _):

@@ -210,6 +210,39 @@ def test_numbers_at_first(n_rows):
     display.figure_.canvas.draw()
 
 
+EXTREMES = {
+    "largest numbers": [
+        {"a": 1.7e308 * (-1) ** k, "b": 5e-324 * k} for k in range(150)
+    ],
+    "first and last dates": [
+        {"a": dt.datetime(1 + 9998 * (k % 2), 1, 1)} for k in range(9)
+    ],
+    "one row": table(1),
+    "empty texts": [{"a": "", "b": "=", "c": "a b c d"}] * 5,
+    "nothing": [{"a": None}] * 3,
+    "close numbers": [{"a": 1e9 + k * 1e-6} for k in range(150)],
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        *((name, None) for name in EXTREMES),
+        *(("nothing", kind) for kind in ("number", "category", "date", "text")),
+    ],
+)
+def test_extremes(name, kinds):
+    rows = EXTREMES[name]
+    encoder = TableEncoder(n_hashed=64, kinds=kinds and {"a": kinds})
+    model = make_online_pipeline(encoder, ScInOLRegressor())
+    display = model.partial_fit(rows, np.arange(len(rows))).plot_terms()
+    assert all(np.isfinite(term.values).all() for term in display.terms)
+    assert bool(display.terms) == (name != "nothing")
+    if display.terms:
+        display.figure_.canvas.draw()
+
+
 def test_order_and_what_is_not_shown():
     model = learned(ScInOLClassifier(), table(300))
     display = model.plot_terms()
