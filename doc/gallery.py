@@ -15,6 +15,7 @@ ORDER = (
     "hedge",
     "drift",
     "raw_table",
+    "table_terms",
     "out_of_core",
     "scale_out",
 )
@@ -35,6 +36,7 @@ OPTIONS = {
     ],
     "plot_out_of_core.py": ["--gigabytes", "0.005"],
     "plot_raw_table.py": ["--generated", "--alone"],
+    "plot_table_terms.py": ["--generated"],
     "plot_scale_out.py": ["--n-jobs", "2"],
 }
 

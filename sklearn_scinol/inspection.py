@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .config import current_engine
+from .engines import get_engine
+from .tables.encoding import Encoding
+from .tables.terms import TableTerm, table_terms
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TermsDisplay"]
+__all__ = ["TableTerm", "TableTermsDisplay", "TermsDisplay"]
 
 # Number of functions that are drawn by default, at most.
 MAX_TERMS = 9
@@ -29,6 +35,20 @@ NOTE_WIDTH = 14
 # Points on the axis of a feature, without the points on both sides of each edge.
 N_POINTS = 50
 
+# Parts of a :class:`TableTerm` that are drawn as bars side by side, and parts of dates.
+BARS = "category", "boolean", "text"
+OF_DATES = "time", "season", "weekday", "hour"
+
+# Largest and smallest values of a category, and words of a text, each.
+N_BARS = 5
+
+# Bars that an axis has room for, at least.
+MIN_BARS = 5
+
+# Characters of labels of bars and of titles.
+MAX_LABEL = 20
+MAX_TITLE = 30
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TermsDisplay:
@@ -36,7 +56,7 @@ class TermsDisplay:
 
     Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator.
     Functions of features are lines. Functions of pairs are maps, and are added to the
-    functions of both features.
+    functions of both features. Lines have a common axis, and maps common colours.
 
     Only differences of a function have a meaning, as differences of the decision: of
     log odds or logits for the log loss. Its level has none.
@@ -193,33 +213,19 @@ class TermsDisplay:
             If there are not as many axes as functions.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
-        n = len(self.terms)
-        if axes is None:
-            import matplotlib.pyplot as plt
-
-            n_columns = min(n, 3)
-            n_rows = -(-n // max(n_columns, 1))
-            size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
-            figure = plt.figure(figsize=size, layout="constrained")
-            axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
-            if self.not_shown:
-                note = f"not shown: {', '.join(self.not_shown)}"
-                width = NOTE_WIDTH * size[0]
-                figure.supxlabel(fill(note, width), fontsize="small")
-        axes = [*np.ravel(axes)]
-        if len(axes) != n:
-            raise ValueError(f"Expected {n} axes, got {len(axes)}.")
-        self.axes_ = axes
-        self.figure_ = axes[0].figure if axes else None
+        notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
+        axes = _axes_of_terms(self, axes, notes)
+        limits = _limits([term for term in self.terms if term.ndim == 1])
+        of_pairs = [term for term in self.terms if term.ndim > 1]
+        largest = max([np.abs(term).max() for term in of_pairs], default=0.0) or 1.0
         for ax, features, values, term in zip(
             axes, self.features, self.values, self.terms, strict=True
         ):
-            names = [str(self.feature_names[j]) for j in features]
+            names = [_label(self.feature_names[j], MAX_TITLE) for j in features]
             if len(features) == 1:
                 ax.plot(values[0], term)
-                ax.set(xlabel=names[0], ylabel="term")
+                ax.set(xlabel=names[0], ylabel="term", ylim=limits)
             else:
-                largest = np.abs(term).max() or 1.0
                 mesh = ax.pcolormesh(
                     *values,
                     term.T,
@@ -230,6 +236,8 @@ class TermsDisplay:
                 )
                 ax.figure.colorbar(mesh, ax=ax)
                 ax.set(xlabel=names[0], ylabel=names[1])
+            _space_ticks(ax.xaxis, 4 if len(features) == 1 else 3)
+            _space_ticks(ax.yaxis, 6)
         return self
 
 
@@ -264,3 +272,316 @@ def _on_grid(estimator, features, values):
     grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
     p = estimator._term(features, grid.reshape(-1, len(features)))
     return p.reshape(*grid.shape[:-1], -1)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class TableTermsDisplay:
+    """Plot of the functions of a table's columns that make up a linear model.
+
+    The model is the last step of a pipeline, and the step before it is a
+    :class:`~sklearn_scinol.preprocessing.TableEncoder`. The terms of all columns at a
+    row's values, the intercept, and `interactions` of the encoder if there are any, add
+    up to the row's decision: log odds or logits for the log loss, the prediction in
+    regression.
+
+    Create it with :meth:`from_estimator`, or the method `plot_terms` of a pipeline.
+
+    ========  =======================================================================
+    number    a curve of the standardised value and of its bin; dots are numbers that
+              the encoder gives a column of their own, with the effect of that
+    category  bars: the values with the five largest and the five smallest terms
+    boolean   bars for false, which has the term 0, and true
+    date      plots of their own for time, season, weekday and hour
+    text      bars: words and pairs of words, as values of a category
+    ========  =======================================================================
+
+    A red cross at the right of a curve, or a red bar, is the term of a missing value,
+    if there was any. All axes of terms have the same limits. Columns come in the
+    order of their variation: the largest value of a term less the smallest one.
+
+    ScInOL predicts a row with other weights if a value of it exceeds all before; there
+    the decision is not the sum of the terms.
+
+    Coefficients of a mixture are means of those of its linear experts; a note below the
+    plots of a new figure names what is not shown. It explains dots and red marks too.
+
+    Parameters
+    ----------
+    terms : list of TableTerm
+        The terms: their columns, points and values.
+    label : str, default=None
+        The class whose decision the terms make up; None in regression.
+    not_shown : list of str, default=[]
+        Parts of the model that are in no term.
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+        Axes with the plots.
+    figure_ : matplotlib Figure
+        Figure with the axes.
+
+    See Also
+    --------
+    TermsDisplay : Plot of the functions of an additive model of arrays.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sklearn_scinol import ScInOLRegressor
+    >>> from sklearn_scinol.inspection import TableTermsDisplay
+    >>> from sklearn_scinol.pipeline import make_online_pipeline
+    >>> from sklearn_scinol.preprocessing import TableEncoder
+    >>> cities, rooms = ["Oslo", "Rome"] * 100, [2, 2, 3, 3] * 50
+    >>> flats = [{"city": city, "rooms": n} for city, n in zip(cities, rooms)]
+    >>> model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
+    >>> model = model.partial_fit(flats, [900.0, 700.0, 950.0, 750.0] * 50)
+    >>> display = TableTermsDisplay.from_estimator(model)
+    >>> [term.column for term in display.terms]
+    ['city', 'rooms']
+    >>> list(display.terms[0].points)
+    ['Oslo', 'Rome']
+    >>> plt.show()
+    """
+
+    terms: list[TableTerm]
+    label: str | None = None
+    not_shown: list[str] = field(default_factory=list)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        columns: Sequence[str] | None = None,
+        *,
+        output: int = 0,
+        axes: Sequence[Axes] | NDArray[Any] | None = None,
+    ) -> Self:
+        """Plot the terms of a fitted pipeline.
+
+        Parameters
+        ----------
+        estimator : Pipeline
+            Its last step has coefficients, and the step before it is a
+            :class:`~sklearn_scinol.preprocessing.TableEncoder`.
+        columns : list of str, default=None
+            Names of columns of the table, in the order of the plots; "x0", "x1" and so
+            on if they have none. None stands for the terms with the largest variation,
+            up to nine.
+        output : int, default=0
+            Index of the output: of a class if there are more than two, or of a target.
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw on, one for each term. None stands for a new figure.
+
+        Returns
+        -------
+        display : TableTermsDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        AttributeError
+            If the last step has no coefficients.
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the pipeline has not learned anything.
+        ValueError
+            If the estimator is no such pipeline, a column or the output does not exist,
+            or a column had no values yet.
+        """
+        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        encoder, final = _last_steps(estimator)
+        coefs = np.atleast_2d(final.coef_)
+        check_scalar(output, "output", Integral, min_val=0, max_val=len(coefs) - 1)
+        encoding = encoder._encoding
+        engine = get_engine(current_engine())
+        terms = table_terms(engine, encoding, coefs[output])
+        not_shown = [" & ".join(names) for names in encoding.interactions]
+        not_shown += getattr(final, "_not_in_coef", [])
+        if columns is None:
+            terms.sort(key=lambda term: -term.variation)
+            if n_smaller := len(terms[MAX_TERMS:]):
+                not_shown.append(f"{n_smaller} smaller term{'s' * (n_smaller > 1)}")
+            terms = terms[:MAX_TERMS]
+        else:
+            for name in columns:
+                _check_column(name, encoder.kinds_, terms)
+            terms = [each for name in columns for each in terms if each.column == name]
+        label = None
+        if is_classifier(final):
+            label = str(final.classes_[-len(coefs) :][output])
+        return cls(terms=terms, label=label, not_shown=not_shown).plot(axes)
+
+    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
+        """Plot the terms.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw on, one for each term. None stands for a new figure.
+
+        Returns
+        -------
+        display : TableTermsDisplay
+            The display itself.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are not as many axes as terms.
+        """
+        check_matplotlib_support(f"{type(self).__name__}.plot")
+        notes = []
+        if any(term.recurs.any() for term in self.terms):
+            notes.append("dots: numbers that recur")
+        if any(term.missing for term in self.terms):
+            notes.append("red: missing value")
+        if self.not_shown:
+            notes.append(f"not shown: {', '.join(self.not_shown)}")
+        title = self.label and f"terms of class {_label(self.label, MAX_TITLE)}"
+        axes = _axes_of_terms(self, axes, notes, title)
+        limits = _limits([[0.0, term.missing, *term.values] for term in self.terms])
+        for ax, term in zip(axes, self.terms, strict=True):
+            if term.part in BARS:
+                _draw_bars(ax, term)
+                ax.set(xlim=limits, xlabel="term")
+                _space_ticks(ax.xaxis, 3)
+            else:
+                _draw_curve(ax, term)
+                ax.set(ylim=limits, ylabel="term")
+                _space_ticks(ax.yaxis, 6)
+            name = _label(term.column, MAX_TITLE)
+            ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
+        return self
+
+
+def _last_steps(estimator):
+    """Return the encoder of tables and the last step of a fitted pipeline."""
+    steps = [step for _, step in getattr(estimator, "steps", ())][-2:]
+    if len(steps) < 2 or not isinstance(getattr(steps[0], "_encoding", None), Encoding):
+        raise ValueError(
+            f"The estimator {type(estimator).__name__} should be a pipeline with a "
+            "TableEncoder before its last step."
+        )
+    return steps
+
+
+def _check_column(name, kinds, terms):
+    if name not in kinds:
+        raise ValueError(f"The table has no column {name!r} (columns: {[*kinds]}).")
+    if not any(term.column == name for term in terms):
+        raise ValueError(f"Column {name!r} has no term: it had no values yet.")
+
+
+def _draw_bars(ax, term):
+    """Draw the largest and the smallest values of strings, from top to bottom."""
+    labels, values = term.points.tolist(), term.values.tolist()
+    if n_more := max(len(values) - 2 * N_BARS, 0):
+        labels[N_BARS:-N_BARS] = [f"({n_more:,} more)"]
+        values[N_BARS:-N_BARS] = [0.0]
+    colors = ["C0"] * len(values)
+    if term.missing:
+        labels.append("(missing)")
+        values.append(term.missing)
+        colors.append("C3")
+    places = np.arange(len(values))
+    ax.barh(places, values, color=colors)
+    ax.set_yticks(places, map(_label, labels), fontsize="small")
+    ax.set_ylim(max(len(values), MIN_BARS) - 0.5, -0.5)
+    ax.axvline(0.0, color="0.6", linewidth=0.8)
+
+
+def _draw_curve(ax, term):
+    """Draw the function of a number, or of a part of a date."""
+    if term.part in ("weekday", "hour"):
+        places = np.arange(term.points.size)
+        ax.bar(places, term.values)
+        shown = places[:: 6 if term.part == "hour" else 1]
+        ax.set_xticks(shown, term.points[shown])
+    else:
+        line = ~term.recurs
+        ax.plot(term.points[line], term.values[line])
+        ax.plot(term.points[term.recurs], term.values[term.recurs], ".", color="C0")
+    if term.part == "number":
+        _space_ticks(ax.xaxis, 4)
+    elif term.part in ("time", "season"):
+        ax.margins(x=0.0)
+        _space_dates(ax.xaxis, is_season=term.part == "season")
+    ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    if term.missing:
+        at_the_right = ax.get_yaxis_transform()
+        ax.plot([0.98], [term.missing], "x", color="C3", transform=at_the_right)
+
+
+# Figures, axes and labels.
+
+
+def _axes_of_terms(display, axes, notes, title=None):
+    """Return a list of axes for the terms of a display: the given ones, or new ones.
+
+    A new figure has notes at the bottom, and perhaps a title.
+    """
+    n = len(display.terms)
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        n_columns = min(n, 3)
+        n_rows = -(-n // max(n_columns, 1))
+        size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
+        figure = plt.figure(figsize=size, layout="constrained")
+        axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
+        if notes:
+            note = _plain_text("; ".join(notes))
+            figure.supxlabel(fill(note, NOTE_WIDTH * size[0]), fontsize="small")
+        if title:
+            figure.suptitle(title)
+    axes = [*np.ravel(axes)]
+    if len(axes) != n:
+        raise ValueError(f"Expected {n} axes, got {len(axes)}.")
+    display.axes_ = axes
+    display.figure_ = axes[0].figure if axes else None
+    return axes
+
+
+def _limits(values):
+    """Return common limits of axes for several arrays of values."""
+    values = np.concatenate([np.zeros(0), *values])
+    if not values.size:
+        return None
+    margin = 0.05 * np.ptp(values) or 1.0
+    return values.min() - margin, values.max() + margin
+
+
+def _space_ticks(axis, n_intervals):
+    """Let the axis have so few ticks that their labels do not overlap."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(n_intervals, steps=[1, 2, 2.5, 5, 10]))
+
+
+def _space_dates(axis, is_season):
+    from matplotlib import dates
+
+    if is_season:
+        axis.set_major_locator(dates.MonthLocator([1, 4, 7, 10]))
+        axis.set_major_formatter(dates.DateFormatter("%b"))
+    else:
+        locator = dates.AutoDateLocator(minticks=2, maxticks=5)
+        axis.set_major_locator(locator)
+        axis.set_major_formatter(dates.ConciseDateFormatter(locator))
+
+
+def _label(text, width=MAX_LABEL):
+    """Return a label of a few characters."""
+    text = str(text)
+    return _plain_text(text if len(text) <= width else f"{text[: width - 1]}…")
+
+
+def _plain_text(text):
+    """Return printable text in one line, in which dollars are no formulas."""
+    text = "".join(each if each.isprintable() else " " for each in text)
+    return text.replace("$", r"\$")

@@ -1,7 +1,10 @@
 """Pipelines that learn from a stream."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from copy import copy
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from joblib import Memory
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +25,34 @@ from ._steps import PipelineRows, can_learn, checkpoint_step, learn_step, merge_
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow
+from .inspection import TableTermsDisplay
+from .preprocessing import TableEncoder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["OnlinePipeline", "make_online_pipeline"]
 
 
 def _can_partial_fit(pipeline):
     return can_learn(pipeline._final_estimator) or pipeline._can_transform()
+
+
+def _has_table_terms(pipeline):
+    steps = [step for _, step in pipeline.steps]
+    missing = f"This {type(pipeline).__name__!r} has no attribute 'plot_terms', since "
+    if len(steps) < 2 or not isinstance(steps[-2], TableEncoder):
+        raise AttributeError(f"{missing}there is no TableEncoder before the last step.")
+    try:
+        check_is_fitted(steps[-1])
+        steps[-1].coef_  # noqa: B018
+    except NotFittedError:
+        return True  # the plot says so
+    except AttributeError as error:
+        raise AttributeError(
+            f"{missing}its last step has no coefficients: {error}"
+        ) from error
+    return True
 
 
 def _last_step_has(method):
@@ -292,6 +317,49 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         3
         """
         return PipelineRows(self, classes)
+
+    @available_if(_has_table_terms)
+    @reads
+    def plot_terms(
+        self,
+        columns: Sequence[str] | None = None,
+        *,
+        output: int = 0,
+        axes: Sequence[Axes] | NDArray[Any] | None = None,
+    ) -> TableTermsDisplay:
+        """Plot what a linear model has learned of each column of a table.
+
+        Only available if the last step has coefficients, and the step before it is a
+        :class:`~sklearn_scinol.preprocessing.TableEncoder`.
+
+        Parameters
+        ----------
+        columns : list of str, default=None
+            Names of columns of the table, in the order of the plots; "x0", "x1" and so
+            on if they have none. None stands for the terms that vary most, up to nine.
+        output : int, default=0
+            Index of the output: of a class if there are more than two, or of a target.
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw on, one for each term: a date has four. None stands for a new
+            figure.
+
+        Returns
+        -------
+        display : sklearn_scinol.inspection.TableTermsDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        AttributeError
+            If the last step has no coefficients, or there is no encoder before it.
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If nothing was learned yet.
+        ValueError
+            If a column or the output does not exist, or a column had no values yet.
+        """
+        return TableTermsDisplay.from_estimator(self, columns, output=output, axes=axes)
 
     predict = _locked_method("predict")
     predict_proba = _locked_method("predict_proba")

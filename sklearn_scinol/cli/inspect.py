@@ -5,12 +5,14 @@ compared.
 """
 
 import csv
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in
 
+from .._optional import import_optional
 from ..persistence import replacing
 from .common import (
     add_output,
@@ -43,15 +45,32 @@ def add_arguments(parser):
         metavar="N",
         help="number of terms to show (default: %(default)s)",
     )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="draw the terms of each column of the table, those that vary most, as PNG "
+        "or any other format of Matplotlib, by the name's ending",
+    )
+    parser.add_argument(
+        "--plot-class",
+        metavar="LABEL",
+        help="class to draw the terms of, if there are more than two (default: the "
+        "first)",
+    )
     add_output(parser, "write all terms that are not 0 as CSV")
 
 
 def run(arguments):
     """Print facts about the model, and its terms."""
     check_not_read(arguments.output, [arguments.model])
+    check_not_read(arguments.plot, [arguments.model])
+    if arguments.plot_class is not None and arguments.plot is None:
+        arguments.error("--plot-class needs --plot")
     model = load_model(arguments.model)
     for name, value in _facts(model):
         print_line(f"{name:12}{value}")
+    if arguments.plot:
+        _plot(model, arguments.plot, arguments.plot_class)
     try:
         outputs = _terms(model)
     except AttributeError as error:
@@ -112,6 +131,42 @@ def _terms(model):
         order = np.argsort(-np.abs(coef), kind="stable")[: np.count_nonzero(coef)]
         outputs.append((label, float(intercept), names[order], coef[order].tolist()))
     return outputs
+
+
+def _plot(model, path, label):
+    """Draw the terms of a model into a file."""
+    pyplot = import_optional("matplotlib.pyplot", "--plot", "plot")
+    try:
+        plot_terms = model.plot_terms
+    except AttributeError as error:
+        reason = str(error.__cause__ or error).rstrip(".")  # scikit-learn says less
+        raise ValueError(f"There are no terms to plot: {reason}.") from None
+    output = 0 if label is None else _output_of_class(model, label)
+    pyplot.switch_backend("agg")  # no window
+    formats = sorted(pyplot.FigureCanvasBase.get_supported_filetypes())
+    suffix = Path(path).suffix[1:].lower()
+    if suffix not in formats:
+        raise ValueError(
+            f"{path} should end in a format of Matplotlib: {', '.join(formats)}."
+        )
+    figure = plot_terms(output=output).figure_
+    try:
+        if figure is None:
+            raise ValueError("There are no terms to plot: no column had values yet.")
+        with replacing(path) as file:
+            figure.savefig(file, format=suffix, dpi=150)
+    finally:
+        pyplot.close(figure)
+
+
+def _output_of_class(model, label):
+    """Return the number of the output that is the decision of a class."""
+    classes = [*map(str, model.classes_)] if is_classifier(model) else []
+    if len(classes) < 3:
+        raise ValueError("--plot-class is for models of more than two classes.")
+    if label not in classes:
+        raise ValueError(f"There is no class {label!r} (classes: {classes}).")
+    return classes.index(label)
 
 
 def _write(outputs, path, is_escaped):

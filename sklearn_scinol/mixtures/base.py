@@ -283,11 +283,19 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def _not_in_terms(self):
         """Names of experts that have no terms, and of pools if they are not linear."""
+        return self._names_without(_has_terms)
+
+    @property
+    def _not_in_coef(self):
+        """Names of experts without coefficients, and of pools if not linear."""
+        return self._names_without(lambda each: hasattr(each.estimator, "coef_"))
+
+    def _names_without(self, has_part):
         model = self._fitted_model()
         names = [
             expert.name
             for expert in model.experts
-            if expert.is_pooled and not _has_terms(expert)
+            if expert.is_pooled and not has_part(expert)
         ]
         return names + ["pools"] * (is_classifier(self) and bool(model.levels))
 

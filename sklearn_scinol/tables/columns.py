@@ -20,12 +20,16 @@ from .vocabulary import Vocabulary
 
 __all__ = [
     "COMBINED_KINDS",
+    "HOURS",
+    "MONTHS",
+    "WEEKDAYS",
     "Booleans",
     "Categories",
     "Dates",
     "Numbers",
     "Texts",
     "Undecided",
+    "hash_words",
 ]
 
 #: Kinds of columns that can be combined with others.
@@ -333,13 +337,13 @@ class Texts(ColumnGroup):
         texts, is_missing = columns
         codes = np.where(is_missing, self.starts(), -1)
         hashed = [
-            _hash_words(engine, name, Column(*column))
+            hash_words(engine, name, Column(*column))
             for name, *column in zip(self.names, texts, is_missing.T, strict=True)
         ]
         return Encoded(codes, hashed=tuple(hashed))
 
 
-def _hash_words(engine, name, column):
+def hash_words(engine, name, column):
     """Hash the words of a column of texts, and pairs of words."""
     texts, n_words, words = column.values, [], []
     for i, is_missing in enumerate(column.is_missing):

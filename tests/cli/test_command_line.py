@@ -29,7 +29,7 @@ from sklearn_scinol.compiling import UNSAVED
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.streams import read_table
 
 pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
@@ -622,6 +622,46 @@ def test_inspect_what_has_no_terms(run, fails):
     assert not Path("t.csv").exists()
 
 
+@pytest.mark.parametrize("name", ["t.png", "t.svg", "t.PDF"])
+def test_plot(run, model, pyplot, name):
+    status, out, err = run("inspect", "m.skops", "--plot", name)
+    assert (status, err) == (0, "")
+    assert "The largest of " in out
+    begins = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[name[2:].lower()]
+    assert Path(name).read_bytes().startswith(begins)
+    assert not pyplot.get_fignums()
+
+
+def test_plot_of_a_class(run, fails, pyplot):
+    write(late_class="maybe")
+    run("learn", "data.csv", *CLASSES, "--model", "m.skops")
+    plot = "inspect", "m.skops", "--plot", "t.svg", "--plot-class"
+    assert run(*plot, "yes")[0] == 0
+    assert "terms of class yes" in Path("t.svg").read_text(encoding="utf-8")
+    fails(*plot, "perhaps", words=r"no class 'perhaps' \(classes: \['maybe', 'no'")
+
+
+def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
+    plot = "inspect", "m.skops", "--plot"
+    for name in "t", "t.docx":
+        fails(*plot, name, words=rf"^{name} should end in a format of .*, png, ")
+    fails(*plot, "t.png", "--plot-class", "no", words="of more than two classes")
+    save(ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0]), "linear.skops")
+    fails("inspect", "linear.skops", "--plot", "t.png", words="no terms to plot: .*add")
+    scaled = make_online_pipeline(OnlineScaler(), ScInOLRegressor())
+    save(scaled.partial_fit([[1.0], [2.0]], [1.0, 2.0]), "scaled.skops")
+    fails(
+        *("inspect", "scaled.skops", "--plot", "t.png"),
+        words="There are no terms to plot: .* no TableEncoder before the last step",
+    )
+    save(SGDClassifier().fit([[1.0], [2.0]], [0, 1]), "other.skops")
+    fails("inspect", "other.skops", "--plot", "t.png", words="no terms to plot")
+    assert not pyplot.get_fignums()
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    fails(*plot, "t.png", words=r"`--plot` needs matplotlib: .*scinol\[plot\]`\.$")
+    assert not list(Path().glob("t.*"))
+
+
 def test_inspect_an_estimator_of_others(run):
     random = np.random.default_rng(0)
     X, y = random.normal(size=(20, 2)), np.arange(20) % 2
@@ -834,6 +874,7 @@ def as_a_hard_link(name):
         ("data.csv", "learn other.csv --target y --test-file data.csv --model"),
         ("data.csv", "learn data.csv --target y --resume m.skops --model"),
         ("m.skops", "inspect m.skops --output"),
+        ("m.skops", "inspect m.skops --plot"),
     ],
 )
 def test_what_is_read_is_not_written(fails, read, argv, other_name):
@@ -1069,6 +1110,7 @@ def test_what_should_not_happen(fails, run, monkeypatch):
         ["predict", "data.csv"],
         ["inspect"],
         ["inspect", "m.skops", "--top", "-1"],
+        ["inspect", "m.skops", "--plot-class", "yes"],
         ["compile", "data.csv"],
         ["compile", "--target", "y"],
         ["compile", "data.csv", "--target", "y", "--estimator", "best"],
