@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 import sklearn_scinol
 from sklearn_scinol import config_context
 from sklearn_scinol.estimators.base import OnlineEstimator
+from sklearn_scinol.mixtures import default_experts
 from sklearn_scinol.models import linear
 
 # Before it is imported, so that failures show values.
@@ -61,6 +62,12 @@ def two_rows_are_many(monkeypatch):
     """Learn small chunks like large ones, whose values are checked while learned."""
     monkeypatch.setattr(linear, "MANY_ROWS", 2)
     monkeypatch.setattr(linear, "MANY_ENTRIES", 1)
+
+
+@pytest.fixture(autouse=True)
+def few_random_features(monkeypatch):
+    """Mixtures invert matrices of this size, in loops that may run uncompiled."""
+    monkeypatch.setattr(default_experts, "N_RANDOM_FEATURES", 6)
 
 
 class NumPyEngine:
