@@ -55,7 +55,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         dense rows a third ignores all features; "auto": for up to 128 features, and up
         to 256 classes.
     random_features : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps on random features of Gaussian
+        Whether some default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
         up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"

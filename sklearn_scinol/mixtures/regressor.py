@@ -58,7 +58,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Whether two default experts make Newton steps, one of which forgets, and for
         dense rows a third ignores all features; "auto": for up to 128 features.
     random_features : {"auto", True, False}, default="auto"
-        Whether three default experts make Newton steps on random features of Gaussian
+        Whether some default experts make Newton steps on random features of Gaussian
         kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
         up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
