@@ -15,6 +15,7 @@ PAGES = (
     HERE / "benchmarks.md",
     HERE / "howto" / "clusters.md",
     HERE / "user_guide" / "mixtures.md",
+    HERE / "user_guide" / "tables.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
@@ -106,6 +107,18 @@ def chosen_experts():
         rows.append([MIXTURES[name], half, below, f"{largest}, {data}", mean, of_mean])
     header = "experts", "/ SGD\\*, median", "sets below 1", "largest"
     return markdown([*header, "/ the mixture, geometric mean", "largest"], rows)
+
+
+def views():
+    """Losses of `table_views.py`: of one view of tables, and of both."""
+    (_, _, *lines), _ = printed("table_views")
+    rows = []
+    for line in lines:
+        name, n_rows, *losses, ratio, _ = line.split()
+        losses = (f"{float(loss):.3f}" for loss in losses)
+        rows.append([name, f"{int(n_rows):,}", *losses, f"{float(ratio):.2f}"])
+    header = "table", "rows", "sparse rows", "dense view", "both", "both / sparse"
+    return markdown(header, rows)
 
 
 def times():

@@ -45,11 +45,16 @@ class PipelineRows(RowByRow):
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
-                X, given = pipeline._learn_features(chunk_of(x), None, c, {}, rollbacks)
+                X, given = pipeline._learn_features(
+                    chunk_of(x), [y], self._classes, c, {}, rollbacks
+                )
+                given.pop("classes", None)
                 x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
             else:
+                known = [y], self._classes, sample_weight
                 for step in self._transformers():
-                    x = _learn_row(step, x, rollbacks)
+                    targets = pipeline._targets_of(step, *known)
+                    x = _learn_row(step, x, rollbacks, targets)
             row = x, y, sample_weight, method
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
@@ -75,15 +80,17 @@ class PipelineRows(RowByRow):
         return steps
 
 
-def _learn_row(step, x, rollbacks):
+def _learn_row(step, x, rollbacks, targets):
     """Learn a single row by a step; return the transformed row."""
     if not _takes_rows(step):
         nothing = {"partial_fit": {}, "transform": {}}
-        return row_of(learn_step(step, chunk_of(x), nothing, rollbacks))
+        return row_of(learn_step(step, chunk_of(x), nothing, rollbacks, targets))
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()
-        return step._learn_row(x, rollbacks)
+        if targets is None:
+            return step._learn_row(x, rollbacks)
+        return step._learn_row(x, rollbacks, targets)
 
 
 def merge_steps(name, steps, start, placements):
@@ -119,10 +126,16 @@ def _takes_rows(step):
     return _get_output_config("transform", step)["dense"] == "default"
 
 
-def learn_step(step, X, given, rollbacks):
-    """Learn rows by a step, if it can learn; return the transformed rows."""
+def learn_step(step, X, given, rollbacks, targets=None):
+    """Learn rows by a step, if it can learn; return the transformed rows.
+
+    A step of this package may learn targets, each after its row is transformed.
+    """
     if can_learn(step):
         rollbacks.append(checkpoint_step(step))
+        if targets is not None:
+            step._validate_params()
+            return step._learn_and_transform(X, targets, step._is_first)
         if hasattr(step, "partial_fit_transform"):
             return step.partial_fit_transform(X, **given["partial_fit"])
         step.partial_fit(X, **given["partial_fit"])

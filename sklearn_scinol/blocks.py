@@ -19,6 +19,7 @@ __all__ = [
     "DenseRows",
     "Entries",
     "Marks",
+    "Means",
     "Moments",
     "NeighborQuery",
     "Predictions",
@@ -130,6 +131,16 @@ class Marks(NamedTuple):
 
     first: np.ndarray  # uint64, (n_places,)
     second: np.ndarray
+
+
+class Means(NamedTuple):
+    """Running means of targets, see transforms/target_means.py."""
+
+    sums: np.ndarray  # (n_places, n_targets)
+    weights: np.ndarray  # (n_places,)
+    total: np.ndarray  # (1 + n_targets,), weight of all rows, and sums of targets
+    start: float
+    n_start: float
 
 
 class Entries(NamedTuple):

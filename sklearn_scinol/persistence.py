@@ -45,8 +45,17 @@ from .models import (
     recent,
     weights,
 )
-from .tables import columns, encoding, hashed, strings, vocabulary
-from .transforms import bins, clipping, features, fourier, standard, targets, units
+from .tables import columns, dense, encoding, hashed, strings, vocabulary
+from .transforms import (
+    bins,
+    clipping,
+    features,
+    fourier,
+    standard,
+    target_means,
+    targets,
+    units,
+)
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -83,8 +92,9 @@ _TYPES = [
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, growing, kernel, linear, neighbors, newton),
     *_classes(pool, random_features, recent, weights),
-    *_classes(columns, encoding, hashed, strings, vocabulary),
-    *_classes(bins, clipping, features, fourier, standard, targets, units),
+    *[*_classes(columns, encoding, hashed, strings, vocabulary), dense.DenseView],
+    *_classes(bins, clipping, features, fourier, standard),
+    *_classes(target_means, targets, units),
 ]
 
 #: Names of the types of this package that models consist of.

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from copy import copy
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from joblib import Memory
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils import Bunch
@@ -17,6 +19,7 @@ from sklearn.utils.metadata_routing import (
     _routing_enabled,
     process_routing,
 )
+from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
 from ._locks import SharedByThreads, learns, reads
@@ -27,6 +30,7 @@ from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
+from .tables.dense import Targets
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +74,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
 
     :meth:`partial_fit` takes the next rows of the stream through the steps: each
     transformer that has `partial_fit` learns the features and then transforms them, and
-    the last step learns the result. Only the last step gets labels, so that
+    the last step learns the result. Steps before it get no labels, but for those of
+    this package that learn the label of a row after they have transformed it: so
     :meth:`partial_fit_predict` predicts each row before its label is used. All else is
     as in scikit-learn.
 
@@ -213,7 +218,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         with rollback_on_error(self) as rollbacks:
             X, given = self._learn_features(
-                X, classes, sample_weight, params, rollbacks
+                X, y, classes, sample_weight, params, rollbacks
             )
             final = self._final_estimator
             if can_learn(final):
@@ -266,7 +271,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         with rollback_on_error(self) as rollbacks:
             X, given = self._learn_features(
-                X, classes, sample_weight, params, rollbacks
+                X, y, classes, sample_weight, params, rollbacks
             )
             final = self._final_estimator
             learn, given = final.partial_fit_predict, {"method": method, **given}
@@ -361,6 +366,35 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         return TableTermsDisplay.from_estimator(self, columns, output=output, axes=axes)
 
+    def fit(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Self:
+        """Fit all steps, one after the other.
+
+        As :meth:`Pipeline.fit <sklearn.pipeline.Pipeline.fit>`. A step that learns
+        labels as well, such as a :class:`~sklearn_scinol.preprocessing.TableEncoder`,
+        is told the classes.
+
+        Parameters
+        ----------
+        X : object
+            Training rows, as the first step takes them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Targets, for all steps.
+        **params : dict
+            Parameters of the steps' `fit` as ``name__parameter``; with metadata routing
+            what steps request.
+
+        Returns
+        -------
+        self : object
+            The pipeline, whose steps are fitted.
+        """
+        last = self._final_estimator
+        if y is not None and is_classifier(last) and not _routing_enabled():
+            for name, step in self.steps[:-1]:
+                if hasattr(step, "_wants_targets") and step._wants_targets(last):
+                    params.setdefault(f"{name}__classes", unique_labels(y))
+        return super().fit(X, y, **params)
+
     predict = _locked_method("predict")
     predict_proba = _locked_method("predict_proba")
     predict_log_proba = _locked_method("predict_log_proba")
@@ -370,7 +404,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
     transform = _locked_method("transform")
     inverse_transform = _locked_method("inverse_transform")
 
-    def _learn_features(self, X, classes, sample_weight, params, rollbacks):
+    def _learn_features(self, X, y, classes, sample_weight, params, rollbacks):
         """Learn rows in all steps but the last; return the last step's arguments."""
         self._validate_steps()
         self._check_transformers()
@@ -384,7 +418,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             )
 
         for index, name, step in self._iter(with_final=False):
-            X = learn_step(step, X, of_step(index, name), rollbacks)
+            targets = self._targets_of(step, y, classes, sample_weight)
+            X = learn_step(step, X, of_step(index, name), rollbacks, targets)
         name, final = self.steps[-1]
         if not can_learn(final):
             return X, {}
@@ -392,6 +427,18 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             rollbacks.append(checkpoint_step(final))
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}
+
+    def _targets_of(self, step, y, classes, sample_weight):
+        """Return the targets that a step before the last learns, or None."""
+        last = self._final_estimator
+        if y is None or not hasattr(step, "_wants_targets"):
+            return None
+        if not step._wants_targets(last):
+            return None
+        if classes is None:
+            classes = getattr(last, "classes_", None)
+        c = None if sample_weight is None else np.ravel(sample_weight)
+        return Targets(y, classes, c, is_classifier(last))
 
     def _check_transformers(self):
         """Refuse a step that neither learns nor transforms as it is."""

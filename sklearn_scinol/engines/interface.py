@@ -384,6 +384,31 @@ class TableEngine(Protocol):
             The numbers of the keys that have marked a place, ascending.
         """
 
+    def target_means(self, means, places, indptr, smooth, targets, c, learns):
+        """Means of targets by keys before each row, which is then learned.
+
+        Parameters
+        ----------
+        means : Means
+            Changed if it learns.
+        places : ndarray of int32 of shape (n_keys,)
+            Of the keys of all rows, one after the other; -1 for no key, whose mean is
+            that of all.
+        indptr : ndarray of int64 of shape (n + 1,)
+            Where the keys of each row begin.
+        smooth : ndarray of shape (n_keys,)
+            Number of rows that the mean of all counts for.
+        targets : ndarray of shape (n, n_targets)
+        c : ndarray of shape (n,)
+            Weights of rows.
+        learns : bool
+
+        Returns
+        -------
+        of_keys : ndarray of shape (n_keys, n_targets)
+        of_all : ndarray of shape (n, n_targets)
+        """
+
     def join_entries(self, entries, n_columns):
         """Rows of all their entries, in ascending order and each once.
 

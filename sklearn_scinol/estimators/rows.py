@@ -18,6 +18,7 @@ from .._validation import check_not_masked, dicts_error
 from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
+from ..views import TableRows, dense_view_of
 
 __all__ = [
     "EstimatorRows",
@@ -44,13 +45,16 @@ class SparseRow(NamedTuple):
     indices: NDArray[np.integer]
     values: NDArray[Any]
     n_features: int
+    dense_view: NDArray[np.float64] | None = None  # of shape (1, n_dense_features)
 
     @property
     def matrix(self):
         """Convert to a matrix of one row."""
         ends = np.array([0, len(self.indices)], dtype=self.indices.dtype)
-        shape = 1, self.n_features
-        return sparse.csr_array((self.values, self.indices, ends), shape=shape)
+        arrays, shape = (self.values, self.indices, ends), (1, self.n_features)
+        if self.dense_view is None:
+            return sparse.csr_array(arrays, shape=shape)
+        return TableRows(arrays, shape=shape, dense_view=self.dense_view)
 
 
 class OpaqueRow(NamedTuple):
@@ -384,7 +388,9 @@ class EstimatorRows(RowByRow):
             # center=True refuses sparse rows.
             if self._centers or x.n_features != n_features:
                 return False
-            row.set_values(x.values, x.indices)
+            if row.dense_view is not None and x.dense_view is None:
+                return False
+            row.set_values(x.values, x.indices, x.dense_view)
         else:
             if x.shape != (n_features,) or x.dtype.kind not in "fiub":
                 return False
@@ -428,7 +434,7 @@ def row_of(X):
     if sparse.issparse(X) and X.format == "csr" and X.shape[0] == 1:
         is_whole = X.indptr[1] == len(X.indices)
         if is_whole and _are_indices(X.indices, X.data, X.shape[1]):
-            return SparseRow(X.indices, X.data, X.shape[1])
+            return SparseRow(X.indices, X.data, X.shape[1], dense_view_of(X))
     return OpaqueRow(X)
 
 

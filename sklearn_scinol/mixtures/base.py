@@ -54,6 +54,11 @@ class MixtureEstimator(Additive, _BaseComposition):
     }
 
     @property
+    def _takes_dense_view(self):
+        """Whether default experts learn the dense view of :class:`TableRows`."""
+        return self.estimators is None
+
+    @property
     def _model_types(self) -> tuple[type, ...]:
         return (MixtureModel,)
 
@@ -61,11 +66,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         loss = self._make_loss()
         adds_classes = is_classifier(self) and self._adds_classes
         experts = []
-        for name, estimator in self._experts(loss, X):
+        for name, estimator, *view in self._experts(loss, X):
             estimator = clone(estimator)
             if adds_classes and isinstance(estimator, OnlineClassifier):
                 estimator.set_params(new_classes="add")
-            experts.append((name, estimator))
+            experts.append((name, estimator, *view))
         self._model = MixtureModel(
             experts,
             loss,
@@ -95,7 +100,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         return True
 
     def _experts(self, loss, X):
-        """The experts to clone, as (name, estimator)."""
+        """The experts to clone, as for :class:`MixtureModel`."""
         if self.estimators is None:
             return default_experts(self, loss, X)
         if not self.estimators or not all(
@@ -140,7 +145,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         has_classes = self._model.mixing_scale.n_classes is not None
         yield "only classifiers have classes", has_classes == is_classifier(self)
         for expert in self._model.experts:
-            if expert.model is not None:
+            if expert.model is not None and not expert.sees_dense_view:
                 n_features = expert.estimator.n_features_in_
                 yield "the number of features fits", n_features == self.n_features_in_
 
@@ -224,11 +229,15 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _mean_of_coefficients(self, attribute):
         """Mix the coefficients of experts, whose first axis may be the outputs."""
         experts = self._fitted_model().experts
-        of_experts = [getattr(e.estimator, attribute, None) for e in experts]
+        of_experts = [
+            None if e.sees_dense_view else getattr(e.estimator, attribute, None)
+            for e in experts
+        ]
         lacking = [
             expert
             for expert, found in zip(experts, of_experts, strict=True)
             if found is None
+            and not expert.sees_dense_view
             # The mean of probabilities is not linear in any case.
             and not (is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS))
         ]
@@ -266,7 +275,8 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def _additive_models(self):
-        models = [expert.model for expert in self._fitted_model().experts]
+        experts = self._fitted_model().experts
+        models = [each.model for each in experts if not each.sees_dense_view]
         return [model for model in models if isinstance(model, AdditiveModel)]
 
     @property
@@ -295,8 +305,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         names = [
             expert.name
             for expert in model.experts
-            if expert.is_pooled and not has_part(expert)
+            if expert.is_pooled and not (expert.sees_dense_view or has_part(expert))
         ]
+        names += ["dense view"] * model.has_dense_view
         return names + ["pools"] * (is_classifier(self) and bool(model.levels))
 
     @property
@@ -413,4 +424,5 @@ class MixtureEstimator(Additive, _BaseComposition):
 
 def _has_terms(expert):
     model = expert.model
-    return isinstance(model, LinearModel) and not isinstance(model, RandomFeaturesModel)
+    is_linear = isinstance(model, LinearModel) and not expert.sees_dense_view
+    return is_linear and not isinstance(model, RandomFeaturesModel)

@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from ..views import dense_view_of
+
 __all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "Family", "default_experts"]
 
 # Maximum numbers of features for experts of each kind with "auto".
@@ -51,6 +53,7 @@ class Kinds(NamedTuple):
     neighbors: bool
     is_regression: bool
     is_sparse: bool
+    is_of_table: bool  # one of two views
     has_bounded_slope: bool  # ScInOL needs it
 
 
@@ -80,13 +83,14 @@ def _descent(algorithm, rate, **parameters):
 #: Default experts, in order. Beside additive or second-order experts, AdaGrad and slow
 #: gradient descent would add little, so they are there without those only. One expert
 #: ignores all features, so that the mixture is never far worse than that. On sparse
-#: rows scaling makes rare features large, so that a constant rate has to be small.
+#: rows scaling makes rare features large, so that a constant rate has to be small. Of
+#: tables in two views, pools have enough of the other experts.
 DEFAULT_EXPERTS = (
     DefaultExpert(
         "no-features",
         "newton",
         {"random_features": 0},
-        lambda kinds: kinds.second_order and not kinds.is_sparse,
+        lambda kinds: kinds.second_order and not (kinds.is_sparse or kinds.is_of_table),
     ),
     DefaultExpert("scinol2", "scinol", {}, lambda kinds: kinds.has_bounded_slope),
     DefaultExpert(
@@ -99,10 +103,17 @@ DEFAULT_EXPERTS = (
         "adaogd-0.125",
         "baseline",
         _descent("adaogd", 1 / 8),
-        lambda kinds: not (kinds.additive and kinds.second_order),
+        lambda kinds: (
+            not ((kinds.additive and kinds.second_order) or kinds.is_of_table)
+        ),
     ),
     DefaultExpert("adaogd-0.5", "baseline", _descent("adaogd", 1 / 2)),
-    DefaultExpert("constant", "implicit", CONSTANT, lambda kinds: not kinds.is_sparse),
+    DefaultExpert(
+        "constant",
+        "implicit",
+        CONSTANT,
+        lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
+    ),
     DefaultExpert(
         "constant-forgetting",
         "implicit",
@@ -133,7 +144,9 @@ DEFAULT_EXPERTS = (
         "fourier-0.25-forgetting",
         "newton",
         FORGETTING,
-        lambda kinds: kinds.random_features and not kinds.is_regression,
+        lambda kinds: (
+            kinds.random_features and not (kinds.is_regression or kinds.is_of_table)
+        ),
         bandwidth=0.25,
     ),
     DefaultExpert(
@@ -181,12 +194,27 @@ DEFAULT_EXPERTS = (
 
 
 def default_experts(mixture, loss, X):
-    """Return the default experts of a mixture for rows like `X`, with their names."""
+    """Return the default experts of a mixture for rows like `X`.
+
+    As (name, estimator, whether it sees the dense view of :class:`TableRows`).
+    """
+    dense = dense_view_of(X)
+    is_of_table = dense is not None
+    of_rows = _experts(mixture, loss, X, is_of_table)
+    experts = [(*named, False) for named in of_rows]
+    if is_of_table:
+        of_dense = _experts(mixture, loss, dense, is_of_table)
+        experts += [(f"dense-{name}", expert, True) for name, expert in of_dense]
+    return experts
+
+
+def _experts(mixture, loss, X, is_of_table):
+    """Return the default experts on a view of rows like `X`, with their names."""
     family = mixture._family
     shared = {name: getattr(mixture, name) for name in family.parameters}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
-    kinds = _kinds(mixture, loss, X)
+    kinds = _kinds(mixture, loss, X, is_of_table)
     experts = []
     for expert in DEFAULT_EXPERTS:
         if not expert.is_used(kinds):
@@ -211,7 +239,7 @@ def _random_features(mixture, bandwidth, n_features):
     }
 
 
-def _kinds(mixture, loss, X):
+def _kinds(mixture, loss, X, is_of_table):
     """Decide what "auto" stands for."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
     additive, pairs = mixture.additive, mixture.interactions
@@ -228,9 +256,12 @@ def _kinds(mixture, loss, X):
         is_small = d <= MAX_FOURIER and n_classes <= MAX_FOURIER_CLASSES
         random_features = is_small and not is_sparse
     neighbors = mixture.neighbors
+    if is_of_table and is_sparse:  # they are on the dense view
+        additive = pairs = random_features = neighbors = False
     if neighbors == "auto":
         # Without pools, which calibrate them, they are of little use.
-        neighbors = d <= MAX_NEIGHBORS and not is_sparse and mixture._pools(loss, 0)
+        is_small = d <= MAX_NEIGHBORS and not (is_sparse or is_of_table)
+        neighbors = is_small and mixture._pools(loss, 0)
     return Kinds(
         additive,
         pairs,
@@ -240,5 +271,6 @@ def _kinds(mixture, loss, X):
         neighbors,
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
+        is_of_table=is_of_table,
         has_bounded_slope=bool(np.isfinite(loss.lipschitz)),
     )

@@ -82,6 +82,8 @@ class Expert:
         Has `partial_fit`.
     mixing_scale : MixingScale
         The scale on which predictions are mixed.
+    sees_dense_view : bool, default=False
+        Whether it learns the dense view of :class:`TableRows`.
 
     Attributes
     ----------
@@ -90,8 +92,12 @@ class Expert:
         rows before. Others predict some rows at a time.
     """
 
-    def __init__(self, name, estimator, mixing_scale):
+    # Experts of earlier versions have no such attribute.
+    sees_dense_view = False
+
+    def __init__(self, name, estimator, mixing_scale, sees_dense_view=False):
         self.name = name
+        self.sees_dense_view = sees_dense_view
         self.estimator = estimator
         self.mixing_scale = mixing_scale
         self.is_native = isinstance(estimator, OnlineEstimator)
@@ -102,6 +108,10 @@ class Expert:
         if self.is_native:
             self.method  # noqa: B018 - raises if there is none
             self.estimator._prepare(X, labels, None, **self._classes)
+
+    def view_of(self, rows):
+        """Return rows, or a chunk of rows, in the view that the expert sees."""
+        return rows.dense_view if self.sees_dense_view else rows
 
     def check_takes_classes(self):
         """Refuse an estimator that cannot take classes that come later."""
@@ -265,6 +275,8 @@ class Expert:
 
     def with_columns(self, placement, has_begun):
         """Return a copy for rows with other columns, to be merged."""
+        if self.sees_dense_view:
+            return self
         if not self.is_native:
             raise columns_differ(f"The expert {self.name!r}")
         expert = copy(self)

@@ -18,6 +18,7 @@ from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
 from ..models.base import Learned, Model, ordered_blocks, snapshot
 from ..models.row import prepare
+from ..views import dense_view_of
 from .adahedge import AdaHedge
 from .expert import (
     CHUNK_ROWS,
@@ -53,8 +54,8 @@ class MixtureModel(Model):
 
     Parameters
     ----------
-    estimators : list of (str, estimator)
-        The experts.
+    estimators : list of (str, estimator) or (str, estimator, bool)
+        The experts, and whether they see the dense view of :class:`TableRows`.
     loss : Loss
         The loss, with its parameters.
     n_outputs : int
@@ -94,7 +95,10 @@ class MixtureModel(Model):
         super().__init__(loss, n_outputs)
         self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
         self.n_jobs = None
-        self.experts = [Expert(*named, self.mixing_scale) for named in estimators]
+        self.experts = [
+            Expert(name, estimator, self.mixing_scale, *view)
+            for name, estimator, *view in estimators
+        ]
         algorithm = AdaHedge
         self.target_range = None
         if switching:
@@ -138,10 +142,11 @@ class MixtureModel(Model):
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         X, y = chunk.X, chunk.y
+        self._check_dense_view(X)
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if not self.has_begun:
             for expert in self.experts:
-                expert.begin(X, labels)
+                expert.begin(expert.view_of(X), labels)
             self._share_transforms()
             self.has_begun = True
         self.ensure_layout(X)
@@ -152,13 +157,14 @@ class MixtureModel(Model):
             ]
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X, order):
-                shared = SharedBlock(engine, chunk, rows, self.weight_scale)
+                shared = self.shared_blocks(engine, chunk, rows)
                 results = self._run(run, self._calls(shared, labels, are_new))
                 experts, predictions, losses, weights = zip(*results, strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
+                shared, _ = shared
                 block = Block((), None, shared.targets(self), shared.weights, None)
                 predictions = self.learn_predictions(
                     engine, block, np.stack(predictions), np.stack(losses), are_new
@@ -259,7 +265,7 @@ class MixtureModel(Model):
             level.ensure_layout()
         for expert in self.experts:
             if expert.shared_model is not None:
-                expert.shared_model.ensure_layout(X)
+                expert.shared_model.ensure_layout(expert.view_of(X))
 
     def stacks(self):
         """Group the places of experts that learn side by side.
@@ -273,16 +279,46 @@ class MixtureModel(Model):
             stacks.setdefault(place if key is None else key, []).append(place)
         return list(stacks.values())
 
+    @property
+    def has_dense_view(self):
+        """Whether some experts see the dense view of :class:`TableRows`."""
+        return any(expert.sees_dense_view for expert in self.experts)
+
+    def _check_dense_view(self, X):
+        """Refuse rows without the dense view that experts have learned."""
+        seen = [expert.model for expert in self.experts if expert.sees_dense_view]
+        if not seen:
+            return
+        dense = dense_view_of(X)
+        if dense is None:
+            raise ValueError(
+                "X has no dense view, which experts have learned: pass the rows of a "
+                "TableEncoder that has learned y, or put encoder and mixture into an "
+                "OnlinePipeline."
+            )
+        if seen[0] is not None and dense.shape != (X.shape[0], seen[0].n_features):
+            raise ValueError(
+                f"The dense view of X has shape {dense.shape}, expected "
+                f"{(X.shape[0], seen[0].n_features)}."
+            )
+
+    def shared_blocks(self, engine, chunk, rows):
+        """Return blocks of rows in both views; the second one may be None."""
+        scale, dense = self.weight_scale, None
+        if self.has_dense_view:
+            dense = SharedBlock(engine, chunk.dense_view, rows, scale)
+        return SharedBlock(engine, chunk, rows, scale), dense
+
     def _calls(self, shared, labels, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
         for places in self.stacks():
-            model = self.experts[places[0]].shared_model
+            first = self.experts[places[0]]
+            model, rows = first.shared_model, shared[first.sees_dense_view]
             if model is None:
-                calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
+                calls.append((learn_chunk, places, rows.part, labels[rows.rows]))
             else:
-                block = shared.for_model(model)
-                calls.append((learn_stacked, places, block, are_new))
+                calls.append((learn_stacked, places, rows.for_model(model), are_new))
         return calls
 
     def _run(self, run, calls):
@@ -302,13 +338,13 @@ class MixtureModel(Model):
 
     def _share_transforms(self):
         """Share weights of rows, and transforms among models that see rows alike."""
-        shared = {}
+        shared = {}, {}
         for expert in self.experts:
             model = expert.shared_model
             if model is None:
                 continue
             model.weight_scale = self.weight_scale
-            model.share_transforms(shared)
+            model.share_transforms(shared[expert.sees_dense_view])
         for level in self.levels:
             level.share_weight_scale(self.weight_scale)
 
@@ -443,8 +479,11 @@ class MixtureModel(Model):
         n, entries = X.shape
         if sparse.issparse(X):
             entries = X.nnz // n
+        if self.has_dense_view:
+            entries += dense_view_of(X).shape[1]
         entries = max(entries, 1 + (self.mixing_scale.n_classes or self.n_outputs))
-        meets_often = not sparse.issparse(X) and effective_n_jobs(self.n_jobs) == 1
+        is_dense = not sparse.issparse(X) or self.has_dense_view
+        meets_often = is_dense and effective_n_jobs(self.n_jobs) == 1
         size = (BLOCK_ENTRIES if meets_often else LARGE_BLOCK_ENTRIES) // entries
         if any(not expert.is_native for expert in self.experts):
             size = max(size // CHUNK_ROWS, 1) * CHUNK_ROWS
@@ -457,9 +496,9 @@ class MixtureModel(Model):
 
     def _with_experts(self, estimators):
         """Return a mixture that has learned nothing, with these estimators."""
-        names = [expert.name for expert in self.experts]
+        experts = zip(self.experts, estimators, strict=True)
         return MixtureModel(
-            [*zip(names, estimators, strict=True)],
+            [(each.name, own, each.sees_dense_view) for each, own in experts],
             self.loss,
             self.n_outputs,
             self.mixing_scale.n_classes,
@@ -478,7 +517,11 @@ class MixtureModel(Model):
     def seen_columns(self):
         if not (self.has_begun and all(expert.is_native for expert in self.experts)):
             return None
-        seen = [expert.model.seen_columns() for expert in self.experts]
+        seen = [
+            expert.model.seen_columns()
+            for expert in self.experts
+            if not expert.sees_dense_view
+        ]
         if any(of_expert is None for of_expert in seen):
             return None
         return np.logical_or.reduce(seen)
@@ -534,19 +577,22 @@ class MixtureModel(Model):
     # Predictions.
 
     def decision(self, X):
+        self._check_dense_view(X)
         engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
         weights = self.weights[:, np.newaxis]
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X):
                 calls, transformed = [], {}
+                part = X[rows]
                 for places in self.stacks():
-                    model = self.experts[places[0]].shared_model
+                    first = self.experts[places[0]]
+                    model, own = first.shared_model, first.view_of(part)
                     if model is None:
-                        calls.append((predict, places, X[rows]))
+                        calls.append((predict, places, own))
                         continue
                     if model.transforms_key not in transformed:
-                        transformed[model.transforms_key] = model.transform(X[rows])
+                        transformed[model.transforms_key] = model.transform(own)
                     Z = transformed[model.transforms_key]
                     calls.append((predict_transformed, places, Z))
                 predictions, limits = np.stack(self._run(run, calls)), None
@@ -561,11 +607,12 @@ class MixtureModel(Model):
 
     def is_finite(self, chunk):
         return np.isfinite(self.numbers).all() and all(
-            expert.is_finite(chunk) for expert in self.experts
+            expert.is_finite(expert.view_of(chunk)) for expert in self.experts
         )
 
     def checkpoint(self, X):
-        restores = [expert.checkpoint(X) for expert in self.experts]
+        self._check_dense_view(X)
+        restores = [each.checkpoint(each.view_of(X)) for each in self.experts]
         parts = [part for level in self.levels for part in (level, *level.parts)]
         restores.append(snapshot(self, self.weight_scale, *parts))
         weights = [(each, deepcopy(each.hedge)) for each in self.levels]
@@ -583,9 +630,11 @@ class MixtureModel(Model):
     # One row at a time.
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        models = [each.model for each in self.experts if each.is_replayable]
-        if len(models) < len(self.experts):
+        if not all(expert.is_replayable for expert in self.experts):
             return None
-        return prepare(
-            PreparedMixture, self, models, engine, n_features, n_classes, n_entries
+        models, of_dense = (
+            [e.model for e in self.experts if e.sees_dense_view is is_dense]
+            for is_dense in (False, True)
         )
+        row = n_features, n_classes, n_entries
+        return prepare(PreparedMixture, self, models, engine, *row, of_dense)

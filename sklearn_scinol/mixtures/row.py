@@ -10,7 +10,6 @@ from ..models.linear import LinearModel
 from ..models.neighbors import NeighborsModel
 from ..models.row import ONE_ROW, PreparedModel, append_losses
 from .second_level import standardised_differences
-from .shared_block import SharedBlock
 
 __all__ = ["PreparedMixture"]
 
@@ -25,6 +24,12 @@ class PreparedMixture(PreparedModel):
     def _linear_models(self):
         return [expert.model for expert in self.model.experts]
 
+    def _models_of_views(self):
+        experts = self.model.experts
+        of_rows = [each.model for each in experts if not each.sees_dense_view]
+        of_dense = [each.model for each in experts if each.sees_dense_view]
+        return [of_rows, of_dense] if of_dense else [of_rows]
+
     def _parts(self):
         yield from (self.model, self.model.weight_scale)
         for level in self.model.levels:
@@ -33,11 +38,14 @@ class PreparedMixture(PreparedModel):
 
     def _record_calls(self, recorder):
         model, row = self.model, self.row
-        shared = SharedBlock(recorder, row, ONE_ROW, model.weight_scale)
-        self._block = Block((), None, shared.targets(model), shared.weights, None)
+        blocks = model.shared_blocks(recorder, row, ONE_ROW)
+        y, weights = blocks[0].targets(model), blocks[0].weights
+        self._block = Block((), None, y, weights, None)
         self._experts, written = [None] * len(model.experts), []
         for places in model.stacks():
             models = [self._models[place] for place in places]
+            first = model.experts[places[0]]
+            shared = blocks[first.sees_dense_view]
             if isinstance(models[0], NeighborsModel):
                 self._record_search(recorder, shared, models, places)
                 continue
@@ -45,7 +53,7 @@ class PreparedMixture(PreparedModel):
             if is_shared:
                 block = shared.for_model(models[0])
             else:
-                block = models[0].block(recorder, row, ONE_ROW)
+                block = models[0].block(recorder, first.view_of(row), ONE_ROW)
             learned = LinearModel.learn_stacked(recorder, models, block)
             for place, predictions in zip(places, learned, strict=True):
                 self._experts[place] = model.experts[place], predictions, is_shared

@@ -13,6 +13,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.placement import Placement
+from ..views import dense_view_of
 from .weights import MIN_RELATIVE_WEIGHT, WeightScale, is_in_range
 
 # Rows that engines learn at a time: enough to hide the overhead of a block, few enough
@@ -60,6 +61,12 @@ class Chunk:
         """Return the sum of the sample weights of some rows."""
         c = self.sample_weight
         return len(self.y[rows]) if c is None else c[rows].sum()
+
+    @cached_property
+    def dense_view(self):
+        """Chunk of the dense view of the rows; see :class:`TableRows`."""
+        X, c = dense_view_of(self.X), self.sample_weight
+        return Chunk(X, self.y, c, self.class_segments)
 
     @cached_property
     def largest(self):

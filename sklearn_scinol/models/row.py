@@ -9,12 +9,12 @@ from functools import lru_cache, partial
 from operator import is_
 
 import numpy as np
-from scipy import sparse
 
 from .._rollback import finish, rollbacks_around
 from ..blocks import RowWeights
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
+from ..views import TableRows
 from .base import MAX_SAFE_VALUE
 from .weights import WeightScale
 
@@ -37,24 +37,32 @@ class Row:
         None in regression.
     capacity : int, default=None
         Number of entries that a sparse row can have; the row uses the first of them.
+    n_dense : int, default=None
+        Number of features of the dense view of a sparse row.
 
     Attributes
     ----------
     X : ndarray or CSR array of shape (1, n_features)
     given : float
         Sample weight.
+    dense_view : Row or None
     """
+
+    dense_view = None
 
     largest = 0.0  # see `Chunk`; :meth:`PreparedModel.accepts_row` checks the values
 
-    def __init__(self, n_features, n_classes, capacity=None):
+    def __init__(self, n_features, n_classes, capacity=None, n_dense=None):
         if capacity is None:
             self.X = np.zeros((1, n_features))
             self._dense = self.X[0]
         else:
             indptr = np.array([0, capacity], np.int32)
             csr = np.zeros(capacity), np.zeros(capacity, np.int32), indptr
-            self.X = sparse.csr_array(csr, shape=(1, n_features))
+            self.X = TableRows(csr, shape=(1, n_features))
+        if n_dense is not None:
+            self.dense_view = Row(n_dense, n_classes)
+            self.X.dense_view = self.dense_view.X
         self.capacity = capacity
         self.given = 1.0
         self._codes = None if n_classes is None else np.arange(n_classes)
@@ -88,9 +96,16 @@ class Row:
         """Features of the stored values of a sparse row."""
         return self.X.indices[: self.X.indptr[1]]
 
-    def set_values(self, values, indices=None):
+    @property
+    def views(self):
+        """The row itself, and its dense view if there is one."""
+        return [self] if self.dense_view is None else [self, self.dense_view]
+
+    def set_values(self, values, indices=None, dense_view=None):
         """Copy values into the row."""
         X = self.X
+        if self.dense_view is not None:
+            self.dense_view.set_values(dense_view)
         if self.capacity is not None:
             n = X.indptr[1] = len(indices)
             X.data[:n], X.indices[:n] = values, indices
@@ -102,11 +117,14 @@ class Row:
 
     def set_target(self, y):
         """Set the target: the index of a class, or a number for each output."""
-        for target, by_code in self._targets.values():
-            target[0] = y if self._codes is None else by_code[y]
+        for view in self.views:
+            for target, by_code in view._targets.values():
+                target[0] = y if self._codes is None else by_code[y]
 
     def set_weight(self, c):
         """Set the sample weight: 0 for a row that is only predicted."""
+        if self.dense_view is not None:
+            self.dense_view.set_weight(c)
         self.given = c
         for scale, weights in self._weights.values():
             relative = _relative(c, *scale.numbers.tolist())
@@ -124,11 +142,11 @@ def _relative(c, unit, smallest):
     return scale.relative(np.array([c]))
 
 
-def prepare(kind, model, models, engine, n_features, n_classes, n_entries):
+def prepare(kind, model, models, engine, n_features, n_classes, n_entries, of_dense=()):
     """Return a :class:`PreparedModel`, of class `kind`, or None if that is impossible.
 
-    The model has learned a row, and consists of linear `models`. For the other
-    parameters see :meth:`Model.prepared`.
+    The model has learned a row, and consists of linear `models`, and `of_dense` of the
+    dense view. For the other parameters see :meth:`Model.prepared`.
     """
     if engine.Recorder is None:
         return None
@@ -136,10 +154,13 @@ def prepare(kind, model, models, engine, n_features, n_classes, n_entries):
     if n_entries is not None and len(skips_zeros) > 1:
         return None
     is_sparse = n_entries is not None and skips_zeros == {True}
-    if not all(each.can_replay(is_sparse) for each in models):
+    can_replay = [each.can_replay(is_sparse) for each in models]
+    can_replay += [is_sparse and each.can_replay(False) for each in of_dense]
+    if not all(can_replay):
         return None
     capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
-    return kind(model, engine, Row(n_features, n_classes, capacity))
+    n_dense = of_dense[0].n_features if of_dense else None
+    return kind(model, engine, Row(n_features, n_classes, capacity, n_dense))
 
 
 class PreparedModel:
@@ -161,8 +182,12 @@ class PreparedModel:
         self.model, self.row = model, row
         self._engine = engine
         self._models = self._linear_models()
-        for each in (model, *self._models):
-            each.ensure_layout(row.X)
+        of_views = self._models_of_views()
+        for view, models in zip(row.views, of_views, strict=True):
+            for each in models:
+                each.ensure_layout(view.X)
+        model.ensure_layout(row.X)
+        self._sparse_models, self._dense_row = of_views[0], row.views[-1]
         parts = {id(part): part for part in self._parts()}.values()
         self._bins = [
             part
@@ -183,19 +208,22 @@ class PreparedModel:
             if not (part in self._bins and name == "first")  # bins get another
         ]
         self._places = [[*each] for each in zip(*attributes, strict=True)]
-        units = {id(m.row_units): m.row_units for m in self._models}
-        self._units = [each for each in units.values() if each is not None]
-        self._seen = []
-        if row.capacity is None:
-            self._seen = [(each, each.seen.tobytes()) for each in self._units]
-            self._unseen = np.zeros(row.X.shape[1], dtype=bool)
-            for each in self._units:
+        self._units, self._seen, self._has_unseen = [], [], False
+        for view, models in zip(row.views, of_views, strict=True):
+            units = {id(m.row_units): m.row_units for m in models}
+            units = [each for each in units.values() if each is not None]
+            if view.capacity is not None:
+                self._units = units
+                continue
+            self._seen = [(each, each.seen.tobytes()) for each in units]
+            self._unseen = np.zeros(view.X.shape[1], dtype=bool)
+            for each in units:
                 self._unseen |= ~each.seen
             self._has_unseen = self._unseen.any()
         # All models learn the same rows.
         self._next_to_change = min(self._models, key=lambda m: m.next_change - m.t)
         #: Whether sparse rows are made dense.
-        self.makes_dense = not any(m.skips_zeros for m in self._models)
+        self.makes_dense = not any(m.skips_zeros for m in of_views[0])
         recorded = [part for part in parts if part not in self._bins]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, row.X)
@@ -204,6 +232,10 @@ class PreparedModel:
 
     def _linear_models(self):
         return [self.model]
+
+    def _models_of_views(self):
+        """Return the models of each view of the rows."""
+        return [self._models]
 
     def _record_calls(self, recorder):
         """Record the calls; return the arrays of their predictions."""
@@ -233,7 +265,7 @@ class PreparedModel:
         n_features, whole, by_feature = self.row.X.shape[1], [], []
         ids_by_feature = {
             id(array)
-            for m in self._models
+            for m in self._sparse_models
             for array in (m.fields, m.first, m.features.moments)
         }
         for array in arrays:
@@ -260,11 +292,12 @@ class PreparedModel:
     def accepts_row(self):
         """Whether the recorded calls are all that the row needs."""
         row = self.row
-        # False for NaN. Values are in range then, whatever the weights are.
-        values = row.values
-        if not values.dot(values) <= MAX_SAFE_VALUE**2:
-            return False
-        if row.capacity is None and self._has_unseen and row.X[0, self._unseen].any():
+        for view in row.views:
+            # False for NaN. Values are in range then, whatever the weights are.
+            values = view.values
+            if not values.dot(values) <= MAX_SAFE_VALUE**2:
+                return False
+        if self._has_unseen and self._dense_row.X[0, self._unseen].any():
             return False
         if row.given == 0.0:
             return True
@@ -319,7 +352,7 @@ class PreparedModel:
             return True
         for units in self._new_units:
             weights = row.weights(self.model.weight_scale, ONE_ROW)
-            rows = self._models[0].rows(row.X, ONE_ROW)
+            rows = self._sparse_models[0].rows(row.X, ONE_ROW)
             units.learn_and_convert(self._engine, rows, weights, checks=False)
         return all(units.are_one for units in self._units)
 
@@ -329,7 +362,7 @@ class PreparedModel:
             call()
         if self.row.given > 0.0:
             for bins in self._bins:
-                bins.learn(self.row.X)
+                bins.learn(self._dense_row.X)
         return self._checked.are_finite()
 
     def estimators(self, own):

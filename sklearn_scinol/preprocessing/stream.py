@@ -14,14 +14,15 @@ from .._invariants import is_count
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Shards
-from .._typing import TableLike, _fit_context
+from .._typing import Labels, TableLike, _fit_context
 from .._validation import add_advice, check_not_masked
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.rows import chunk_of, row_of
+from ..tables.dense import Targets
 
-__all__ = ["FeatureTransformer", "StreamTransformer"]
+__all__ = ["FeatureTransformer", "StreamTransformer", "TargetTransformer"]
 
 
 class StreamTransformer(
@@ -166,9 +167,11 @@ class StreamTransformer(
         return self._encode(get_engine(current_engine()), rows, learns=False)
 
     @learns
-    def _learn_rows(self, X, learn, reset):
+    def _learn_rows(self, X, learn, reset, targets=None):
         with rollback_on_error(self) as rollbacks:
             rows = self._read(X, reset)
+            if targets is not None:
+                rows = rows.with_targets(targets)
             if reset:
                 self._start(rows)
                 self.n_samples_seen_ = 0
@@ -184,19 +187,21 @@ class StreamTransformer(
         """Transform a single row."""
         return self._encode_row(x, learns=False)
 
-    def _learn_row(self, x, rollbacks):
+    def _learn_row(self, x, rollbacks, targets=None):
         """Learn a single row, and transform it.
 
         What restores the transformer is appended to `rollbacks` before it changes.
         """
         rollbacks.append(self._checkpoint())
-        row = self._encode_row(x, learns=True)
+        row = self._encode_row(x, learns=True, targets=targets)
         self.n_samples_seen_ += 1
         return row
 
-    def _encode_row(self, x, learns):
+    def _encode_row(self, x, learns, targets=None):
         """Transform a single row as a chunk, learned before if `learns`."""
         rows = self._read(chunk_of(x), reset=False)
+        if targets is not None:
+            rows = rows.with_targets(targets)
         return row_of(self._encode(get_engine(current_engine()), rows, learns))
 
     # Merging.
@@ -257,6 +262,171 @@ class StreamTransformer(
                 restore_state()
 
         return restore
+
+
+class TargetTransformer(StreamTransformer):
+    """Base of the transformers that also learn targets, each after its row."""
+
+    @abstractmethod
+    def _wants_targets(self, last):
+        """Whether it learns targets in a pipeline whose last step is `last`."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: TableLike,
+        y: Any = None,
+        *,
+        classes: Labels | None = None,
+    ) -> Self:
+        """Learn rows, and forget what was learned before.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows, in any units.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Labels or targets, whose means are learned. Without `classes`, numbers are
+            targets and other values are labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, if `y` has labels.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        targets = _targets(y, classes)
+        self._learn_rows(X, self._learn, reset=True, targets=targets)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(
+        self,
+        X: TableLike,
+        y: Any = None,
+        *,
+        classes: Labels | None = None,
+    ) -> Any:
+        """Learn rows, and transform them.
+
+        Means of targets in a row are of earlier rows only: they never know its own
+        target. All else is as from :meth:`transform` after :meth:`fit`.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows, in any units.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+            The transformed rows.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        targets = _targets(y, classes)
+        return self._with_means_before(X, self._learn_and_transform(X, targets, True))
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(
+        self,
+        X: TableLike,
+        y: Any = None,
+        *,
+        classes: Labels | None = None,
+    ) -> Self:
+        """Learn the next rows.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`; the first call counts.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        targets, is_first = _targets(y, classes), self._is_first
+        self._learn_rows(X, self._learn, reset=is_first, targets=targets)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit_transform(
+        self,
+        X: TableLike,
+        y: Any = None,
+        *,
+        classes: Labels | None = None,
+    ) -> Any:
+        """Learn the next rows in order, and transform each as it is learned.
+
+        No row is transformed by later ones, or by its own target: the size of chunks
+        changes nothing.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`; the first call counts.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+            As :meth:`transform` would give for each row right before it is learned.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        targets = _targets(y, classes)
+        return self._learn_and_transform(X, targets, self._is_first)
+
+    @property
+    def _is_first(self):
+        """Whether nothing was learned yet."""
+        return not self.__sklearn_is_fitted__()
+
+    def _learn_and_transform(self, X, targets, reset):
+        """Learn rows and their targets in order, and transform each."""
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        encode = partial(self._encode, learns=True)
+        return learn(self, X, encode, reset=reset, targets=targets)
+
+    def _with_means_before(self, X, Z):
+        """Return the rows of `fit_transform`, from those of a stream."""
+        return Z
+
+
+def _targets(y, classes):
+    """Return targets to learn; None if there are none."""
+    return None if y is None else Targets(y, classes)
 
 
 class FeatureTransformer(StreamTransformer):

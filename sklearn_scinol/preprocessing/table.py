@@ -8,20 +8,23 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_not_masked
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.rows import SparseRow
+from ..estimators.rows import SparseRow, row_of
 from ..tables.columns import COMBINED_KINDS
+from ..tables.dense import DenseView
 from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
 from ..tables.row import row_encoder
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
-from .stream import StreamTransformer
+from ..views import TableRows
+from .stream import TargetTransformer
 
 __all__ = ["TableEncoder"]
 
@@ -32,12 +35,14 @@ Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop
 MAX_COLUMNS = 2**24
 
 
-class TableEncoder(StreamTransformer):
+class TableEncoder(TargetTransformer):
     """Encodes tables with columns of all kinds as rows of numbers, on a stream.
 
     It takes chunks of a table: a frame of pandas or polars, a table or record batch of
     pyarrow, an array, or a list of dicts. It gives sparse rows for any linear learner,
-    which can learn what is not linear in the numbers. Each kind is encoded in its way:
+    which can learn what is not linear in the numbers, and if it learns targets as well,
+    a dense view of the same rows for mixtures. In sparse rows each kind is encoded in
+    its way:
 
     ========  ======================================================================
     number    its value in standard deviations from the mean, as by
@@ -50,7 +55,24 @@ class TableEncoder(StreamTransformer):
     text      words and pairs of neighbouring words, in lower case, by hashing
     ========  ======================================================================
 
-    Each kind also has a column for missing values.
+    Each kind also has a column for missing values. The dense view has a few columns:
+
+    ========  ======================================================================
+    number    its value
+    category  running mean of the targets of earlier rows with this value, shrunk
+              towards the mean of all: ``(sum + 20 mean) / (n + 20)`` [2]_
+    boolean   0 or 1
+    date      time in seconds, hour, weekday, day of the year; running mean of the
+              targets of earlier rows of the same day
+    text      the mean of such means over its words and pairs of words, their sum in log
+              odds less those of the mean of all, and ``ln(1 + n)`` for n words
+    ========  ======================================================================
+
+    For missing numbers, booleans and dates stands the mean of those before, missing
+    categories are a category, and a last column has the number of missing values. Each
+    of `interactions` has a mean as well. Targets are labels of K classes, which have
+    K - 1 means, or numbers: at most 8 of each. A row is encoded before its own target
+    is learned.
 
     Nothing has to be known beforehand: new categories and words go to one of `n_hashed`
     columns by a hash of the column's name and the value [1]_. They may share a column,
@@ -85,6 +107,11 @@ class TableEncoder(StreamTransformer):
 
     new_columns : {"error", "ignore"}, default="error"
         What to do with a column that the first chunk does not have.
+
+    sparse_output : {"auto", True, False}, default="auto"
+        Whether rows are sparse, or the dense view. "auto": sparse, with the dense view
+        as an attribute `dense_view` if targets are learned: by methods that get `y`,
+        and in an :class:`~sklearn_scinol.pipeline.OnlinePipeline` before a mixture.
 
     Attributes
     ----------
@@ -132,6 +159,9 @@ class TableEncoder(StreamTransformer):
     ----------
     .. [1] K. Weinberger, A. Dasgupta, J. Langford, A. Smola and J. Attenberg (2009).
        "Feature hashing for large scale multitask learning". ICML.
+    .. [2] D. Micci-Barreca (2001). "A preprocessing scheme for high-cardinality
+       categorical attributes in classification and prediction problems". SIGKDD
+       Explorations 3(1).
 
     Examples
     --------
@@ -155,6 +185,16 @@ class TableEncoder(StreamTransformer):
     >>> row = encoder.transform(rows[2:])
     >>> print(*encoder.get_feature_names_out()[row.indices], sep=", ")
     rooms_missing, furnished, city=Oslo
+
+    The dense view:
+
+    >>> encoder = TableEncoder(sparse_output=False).set_output(transform="pandas")
+    >>> labels = ["let", "sold", "let"]
+    >>> encoder.partial_fit_transform(rows, labels, classes=["let", "sold"]).round(2)
+       city_mean  rooms  furnished  n_missing
+    0       0.50    2.0        1.0        0.0
+    1       0.25    3.0        0.0        0.0
+    2       0.48    2.5        1.0        1.0
     """
 
     _parameter_constraints: dict = {
@@ -165,7 +205,15 @@ class TableEncoder(StreamTransformer):
         "n_quantiles": [Interval(Integral, 1, 2**10, closed="both")],
         "missing_columns": [StrOptions({"error", "ignore"})],
         "new_columns": [StrOptions({"error", "ignore"})],
+        "sparse_output": [StrOptions({"auto"}), "boolean"],
     }
+
+    # Encoders of earlier versions have no dense view.
+    _dense: DenseView | None = None
+
+    def __setstate__(self, state):
+        sparse_output = state.get("sparse_output", True)
+        super().__setstate__(state | {"sparse_output": sparse_output})
 
     def __init__(
         self,
@@ -177,6 +225,7 @@ class TableEncoder(StreamTransformer):
         n_quantiles: int = N_QUANTILES,
         missing_columns: Literal["error", "ignore"] = "error",
         new_columns: Literal["error", "ignore"] = "error",
+        sparse_output: bool | Literal["auto"] = "auto",
     ) -> None:
         self.kinds = kinds
         self.interactions = interactions
@@ -185,6 +234,7 @@ class TableEncoder(StreamTransformer):
         self.n_quantiles = n_quantiles
         self.missing_columns = missing_columns
         self.new_columns = new_columns
+        self.sparse_output = sparse_output
 
     def get_feature_names_out(
         self, input_features: object = None
@@ -209,6 +259,8 @@ class TableEncoder(StreamTransformer):
             If no row was learned yet.
         """
         check_is_fitted(self)
+        if self._dense is not None and not self.sparse_output:
+            return self._dense.names(self._encoding.groups)
         return self._encoding.names()
 
     @property
@@ -224,6 +276,18 @@ class TableEncoder(StreamTransformer):
         return self._encoding.hashed_names()
 
     # How it is done.
+
+    def _wants_targets(self, last):
+        if self.sparse_output == "auto":
+            return getattr(last, "_takes_dense_view", False)
+        return not self.sparse_output
+
+    def _with_means_before(self, X, Z):
+        if not isinstance(Z, TableRows):
+            return Z
+        after = self.transform(X)
+        after.dense_view = Z.dense_view
+        return after
 
     def _read(self, X, reset):
         check_not_masked(X=X)
@@ -319,14 +383,22 @@ class TableEncoder(StreamTransformer):
         raise ValueError(message)
 
     def _start(self, rows):
+        interactions = [tuple(names) for names in self.interactions or ()]
         self._encoding = Encoding(
             self.kinds_,
-            [tuple(names) for names in self.interactions or ()],
+            interactions,
             n_hashed=self.n_hashed,
             n_named=self.n_named,
             n_samples=N_SAMPLES,
             n_quantiles=self.n_quantiles,
         )
+        self._dense = None
+        targets = getattr(rows, "targets", None)
+        if not self.sparse_output or (self.sparse_output == "auto" and targets):
+            known = targets.columns() if targets else (None, 0)
+            self._dense = DenseView(
+                self._first_kinds, interactions, *known, self.n_hashed
+            )
 
     def _encode(self, engine, rows, learns):
         encoding = self._encoding
@@ -334,40 +406,69 @@ class TableEncoder(StreamTransformer):
             encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
         if rows.new_kinds and learns:
             self._encoding, self.kinds_ = encoding, self.kinds_ | rows.new_kinds
-        return encoding.encode(engine, rows.columns, len(rows), learns)
+        stacked, n = encoding.stack(rows.columns), len(rows)
+        return self._encode_stacked(engine, encoding, stacked, n, learns, rows.targets)
+
+    def _encode_stacked(self, engine, encoding, stacked, n, learns, targets):
+        """Encode the stacked columns of each group in the views that are wanted."""
+        groups, dense = encoding.encode_groups(engine, stacked, learns), None
+        if self._dense is not None:
+            dense = self._dense.encode(
+                engine, encoding, stacked, groups, n, targets, learns
+            )
+        if not self.sparse_output:
+            return dense
+        arrays = encoding.join_groups(engine, groups, n, learns)
+        shape = n, encoding.n_columns
+        if dense is None:
+            rows = sparse.csr_array(arrays, shape=shape)
+        else:
+            rows = TableRows(arrays, shape=shape, dense_view=dense)
+        rows.has_canonical_format = True
+        return rows
 
     def _transform_row(self, x):
         encoder, read = self._read_row(x, learns=False)
         if read is None:
             return super()._transform_row(x)
-        return SparseRow(*encoder.encode(read), encoder.n_columns)
+        row = SparseRow(*encoder.encode(read), encoder.n_columns)
+        if self._dense is None:
+            return row
+        return row._replace(dense_view=encoder.encode_dense(read, self._dense))
 
-    def _learn_row(self, x, rollbacks):
+    def _learn_row(self, x, rollbacks, targets=None):
         encoder, read = self._read_row(x, learns=True)
         if read is None:
-            return super()._learn_row(x, rollbacks)
+            return super()._learn_row(x, rollbacks, targets)
         n_before = self.n_samples_seen_
         rollbacks.append(partial(setattr, self, "n_samples_seen_", n_before))
         row = SparseRow(*encoder.encode(read, rollbacks), encoder.n_columns)
+        if self._dense is not None:
+            if targets is not None:
+                targets = targets.validated(1)
+            dense = encoder.encode_dense(read, self._dense, rollbacks, targets)
+            row = row._replace(dense_view=dense)
         self.n_samples_seen_ = n_before + 1
         return row
+
+    def _encode_row(self, x, learns, targets=None):
+        stacked = self._stack_row(x)
+        if stacked is None:
+            return super()._encode_row(x, learns, targets)
+        engine = get_engine(current_engine())
+        if targets is not None:
+            targets = targets.validated(1)
+        row = self._encode_stacked(engine, self._encoding, stacked, 1, learns, targets)
+        return row_of(row)
 
     def _read_row(self, x, learns):
         """Return the encoder of rows, and what it reads of a dict; else None."""
         names = getattr(self, "feature_names_in_", None)
-        if not isinstance(x, dict) or names is None:
+        if not isinstance(x, dict) or names is None or not self.sparse_output:
             return None, None
         engine = get_engine(current_engine())
         encoder = row_encoder(self._encoding, engine, names)
         return encoder, None if encoder is None else encoder.read(x, learns)
-
-    def _encode_row(self, x, learns):
-        stacked = self._stack_row(x)
-        if stacked is None:
-            return super()._encode_row(x, learns)
-        encoding, engine = self._encoding, get_engine(current_engine())
-        data, indices, _ = encoding.encode_stacked(engine, stacked, 1, learns)
-        return SparseRow(indices, data, encoding.n_columns)
 
     def _stack_row(self, x):
         """Stack a dict of plain values; None if it needs a closer look."""
@@ -387,7 +488,9 @@ class TableEncoder(StreamTransformer):
     def _fresh(self):
         early = copy(self)
         early.kinds_ = self._first_kinds
-        return super(TableEncoder, early)._fresh()
+        fresh = super(TableEncoder, early)._fresh()
+        fresh._dense = self._dense and self._dense.fresh()
+        return fresh
 
     def _merge_state(self, engine, shards, sources):
         found = {}
@@ -403,10 +506,17 @@ class TableEncoder(StreamTransformer):
 
         encoding = self._encoding = self._encoding.with_kinds(found, 0)
         encoding.merge(engine, shards.map(encoding_of))
+        if self._dense is not None:
+            self._dense = DenseView.merged(shards.map(lambda each: each._dense))
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):
         _check_same_kinds(self._first_kinds, other._first_kinds)
+        if (self._dense is None) != (other._dense is None):
+            raise ValueError(
+                "Either all models that are merged have a dense view of the table, or "
+                "none: let all learn with y, or begin as copies of one."
+            )
 
     def _invariants_of_state(self):
         yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
@@ -421,9 +531,20 @@ class TableEncoder(StreamTransformer):
             for encoding in (self._encoding, expected)
         )
         yield "the encoding has the kinds of the columns", of_state == fresh
+        if self._dense is None:
+            yield "dense rows have a dense view", bool(self.sparse_output)
+        else:
+            has_kinds = self._dense.kinds == self._first_kinds
+            yield "the dense view has the kinds of the columns", has_kinds
+            together = self._dense.interactions, self._encoding.interactions
+            yield "the dense view has the interactions", together[0] == together[1]
 
     def _checkpoint_state(self):
-        return self._encoding.checkpoint()
+        restore = self._encoding.checkpoint()
+        if self._dense is None:
+            return restore
+        restore_dense = self._dense.checkpoint()
+        return lambda: (restore(), restore_dense())
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_encoding")
@@ -453,8 +574,15 @@ def _check_same_kinds(kinds, others):
 class _Rows:
     """Columns of a table by name, and kinds that these rows are the first to tell."""
 
+    targets = None
+
     def __init__(self, columns, n_rows, new_kinds):
         self.columns, self._n_rows, self.new_kinds = columns, n_rows, new_kinds
 
     def __len__(self):
         return self._n_rows
+
+    def with_targets(self, targets):
+        """Add the targets of the rows."""
+        self.targets = targets.validated(self._n_rows)
+        return self

@@ -38,6 +38,7 @@ class Encoded(NamedTuple):
     values: np.ndarray | None = None  # (n, n_values); NaN for none
     hashed: tuple = ()  # of Hashed
     get_keys: Callable | None = None  # gives Keys for the number of a column
+    numbers: np.ndarray | None = None  # (n, n_dense), for the dense view; NaN for none
 
 
 class ColumnGroup:
@@ -58,6 +59,12 @@ class ColumnGroup:
 
     #: Number of columns for the values of each.
     n_values_each = 0
+
+    #: Suffixes of the columns for numbers of each in the dense view.
+    dense_parts: tuple[str, ...] = ()
+
+    #: Whether the dense view has means of targets, and those of words.
+    has_means = has_words = False
 
     #: Widths of blocks of columns for codes, for one column of the table.
     widths: tuple[int, ...] = (1,)

@@ -20,6 +20,7 @@ from .vocabulary import Vocabulary
 
 __all__ = [
     "COMBINED_KINDS",
+    "GROUPS",
     "HOURS",
     "MONTHS",
     "WEEKDAYS",
@@ -53,6 +54,7 @@ class Numbers(ColumnGroup):
     """
 
     n_values_each = 1
+    dense_parts = ("",)
     dtype = np.float64
     learned = "standard", "bins", "vocabulary"
     parse = staticmethod(parse_number)
@@ -99,7 +101,7 @@ class Numbers(ColumnGroup):
             np.copyto(codes, missing, where=is_missing)
         if self.vocabulary.has_open:
             codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
-        return Encoded(codes, Z, get_keys=lambda j: self._keys(j, X, codes))
+        return Encoded(codes, Z, (), lambda j: self._keys(j, X, codes), X)
 
     def _slots(self, engine, X, is_missing, learns):
         """Return codes of the values that have columns of their own."""
@@ -171,6 +173,7 @@ class Dates(ColumnGroup):
     """Dates: the time itself, standardised, the season, month, weekday and hour."""
 
     n_values_each = 3
+    dense_parts, has_means = ("", "_hour", "_weekday", "_day_of_year"), True
     widths = (1 + len(MONTHS) + len(WEEKDAYS) + len(HOURS),)
     dtype = "datetime64[us]"
     learned = ("standard",)
@@ -202,7 +205,18 @@ class Dates(ColumnGroup):
         codes = np.stack(parts, axis=-1) + first + self.starts()[:, np.newaxis]
         codes[is_missing] = -1
         codes[..., 0] = np.where(is_missing, self.starts(), codes[..., 0])
-        return Encoded(codes.reshape(len(dates), -1), values.reshape(len(dates), -1))
+        seconds = (dates - days).astype(np.int64) / 1e6
+        numbers = np.stack([moments, seconds / 3600.0, parts[1], of_year], axis=-1)
+        numbers[is_missing] = np.nan
+
+        def get_keys(j):  # of days
+            keys = days[:, j].astype(np.int64).view(np.uint64)
+            return Keys(np.where(is_missing[:, j], self.missing_key(j), keys), None)
+
+        codes, values, numbers = (
+            each.reshape(len(dates), -1) for each in (codes, values, numbers)
+        )
+        return Encoded(codes, values, (), get_keys, numbers)
 
     def value_names(self):
         parts = "", "_year_sin", "_year_cos"
@@ -216,7 +230,7 @@ class Dates(ColumnGroup):
 class Booleans(ColumnGroup):
     """Booleans: whether they are true, and whether they are missing."""
 
-    widths, missing_code = (2,), 1
+    widths, missing_code, dense_parts = (2,), 1, ("",)
     dtype = bool
     parse = staticmethod(parse_boolean)
 
@@ -225,7 +239,8 @@ class Booleans(ColumnGroup):
         is_true, is_missing = columns
         starts = self.starts()
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
-        return Encoded(codes, get_keys=lambda j: self._keys(j, codes[:, j]))
+        numbers = np.where(is_missing, np.nan, is_true)
+        return Encoded(codes, None, (), lambda j: self._keys(j, codes[:, j]), numbers)
 
     def _keys(self, j, codes):
         names = f"{self.names[j]}=False", self.names[j], f"{self.names[j]}_missing"
@@ -242,7 +257,7 @@ class Booleans(ColumnGroup):
 class Categories(ColumnGroup):
     """Categories: the first ones have a column each, the others are hashed."""
 
-    learned = ("vocabulary",)
+    learned, has_means = ("vocabulary",), True
     parse = staticmethod(parse_text)
     stack_values = staticmethod(Strings.concatenate)
 
@@ -326,6 +341,7 @@ def _prefixed(name, texts, first):
 class Texts(ColumnGroup):
     """Texts: their words, and pairs of words next to each other, are hashed."""
 
+    has_means = has_words = True
     parse = staticmethod(parse_text)
     stack_values: Callable = staticmethod(list)
 
@@ -369,6 +385,16 @@ def hash_words(engine, name, column):
         None,
         lambda numbers: Strings.encode(map(name_of, numbers.tolist())),
     )
+
+
+#: Groups by kind of column.
+GROUPS: dict[str, type[ColumnGroup]] = {
+    "number": Numbers,
+    "date": Dates,
+    "boolean": Booleans,
+    "category": Categories,
+    "text": Texts,
+}
 
 
 class Undecided(ColumnGroup):

@@ -3,7 +3,6 @@
 from copy import copy
 
 import numpy as np
-from scipy import sparse
 
 from .._invariants import is_count, same_structure
 from ..blocks import Entries
@@ -147,31 +146,30 @@ class Encoding:
     def n_columns(self):
         return self.n_named_columns + self.hashed.n_columns
 
-    def encode(self, engine, columns, n_rows, learns):
-        """Encode columns, a dict by name, as a CSR array.
-
-        If `learns`, each row is learned before it is encoded; else each is encoded as
-        if it came next.
-        """
-        stacked = [
+    def stack(self, columns):
+        """Stack columns, a dict by name, for each group."""
+        return [
             group.stack([columns[name] for name in group.names])
             for group in self.groups
         ]
-        data, indices, indptr = self.encode_stacked(engine, stacked, n_rows, learns)
-        rows = sparse.csr_array((data, indices, indptr), shape=(n_rows, self.n_columns))
-        rows.has_canonical_format = True
-        return rows
 
     def stack_row(self, row):
         """Stack a row that is a dict; errors if it has other than plain values."""
         return [group.stack_row(row) for group in self.groups]
 
-    def encode_stacked(self, engine, stacked, n_rows, learns):
-        """Encode the stacked columns of each group; return the three arrays of CSR."""
-        groups = [
+    def encode_groups(self, engine, stacked, learns):
+        """Encode the stacked columns of each group.
+
+        If `learns`, each row is learned before it is encoded; else each is encoded as
+        if it came next.
+        """
+        return [
             group.encode(engine, columns, learns)
             for group, columns in zip(self.groups, stacked, strict=True)
         ]
+
+    def join_groups(self, engine, groups, n_rows, learns):
+        """Join the encoded columns of all groups; return the three arrays of CSR."""
         values = [each.values for each in groups if each.values is not None]
         codes = [each.codes for each in groups]
         hashed = [each for group in groups for each in group.hashed]
@@ -186,11 +184,9 @@ class Encoding:
         return engine.join_entries(entries, self.n_named_columns)
 
     def _combine(self, engine, names, encoded):
-        """Return keys of the combined values of several columns."""
+        """Return the combined values of several columns, to be hashed."""
         members = [self._keys(name, encoded) for name in names]
-        keys = key_of_text(engine, " & ".join(names))
-        for member in members:
-            keys = engine.mix_keys(keys, member.keys)
+        keys = self.combined_keys(engine, names, encoded)
 
         def get_names(rows):
             pieces = [members[0].get_names(rows)]
@@ -199,6 +195,13 @@ class Encoding:
             return Strings.join(pieces)
 
         return Hashed(keys, None, None, get_names)
+
+    def combined_keys(self, engine, names, encoded):
+        """Return keys of the combined values of several columns, without names."""
+        keys = key_of_text(engine, " & ".join(names))
+        for name in names:
+            keys = engine.mix_keys(keys, self._keys(name, encoded).keys)
+        return keys
 
     def _keys(self, name, encoded):
         for group, group_encoded in zip(self.groups, encoded, strict=True):

@@ -78,6 +78,7 @@ class RowEncoder:
         n_values = sum(group.n_values for group in encoding.groups)
         columns = encoding.value_columns if encoding.late else np.arange(n_values)
         self._value_columns, self._is_late = columns.tolist(), bool(encoding.late)
+        self._groups, self._dense_columns = encoding.groups, None
 
     def read(self, row, learns):
         """Read a dict for `encode`; None if it must be encoded as a chunk."""
@@ -115,6 +116,28 @@ class RowEncoder:
         given = {j: x for j, x in pairs if x < 0.0 or x > 0.0}  # neither NaN nor 0
         indices = np.array([*given, *codes], np.int32)
         return indices, np.array([*given.values()] + [1.0] * len(codes))
+
+    def encode_dense(self, read, dense, rollbacks=None, targets=None):
+        """Encode the dense view of a row that was read; see :meth:`encode`.
+
+        The row's targets are learned after it, if there are `rollbacks`.
+        """
+        numbers, keys, n_missing = [], [], 0
+        for part, of_part in zip(self._parts, read[0], strict=True):
+            n_missing += part.read_dense(of_part, numbers, keys)
+        if rollbacks is not None:
+            rollbacks.append(dense.checkpoint())
+        if self._dense_columns is None:
+            self._dense_columns = dense.columns(self._groups)
+        return dense.join(
+            self._engine,
+            self._dense_columns,
+            np.array([numbers], np.float64),
+            np.array([keys], np.uint64),
+            np.array([n_missing]),
+            targets=targets,
+            learns=rollbacks is not None,
+        )
 
     def _columns_of(self, new, rollbacks):
         """Return the columns of new texts; remember these if there are `rollbacks`."""
@@ -267,6 +290,12 @@ class NumbersOfRow:
 
         return restore
 
+    def read_dense(self, read, numbers, keys):
+        """Add numbers of a row that was read; return how many values are missing."""
+        own, _, missing = read
+        numbers += own
+        return len(missing)
+
     def encode(self, read, learns, values, codes):
         """Add the values and codes of a row that was read."""
         numbers, own, missing = read
@@ -288,16 +317,18 @@ class CategoriesOfRow:
         self._group, self._engine = group, engine
         self.names, self._slots = group.names, KnownSlots(group.vocabulary)
         self.column_of = [{} for _ in group.names]
+        self._key_of = [{} for _ in group.names]
         self._starts = group.starts().tolist()
 
     def read(self, row, learns, new):
-        """Return the codes of a row, and which values are missing."""
+        """Return the codes of a row, which values are missing, and its texts."""
         self._slots.update()
-        codes, missing = [], []
+        codes, missing, texts = [], [], []
         for j, name in enumerate(self.names):
             text = row.get(name)
             if type(text) is not str:
                 text = parse_text(text)
+            texts.append(text)
             if text is None:
                 codes.append(self._starts[j])
                 missing.append(j)
@@ -307,7 +338,28 @@ class CategoriesOfRow:
                 column = self._find(j, text, learns, new)
             if column is not None:
                 codes.append(column)
-        return codes, missing
+        return codes, missing, texts
+
+    def read_dense(self, read, numbers, keys):
+        """Add keys of a row that was read; return how many values are missing."""
+        _, missing, texts = read
+        for j, text in enumerate(texts):
+            key = self._key_of[j].get(text)
+            keys.append(self._key(j, text) if key is None else key)
+        return len(missing)
+
+    def _key(self, j, text):
+        """Return the key of a text, or of a missing one, and keep it."""
+        key = np.array([self._group.missing_key(j)])
+        if text is not None:
+            strings = Strings.encode([text])
+            key = self._engine.hash_strings(strings.data, strings.offsets)
+        (key,) = keys_of_values(self._engine, self.names[j], key).tolist()
+        if len(self._key_of[j]) >= MAX_TEXTS:
+            self._key_of[j].clear()
+        if text is None or len(text) <= MAX_LENGTH:
+            self._key_of[j][text] = key
+        return key
 
     def _find(self, j, text, learns, new):
         """Return the column of a text for its slot; None if it is hashed."""
@@ -339,7 +391,7 @@ class CategoriesOfRow:
 
     def encode(self, read, learns, values, codes):
         """Add the codes of a row that was read."""
-        own, missing = read
+        own, missing, _ = read
         if learns:
             self._slots.count(missing)
         codes += own
@@ -352,13 +404,20 @@ class BooleansOfRow:
         self._columns = [*zip(group.names, group.starts().tolist(), strict=True)]
 
     def read(self, row, learns, new):
-        """Return the codes of a row."""
-        codes = []
+        """Return the codes of a row, and its values."""
+        codes, values = [], []
         for name, first in self._columns:
             value = parse_boolean(row.get(name))
             if value is not False:
                 codes.append(first if value else first + Booleans.missing_code)
-        return codes
+            values.append(value)
+        return codes, values
+
+    def read_dense(self, read, numbers, keys):
+        """Add numbers of a row that was read; return how many values are missing."""
+        _, values = read
+        numbers += [nan if value is None else float(value) for value in values]
+        return values.count(None)
 
     def checkpoint(self):
         """Return a function that does nothing: no state changes."""
@@ -366,7 +425,7 @@ class BooleansOfRow:
 
     def encode(self, read, learns, values, codes):
         """Add the codes of a row that was read."""
-        codes += read
+        codes += read[0]
 
 
 class OthersOfRow:
@@ -378,6 +437,18 @@ class OthersOfRow:
     def read(self, row, learns, new):
         """Stack the values of a row."""
         return self._group.stack_row(row)
+
+    def read_dense(self, read, numbers, keys):
+        """Add numbers and keys of a row; return how many values are missing."""
+        group = self._group
+        encoded = group.encode(self._engine, read, learns=False)
+        if group.dense_parts:
+            numbers += encoded.numbers[0].tolist()
+        if group.has_means:
+            for j, name in enumerate(group.names):
+                key = encoded.get_keys(j).keys
+                keys += keys_of_values(self._engine, name, key).tolist()
+        return int(read.is_missing.sum())
 
     def checkpoint(self):
         """Return a function that undoes what the next row changes."""

@@ -117,6 +117,7 @@ ROOMS = [
     "transforms",
     "engines",
     "config",
+    "views",
     "models",
     "tables",
     "_validation",

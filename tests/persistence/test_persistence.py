@@ -241,7 +241,7 @@ def test_trusted_types_are_those_of_models():
     models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
     row = {"n": 1.0, "c": "x", "d": np.datetime64("2020-01-01"), "t": "a", "b": True}
     row["undecided"] = None
-    models.append(TableEncoder(kinds={"t": "text"}).fit([row]))
+    models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")

@@ -270,9 +270,9 @@ def test_order_and_what_is_not_shown():
 def test_pools_are_not_shown():
     for pooling, expected in (True, ["pools"]), (False, []):
         model = learned(HedgeClassifier(pooling=pooling), table(60), interactions=None)
-        assert model.plot_terms(["age"]).not_shown == expected
+        assert model.plot_terms(["age"]).not_shown == ["dense view", *expected]
     model = learned(HedgeRegressor(), table(60), interactions=None)
-    assert model.plot_terms(["age"]).not_shown == []
+    assert model.plot_terms(["age"]).not_shown == ["dense view"]
 
 
 def test_experts_without_coefficients_are_named():

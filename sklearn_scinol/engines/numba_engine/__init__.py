@@ -29,6 +29,7 @@ from .tables import (
     mark_places,
     mix_keys,
     standardise,
+    target_means,
 )
 from .transforms import (
     add_codes,
@@ -66,6 +67,7 @@ __all__ = [
     "norm",
     "share_compiling",
     "standardise",
+    "target_means",
     "transform_rows",
     "transform_targets",
 ]

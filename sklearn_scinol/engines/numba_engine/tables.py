@@ -11,6 +11,7 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
 )
+from ...transforms.target_means import mean_of_all, mean_of_key
 from .compiling import compiled
 from .transforms import run_loop
 
@@ -22,6 +23,7 @@ __all__ = [
     "mix_keys",
     "standardise",
     "standardise_call",
+    "target_means",
 ]
 
 
@@ -216,6 +218,51 @@ def _marking():
         return n_new
 
     return compiled(mark_places)
+
+
+def target_means(means, places, indptr, smooth, targets, c, learns):
+    """Means of targets by keys."""
+    of_keys = np.empty((len(places), targets.shape[1]))
+    of_all = np.empty(targets.shape)
+    arguments = places, indptr, smooth, targets, c, learns
+    _meaning()(means, *arguments, of_keys, of_all)
+    return of_keys, of_all
+
+
+@cache
+def _meaning():
+
+    def target_means(
+        means, places, indptr, smooth, targets, c, learns, of_keys, of_all
+    ):
+        sums, weights, total = means.sums, means.weights, means.total
+        for r in range(targets.shape[0]):
+            for k in range(targets.shape[1]):
+                of_all[r, k] = mean_of_all(
+                    total[1 + k], total[0], means.start, means.n_start
+                )
+            for e in range(indptr[r], indptr[r + 1]):
+                at = places[e]
+                for k in range(targets.shape[1]):
+                    of_keys[e, k] = of_all[r, k]
+                    if at >= 0:
+                        of_keys[e, k] = mean_of_key(
+                            sums[at, k], weights[at], of_all[r, k], smooth[e]
+                        )
+            if not learns:
+                continue
+            for e in range(indptr[r], indptr[r + 1]):
+                at = places[e]
+                if at < 0:
+                    continue
+                weights[at] += c[r]
+                for k in range(targets.shape[1]):
+                    sums[at, k] += c[r] * targets[r, k]
+            total[0] += c[r]
+            for k in range(targets.shape[1]):
+                total[1 + k] += c[r] * targets[r, k]
+
+    return compiled(target_means)
 
 
 def join_entries(entries, n_columns):

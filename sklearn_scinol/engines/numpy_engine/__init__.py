@@ -14,6 +14,7 @@ from .tables import (
     mark_places,
     mix_keys,
     standardise,
+    target_means,
 )
 from .transforms import (
     add_codes,
@@ -50,6 +51,7 @@ __all__ = [
     "norm",
     "share_compiling",
     "standardise",
+    "target_means",
     "transform_rows",
     "transform_targets",
 ]

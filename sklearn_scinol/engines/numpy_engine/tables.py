@@ -11,6 +11,7 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
 )
+from ...transforms.target_means import mean_of_all, mean_of_key
 
 __all__ = [
     "find_slots",
@@ -19,6 +20,7 @@ __all__ = [
     "mark_places",
     "mix_keys",
     "standardise",
+    "target_means",
 ]
 
 
@@ -87,6 +89,24 @@ def mark_places(marks, places, keys):
         new.append(of_place[first])
         known[places[new[-1]]] = keys[new[-1]]
     return np.sort(np.concatenate(new))
+
+
+def target_means(means, places, indptr, smooth, targets, c, learns):
+    sums, weights, total, *start = means
+    of_keys, of_all = np.empty((len(places), sums.shape[1])), np.empty(targets.shape)
+    for r, y in enumerate(targets):
+        of_all[r] = mean_of_all(total[1:], total[0], *start)
+        own = np.arange(indptr[r], indptr[r + 1])
+        of_keys[own] = of_all[r]
+        own = own[places[own] >= 0]
+        at, a = places[own], smooth[own, np.newaxis]
+        of_keys[own] = mean_of_key(sums[at], weights[at, np.newaxis], of_all[r], a)
+        if learns:
+            np.add.at(weights, at, c[r])
+            np.add.at(sums, at, c[r] * y)
+            total[0] += c[r]
+            total[1:] += c[r] * y
+    return of_keys, of_all
 
 
 def join_entries(entries, n_columns):

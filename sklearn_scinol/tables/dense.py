@@ -1,0 +1,403 @@
+"""The dense view of a table: numbers, parts of dates, and means of targets."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
+
+from .._invariants import floats
+from ..blocks import as_writable
+from ..transforms.target_means import TargetMeans
+from .base import keys_of_values
+from .columns import GROUPS
+
+__all__ = ["MAX_TARGETS", "DenseView", "Targets"]
+
+#: Maximum number of classes, or of outputs, whose means there are.
+MAX_TARGETS = 8
+
+# Numbers of rows that the mean of all targets counts for, in means of a category and
+# of a word: a text has many.
+SMOOTH, SMOOTH_WORDS = 20.0, 2.0
+
+# Larger numbers count as this one in the means that stand for missing numbers.
+MAX_IN_MEANS = 1e290
+
+# Shares nearer to 0 and 1 count as these in the evidence of texts.
+MIN_SHARE = 1e-6
+
+
+class Targets(NamedTuple):
+    """Labels or targets of rows, for means of them."""
+
+    y: Any
+    classes: Any = None  # None for numbers, or labels not known beforehand
+    sample_weight: Any = None
+    are_labels: bool = False
+
+    def validated(self, n_rows):
+        """Return targets as arrays of this number of rows."""
+        y, c = np.asarray(self.y), self.sample_weight
+        are_labels = self.are_labels or self.classes is not None
+        are_labels |= y.dtype.kind not in "fiu"
+        y = column_or_1d(y) if are_labels else _as_numbers(y, "y")
+        c = None if c is None else _as_numbers(c, "sample_weight")
+        if len(y) != n_rows or (c is not None and len(c) != n_rows):
+            check_consistent_length(np.empty(n_rows), y, c)
+        return self._replace(y=y, are_labels=are_labels, sample_weight=c)
+
+    def columns(self):
+        """Return the labels of columns for means, and the number of columns."""
+        if not self.are_labels:
+            return None, min(self.y[:1].size, MAX_TARGETS)
+        classes = self.classes
+        if classes is None and self.y.dtype.kind == "b":
+            classes = False, True
+        if classes is None:
+            return [], MAX_TARGETS
+        labels = np.asarray(classes)[1:][:MAX_TARGETS].tolist()
+        return labels, max(len(labels), 1)
+
+
+def _as_numbers(values, name):
+    """Return finite numbers as float64; scikit-learn raises an error for others."""
+    values = np.asarray(values)
+    if values.dtype.kind not in "fiu" or not np.isfinite(values).all():
+        values = check_array(values, ensure_2d=False, dtype=np.float64, input_name=name)
+    return values.astype(np.float64, copy=False)
+
+
+class DenseView:
+    """Dense rows of a table, with running means of the target.
+
+    A number or boolean is a column, a date four: the time in seconds, the hour with its
+    minutes, the weekday and the day of the year. Where they are missing, the mean of
+    those before stands for them. A category has the means of the targets of earlier
+    rows with that category, a date those of the same day, a text the means over its
+    words, what they say together, and ``ln(1 + n)`` for n words. The last column has
+    the number of missing values.
+
+    Parameters
+    ----------
+    kinds : dict
+        Kinds of the columns of the table by name; None for those not known yet, which
+        have room for any kind.
+    interactions : list of tuple of str
+        Columns of which the combined values are a category.
+    labels : list or None
+        Labels of classes whose shares are the targets; None for numbers.
+    n_targets : int
+        Number of targets: with fewer labels, new ones are added as they come.
+    n_places : int
+        Number of places for keys, see :class:`TargetMeans`.
+
+    Attributes
+    ----------
+    n_columns : int
+    filled : ndarray of shape (2, n_columns)
+        Sums and counts of numbers, for means.
+    begun : list of str
+        Late columns that had a value; before, their columns are 0.
+    """
+
+    def __init__(self, kinds, interactions, labels, n_targets, n_places):
+        self.kinds, self.interactions = kinds, interactions
+        self.labels = labels
+        self.begun = []
+        n_labels = n_targets + 1
+        start = (0.0, 0.0) if labels is None else (1.0 / n_labels, 1.0)
+        self.means = TargetMeans(n_places, n_targets, *start)
+        self._place_columns()
+        self.filled = np.zeros((2, self.n_columns))
+
+    def _place_columns(self):
+        """Place the columns: late ones last, but for the number of missing values."""
+        k = self.n_targets
+        widths = {kind: len(group.dense_parts) for kind, group in GROUPS.items()}
+        for kind, group in GROUPS.items():
+            widths[kind] += k * group.has_means + (k + 1) * group.has_words
+        widths[None] = max(widths.values())
+        names = sorted(self.kinds, key=lambda name: self.kinds[name] is None)
+        self.first, self.widths, end = {}, {}, 0
+        for name in names:
+            self.widths[name] = widths[self.kinds[name]]
+            self.first[name], end = end, end + self.widths[name]
+        self.n_columns = end + k * len(self.interactions) + 1
+
+    @property
+    def n_targets(self):
+        return self.means.sums.shape[1]
+
+    @property
+    def has_labels(self):
+        """Whether targets are shares of classes."""
+        return self.labels is not None
+
+    def fresh(self):
+        """Return a view of these columns before the first row."""
+        n_places = len(self.means.weights)
+        labels = self.labels and [*self.labels]
+        arguments = self.kinds, self.interactions, labels, self.n_targets, n_places
+        return DenseView(*arguments)
+
+    def names(self, groups):
+        """Return the names of the columns, by the kinds that are known by now."""
+        names = np.array([f"dense_{j}" for j in range(self.n_columns)], object)
+        names[-1] = "n_missing"
+        for group in groups:
+            for name in group.names:
+                own = [f"{name}{part}" for part in group.dense_parts]
+                if group.has_means:
+                    own += self._names_of_means(name)
+                if group.has_words:
+                    own += self._names_of_means(name, "evidence")
+                    own.append(f"{name}_n_words")
+                names[self.first[name] : self.first[name] + len(own)] = own
+        pairs = zip(self.interactions, self._first_of_interactions, strict=True)
+        for together, first in pairs:
+            own = self._names_of_means(" & ".join(together))
+            names[first : first + len(own)] = own
+        return names
+
+    def _names_of_means(self, name, what="mean"):
+        if self.n_targets == 1:
+            return [f"{name}_{what}"]
+        labels = [*(self.labels or ())]
+        labels += range(len(labels), self.n_targets)
+        return [f"{name}_{what}_{label}" for label in labels]
+
+    def encode(self, engine, encoding, stacked, groups, n_rows, targets, learns):
+        """Return the dense rows of columns; learn each after it if `learns`.
+
+        Parameters
+        ----------
+        engine : Engine
+        encoding : Encoding
+        stacked : list of Column
+            The columns of each group.
+        groups : list of Encoded
+            The same, encoded.
+        n_rows : int
+        targets : Targets or None
+        learns : bool
+
+        Returns
+        -------
+        D : ndarray of shape (n_rows, n_columns)
+        """
+        numbers, keys, texts, not_begun = [np.empty((n_rows, 0))], [], [], {}
+        for group, encoded, columns in zip(
+            encoding.groups, groups, stacked, strict=True
+        ):
+            if group.dense_parts:
+                numbers.append(encoded.numbers)
+            if group.has_words:
+                texts += encoded.hashed
+            for j, name in enumerate(group.names):
+                if group.has_means and not group.has_words:
+                    of_rows = encoded.get_keys(j).keys
+                    keys.append(keys_of_values(engine, name, of_rows))
+                if group.is_late and name not in self.begun:
+                    is_missing = columns.is_missing[:, j]
+                    not_begun[name] = self._begin(name, is_missing, learns)
+        for names in self.interactions:
+            keys.append(encoding.combined_keys(engine, names, groups))
+        n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
+        keys = np.stack(keys, axis=1) if keys else np.empty((n_rows, 0), np.uint64)
+        columns = self.columns(encoding.groups)
+        numbers = np.hstack(numbers)
+        rows = numbers, keys, n_missing, texts
+        return self.join(engine, columns, *rows, targets, learns, not_begun)
+
+    def _begin(self, name, is_missing, learns):
+        """Return a mask of the rows before the first value of a late column."""
+        if not learns:
+            return is_missing
+        if not is_missing.all():
+            self.begun = [*self.begun, name]
+        return np.logical_and.accumulate(is_missing)
+
+    def columns(self, groups):
+        """Return columns of numbers, and the first ones of means of keys and of texts.
+
+        In the order in which :meth:`join` takes numbers, keys and texts.
+        """
+        numbers, keyed, texts = [], [], []
+        for group in groups:
+            n_parts = len(group.dense_parts)
+            for name in group.names:
+                first = self.first[name]
+                numbers += range(first, first + n_parts)
+                if group.has_words:
+                    texts.append(first)
+                elif group.has_means:
+                    keyed.append(first + n_parts)
+        keyed += self._first_of_interactions
+        return numbers, np.array(keyed, np.intp), texts
+
+    def join(
+        self,
+        engine,
+        columns,
+        numbers,
+        keys,
+        n_missing,
+        texts=(),
+        targets=None,
+        learns=False,
+        not_begun=None,
+    ):
+        """Return the dense rows of numbers, keys and texts; see :meth:`encode`.
+
+        Parameters
+        ----------
+        engine : Engine
+        columns : tuple
+            Of :meth:`columns`.
+        numbers : ndarray of shape (n, n_numbers)
+            NaN where missing.
+        keys : ndarray of uint64 of shape (n, n_keys)
+        n_missing : ndarray of shape (n,)
+            Numbers of missing values.
+        texts : sequence of Hashed
+            Words of texts.
+        targets : Targets, default=None
+        learns : bool, default=False
+        not_begun : dict, default=None
+            Masks of the rows before the first value of late columns, by name.
+        """
+        of_numbers, keyed, of_texts = columns
+        n = len(n_missing)
+        D = np.zeros((n, self.n_columns))
+        D[:, -1] = n_missing
+        D[:, of_numbers] = self._fill(numbers, of_numbers, learns)
+        y = self._learn_targets(targets, n) if learns and targets is not None else ()
+        all_keys = np.concatenate([keys.ravel(), *(each.keys for each in texts)])
+        sizes = [keys.size, *(len(each.keys) for each in texts)]
+        smooth = np.repeat([SMOOTH] + [SMOOTH_WORDS] * len(texts), sizes)
+        places, order = self.means.places(all_keys), slice(None)
+        for name, mask in (not_begun or {}).items():
+            of_name = np.isin(keyed, self._columns_of(name))
+            of_keys = places[: keys.size].reshape(keys.shape)
+            of_keys[np.ix_(mask, of_name)] = -1
+        rows = np.repeat(np.arange(n), keys.shape[1])
+        if texts:
+            rows = np.concatenate([rows, *(each.rows for each in texts)])
+            order = np.argsort(rows, kind="stable")
+        indptr = np.zeros(n + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
+        in_order, of_all = self.means.encode(
+            engine, places[order], indptr, smooth[order], *y
+        )
+        of_keys = np.empty_like(in_order)
+        of_keys[order] = in_order
+        keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
+        D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
+        ends = np.cumsum(sizes)
+        for first, start, end in zip(of_texts, ends, ends[1:], strict=False):
+            own = slice(start, end)
+            self._add_text(D[:, first:], of_keys[own], rows[own], of_all)
+        for name, mask in (not_begun or {}).items():
+            D[np.ix_(mask, self._columns_of(name))] = 0.0
+        return D
+
+    def _columns_of(self, name):
+        """Return the columns of a column of the table."""
+        return np.arange(self.first[name], self.first[name] + self.widths[name])
+
+    @property
+    def _first_of_interactions(self):
+        """First columns of interactions, which come before the last column."""
+        k, n = self.n_targets, len(self.interactions)
+        return [self.n_columns - 1 - k * (n - i) for i in range(n)]
+
+    def _fill(self, X, places, learns):
+        """Replace missing numbers by means of those before; learn these if `learns`."""
+        given = ~np.isnan(X)
+        sums, counts = self.filled[:, places]
+        if learns:
+            terms = np.where(given, np.clip(X, -MAX_IN_MEANS, MAX_IN_MEANS), 0.0)
+            # Not `sum`, whose order depends on the number of rows.
+            sums = np.cumsum(np.vstack([sums, terms]), axis=0)[1:]
+            counts = np.cumsum(np.vstack([counts, given]), axis=0)[1:]
+            self.filled = as_writable(self.filled)
+            self.filled[:, places] = sums[-1], counts[-1]
+        return np.where(given, X, sums / np.maximum(counts, 1.0))
+
+    def _add_text(self, D, of_words, rows, of_all):
+        """Put what the words of texts say into the first columns of `D`."""
+        n, k = of_all.shape
+        n_words = np.bincount(rows, minlength=n)
+        evidence = self._link(of_words) - self._link(of_all)[rows]
+        for j in range(k):
+            sums = np.bincount(rows, of_words[:, j], minlength=n)
+            mean = sums / np.maximum(n_words, 1)
+            D[:, j] = np.where(n_words > 0, mean, of_all[:, j])
+            D[:, k + j] = np.bincount(rows, evidence[:, j], minlength=n)
+        D[:, 2 * k] = np.log1p(n_words)
+
+    def _link(self, mean):
+        """Log odds of shares; other means as they are."""
+        if not self.has_labels:
+            return mean
+        share = np.clip(mean, MIN_SHARE, 1.0 - MIN_SHARE)
+        return np.log(share / (1.0 - share))
+
+    def _learn_targets(self, targets, n):
+        """Return targets as numbers, and the weights of rows."""
+        y, c = targets.y, targets.sample_weight
+        c = np.ones(n) if c is None else c
+        if not self.has_labels:
+            return np.ascontiguousarray(y.reshape(n, -1)[:, : self.n_targets]), c
+        if len(self.labels) < self.n_targets:
+            new = [
+                each for each in dict.fromkeys(y.tolist()) if each not in self.labels
+            ]
+            self.labels = [*self.labels, *new][: self.n_targets]
+        shares = np.zeros((n, self.n_targets))
+        for k, label in enumerate(self.labels):
+            shares[:, k] = y == label
+        return shares, c
+
+    def checkpoint(self):
+        """Return a function that undoes what will be learned."""
+        means, filled = self.means.checkpoint(), self.filled.copy()
+        labels, begun = self.labels, self.begun
+
+        def restore():
+            means()
+            self.labels, self.begun, self.filled = labels, begun, filled
+
+        return restore
+
+    # Merging.
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge views of several parts of the rows."""
+        merged = shards.start.fresh()
+        if any(each.labels != merged.labels for each in shards):
+            raise ValueError(
+                "Models can be merged that know the same classes: pass `classes`, or "
+                "let all begin as copies of one that has seen the first rows."
+            )
+        merged.means = TargetMeans.merged(shards.map(lambda each: each.means))
+        merged.filled = shards.map(lambda each: each.filled).sum()
+        begun = [name for each in shards for name in each.begun]
+        merged.begun = [*dict.fromkeys(begun)]
+        return merged
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        yield "the number of targets is bounded", self.n_targets <= MAX_TARGETS
+        n_labels = 0 if self.labels is None else len(self.labels)
+        yield "each label has a target", n_labels <= self.n_targets
+        late = [name for name, kind in self.kinds.items() if kind is None]
+        yield "columns that begin are late", {*self.begun} <= {*late}
+        fresh = self.fresh()
+        for name in "first", "widths", "n_columns":
+            is_as_new = getattr(self, name) == getattr(fresh, name)
+            yield f"{name} follows from the kinds", is_as_new
+        if self.labels is None:
+            yield "sums of numbers start at 0", self.means.start == 0.0
+        yield from floats("filled", self.filled, (2, self.n_columns))

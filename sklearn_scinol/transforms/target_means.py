@@ -1,0 +1,166 @@
+r"""Running means of targets, of the rows that have a key in common.
+
+With the sum :math:`s` and the number :math:`n` of the targets of earlier rows with a
+key, and the mean :math:`m` of all earlier targets, the key has the mean
+
+.. math::
+    \frac{s + a m}{n + a}
+
+as if there had been :math:`a` more rows with the mean of all. Each row is given the
+means that were known before its own target.
+"""
+
+from weakref import ref
+
+import numpy as np
+
+from .._invariants import floats, is_count, is_number
+from .._portable import larger
+from ..blocks import Means, as_writable
+from .hashing import place
+
+__all__ = ["TargetMeans", "mean_of_all", "mean_of_key"]
+
+# Smallest positive number in full precision.
+TINY = np.finfo(np.float64).tiny
+
+
+def mean_of_all(total, weight, start, n_start):
+    """Return the mean of all targets; `n_start` rows more have the target `start`."""
+    return (total + n_start * start) / larger(weight + n_start, TINY)
+
+
+def mean_of_key(total, weight, mean, smooth):
+    """Return the mean of a key, as if `smooth` rows more had the mean of all."""
+    return (total + smooth * mean) / (weight + smooth)
+
+
+class TargetMeans:
+    """Running means of targets by keys, which are hashed to a number of places.
+
+    Parameters
+    ----------
+    n_places : int
+        Keys that are hashed to one place share a mean.
+    n_targets : int
+        Number of targets of a row.
+    start : float
+        Mean before the first row.
+    n_start : float
+        Number of rows that it counts for.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (n_places, n_targets)
+        Sums of targets.
+    weights : ndarray of shape (n_places,)
+        Sums of the weights of their rows.
+    total : ndarray of shape (1 + n_targets,)
+        Weight of all rows, and sums of their targets.
+    """
+
+    def __init__(self, n_places, n_targets, start, n_start):
+        self.start, self.n_start = start, n_start
+        self.sums = np.zeros((n_places, n_targets))
+        self.weights = np.zeros(n_places)
+        self.total = np.zeros(1 + n_targets)
+        self._logs = []
+
+    def fresh(self):
+        """Return means before the first row."""
+        return TargetMeans(*self.sums.shape, self.start, self.n_start)
+
+    def places(self, keys):
+        """Return the places of keys."""
+        return place(keys, np.uint64(len(self.weights))).astype(np.int32)
+
+    def encode(self, engine, places, indptr, smooth, targets=None, c=None):
+        """Return means of keys before each row, and of all; then learn the targets.
+
+        Parameters
+        ----------
+        engine : Engine
+        places : ndarray of int32 of shape (n_keys,)
+            Of the keys of all rows, one after the other; -1 for no key.
+        indptr : ndarray of int64 of shape (n + 1,)
+            Where the keys of each row begin.
+        smooth : ndarray of shape (n_keys,)
+            See :func:`mean_of_key`.
+        targets : ndarray of shape (n, n_targets), default=None
+            None if nothing is learned.
+        c : ndarray of shape (n,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        of_keys : ndarray of shape (n_keys, n_targets)
+        of_all : ndarray of shape (n, n_targets)
+        """
+        state = Means(self.sums, self.weights, self.total, self.start, self.n_start)
+        n, learns = len(indptr) - 1, targets is not None
+        if not learns:
+            targets, c = np.zeros((n, self.sums.shape[1])), np.zeros(n)
+        else:
+            self._ensure_layout()
+            self._save(places)
+            state = state._replace(
+                sums=self.sums, weights=self.weights, total=self.total
+            )
+        return engine.target_means(state, places, indptr, smooth, targets, c, learns)
+
+    def _ensure_layout(self):
+        """Make the state writable; joblib maps arrays read-only."""
+        self.sums, self.weights = as_writable(self.sums), as_writable(self.weights)
+        self.total = as_writable(self.total)
+
+    def _save(self, places):
+        """Save what learning will change, for each :meth:`checkpoint`."""
+        places = places[places >= 0]
+        before = places, self.sums[places], self.weights[places], self.total.copy()
+        for reference in self._logs:
+            log = reference()
+            if log is not None:
+                log.append(before)
+
+    def checkpoint(self):
+        """Return a function that undoes what will be learned."""
+        log = _Log()
+        self._logs = [each for each in self._logs if each() is not None]
+        self._logs.append(ref(log))
+
+        def restore():
+            while log:
+                places, sums, weights, total = log.pop()
+                self.sums[places], self.weights[places] = sums, weights
+                self.total[:] = total
+
+        return restore
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge means of several parts of the rows."""
+        merged = shards.start.fresh()
+        for name in "sums", "weights", "total":
+            parts = shards.map(lambda each, name=name: getattr(each, name))
+            setattr(merged, name, parts.sum())
+        merged.weights = np.maximum(merged.weights, 0.0)
+        return merged
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        yield "there are places", is_count(len(self.weights), 1)
+        shape = len(self.weights), len(self.total) - 1
+        yield from floats("sums", self.sums, shape)
+        yield from floats("weights", self.weights, shape[:1])
+        yield from floats("total", self.total, (1 + shape[1],))
+        yield "weights are not negative", self.weights >= 0.0
+        for value in self.start, self.n_start:
+            yield "the start is a share", is_number(value, float) and 0 <= value <= 1
+        yield "the weight of all is not negative", self.total[0] >= 0.0
+
+    def __getstate__(self):
+        return vars(self) | {"_logs": []}
+
+
+class _Log(list):
+    """What was before each change, for as long as it may be undone."""

@@ -1,0 +1,361 @@
+"""The dense view of tables, against a plain reference."""
+
+import datetime as dt
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from support.comparisons import assert_identical
+from support.naive_dense_view import dense_view
+from support.tables import KINDS, late_table, table
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    config_context,
+)
+from sklearn_scinol.merging import merge
+from sklearn_scinol.persistence import load, save
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.tables.dense import MAX_TARGETS
+from sklearn_scinol.views import TableRows
+
+N = 120
+
+
+def labels(n_classes, n=N):
+    return np.random.default_rng(1).integers(n_classes, size=n)
+
+
+def encoder(**parameters):
+    return TableEncoder(kinds=KINDS, sparse_output=False, **parameters)
+
+
+def shares(y, n_classes):
+    return np.eye(n_classes)[y][:, 1:].tolist()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_shares_of_classes_are_those_of_a_plain_loop(n_classes, engine):
+    rows, y = table(N), labels(n_classes)
+    expected = dense_view(rows, KINDS, shares(y, n_classes), np.ones(N), True)
+    Z = encoder().partial_fit_transform(rows, y, classes=range(n_classes))
+    assert_allclose(Z, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_means_of_numbers_are_those_of_a_plain_loop(n_outputs, engine):
+    rows, y = table(N), np.random.default_rng(1).normal(size=(N, n_outputs))
+    expected = dense_view(rows, KINDS, y.tolist(), np.ones(N), False)
+    Z = encoder().partial_fit_transform(rows, y[:, 0] if n_outputs == 1 else y)
+    assert_allclose(Z, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_weights_of_rows_count_in_means():
+    """A pipeline hands them to the encoder; rows of weight 0 have no label."""
+    rows, y = table(N), labels(2)
+    c = np.random.default_rng(2).choice([0.0, 1.0, 3.0], N)
+    c[0] = 1.0
+    expected = dense_view(rows, KINDS, shares(y, 2), c, True)
+    model = make_online_pipeline(encoder(), ScInOLClassifier())
+    model.partial_fit(rows[:-1], y[:-1], sample_weight=c[:-1], classes=[0, 1])
+    Z = model[0].transform(rows[-1:])
+    assert_allclose(Z, expected[-1:], rtol=1e-10, atol=1e-12)
+
+
+def test_a_row_does_not_know_its_own_target(engine):
+    """Nor does any before it; the next one of its category does."""
+    rows, y = table(N), labels(2)
+    other = y.copy()
+    other[60] = 1 - y[60]
+    Z, changed = (
+        encoder().partial_fit_transform(rows, each, classes=[0, 1])
+        for each in (y, other)
+    )
+    assert_identical(Z[:61], changed[:61])
+    later = [r for r in range(61, N) if rows[r]["city"] == rows[60]["city"]]
+    assert (Z[later] != changed[later]).any(axis=1).all()
+
+
+def chunks(size, n=N):
+    return [slice(start, start + size) for start in range(0, n, size)]
+
+
+@pytest.mark.parametrize("size", [1, 7])
+@pytest.mark.parametrize("rows", [table(N), late_table(N)], ids=["", "late"])
+def test_chunks_do_not_matter(rows, size, engine):
+    """Of the view, and of mixtures that see it, for one row as for many."""
+    y, given = labels(3), {"classes": [0, 1, 2]}
+    expected = TableEncoder().partial_fit_transform(rows, y, **given)
+    one, views = TableEncoder(), []
+    for part in chunks(size):
+        views.append(one.partial_fit_transform(rows[part], y[part], **given).dense_view)
+    assert_identical(np.concatenate(views), expected.dense_view)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_chunks_do_not_matter_to_mixtures(n_classes, engine):
+    rows, y = table(N), labels(n_classes)
+    given = {"classes": np.arange(n_classes), "method": "decision_function"}
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
+    whole, parts, one = model, clone(model), clone(model)
+    expected = whole.partial_fit_predict(rows, y, **given)
+    said = [parts.partial_fit_predict(rows[s], y[s], **given) for s in chunks(7)]
+    assert_identical(np.concatenate(said), expected)
+    by_row = one.row_by_row(classes=given["classes"])
+    method = {"method": "decision_function"}
+    said = [by_row.predict_learn_one(*row, **method) for row in zip(rows, y, strict=1)]
+    assert_identical(np.array(said), expected)
+    assert any(name.startswith("dense-") for name in whole[-1].named_estimators_)
+
+
+def test_regressors_see_both_views(engine):
+    rows, y = table(N), np.random.default_rng(0).normal(size=N)
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeRegressor())
+    whole, parts = model, clone(model)
+    expected = whole.partial_fit_predict(rows, y)
+    said = [parts.partial_fit_predict(rows[s], y[s]) for s in chunks(7)]
+    assert_identical(np.concatenate(said), expected)
+    assert "dense-newton" in whole[-1].named_estimators_
+    assert whole[-1].coef_.shape == (whole[-1].n_features_in_,)
+
+
+def test_what_is_not_known_has_the_mean_of_all():
+    rows, y = table(N), labels(2)
+    model = encoder().partial_fit(rows, y, classes=[0, 1])
+    of_all = (y.sum() + 0.5) / (N + 1)
+    names = [*model.get_feature_names_out()]
+    (Z,) = model.transform([{"city": "nowhere", "message": "unheard"}])
+    for name in "city_mean", "message_mean":
+        assert Z[names.index(name)] == pytest.approx(of_all)
+    assert Z[names.index("message_evidence")] == pytest.approx(0.0)
+    assert Z[names.index("n_missing")] == len(KINDS) - 2
+    ages = [row["age"] for row in rows if row["age"] is not None]
+    assert Z[names.index("age")] == pytest.approx(np.mean(ages))
+
+
+def test_without_targets_there_are_no_means():
+    Z = encoder().partial_fit_transform(late_table(N))
+    names = encoder().fit(table(N)).get_feature_names_out()
+    assert not any("mean" in name for name in names)
+    assert Z.shape == (N, len(names))
+    alone = TableEncoder(sparse_output=False)
+    rows = late_table(N)
+    whole = clone(alone).partial_fit_transform(rows)
+    parts = [alone.partial_fit_transform(rows[s]) for s in chunks(7)]
+    assert_identical(np.concatenate(parts), whole)
+
+
+def test_interactions_have_means():
+    rows, y = table(N), labels(2)
+    model = encoder(interactions=[("city", "flag")])
+    model.partial_fit(rows, y, classes=[0, 1])
+    j = [*model.get_feature_names_out()].index("city & flag_mean")
+    same = [
+        r
+        for r, row in enumerate(rows)
+        if (row["city"], row["flag"]) == (rows[5]["city"], rows[5]["flag"])
+    ]
+    mean = (y.sum() + 0.5) / (N + 1)
+    expected = (y[same].sum() + 20 * mean) / (len(same) + 20)
+    assert model.transform(rows[5:6])[0, j] == pytest.approx(expected)
+
+
+def test_labels_may_come_later():
+    """Without classes, labels have columns in the order in which they come."""
+    rows, y = table(N), np.array(["b", "c", "a"])[labels(3)]
+    whole, parts = TableEncoder(kinds=KINDS), TableEncoder(kinds=KINDS)
+    expected = whole.partial_fit_transform(rows, y).dense_view
+    said = [parts.partial_fit_transform(rows[s], y[s]).dense_view for s in chunks(7)]
+    assert_identical(np.concatenate(said), expected)
+    names = clone(whole).set_params(sparse_output=False).fit(rows, y)
+    names = [each for each in names.get_feature_names_out() if "city" in each]
+    first = [*dict.fromkeys(y)]
+    assert names == [f"city_mean_{label}" for label in [*first, *range(3, MAX_TARGETS)]]
+    many = labels(50, 500)
+    model = encoder().fit(table(500), many, classes=np.arange(50))
+    assert model.transform(table(1)).shape == Z_columns(MAX_TARGETS)
+
+
+def Z_columns(k):
+    """Shape of a row with k means: of numbers, a boolean, a date, city and text."""
+    return 1, 4 + 1 + (4 + k) + k + (2 * k + 1) + 1
+
+
+def test_means_take_a_fixed_number_of_places():
+    """A million of different values take no more memory than a few."""
+    model = TableEncoder(n_hashed=64, sparse_output=False)
+    rows = [{"city": str(k)} for k in range(1000)]
+    model.partial_fit(rows, labels(2, 1000), classes=[0, 1])
+    size = len(pickle.dumps(model))
+    model.partial_fit([{"city": f"{k}+"} for k in range(1000)], labels(2, 1000))
+    assert len(pickle.dumps(model)) < 1.1 * size
+
+
+@pytest.mark.parametrize("last", [HedgeClassifier(), ScInOLClassifier()])
+def test_fit_sees_earlier_rows_only(last):
+    """As in a stream, with all classes known; rows to predict know all labels."""
+    rows, y = table(N), np.array(["no", "yes", "perhaps"])[labels(3)]
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), last).fit(rows, y)
+    assert isinstance(model[0].transform(rows[:3]), TableRows)
+    Z = TableEncoder(kinds=KINDS).fit_transform(rows, y, classes=model.classes_)
+    stream = TableEncoder(kinds=KINDS)
+    expected = stream.partial_fit_transform(rows, y, classes=model.classes_)
+    assert_identical(Z.dense_view, expected.dense_view)
+    assert_identical(Z.toarray(), stream.transform(rows).toarray())
+    assert {*model.predict(rows)} <= {*y}
+
+
+def test_any_learner_takes_its_rows():
+    rows, y = table(N), labels(2)
+    model = make_pipeline(encoder(), LogisticRegression(max_iter=10000))
+    assert model.fit(rows, y).score(rows, y) > 0.5
+    model = make_online_pipeline(encoder(), OnlineNewtonClassifier())
+    model.partial_fit(rows, y, classes=[0, 1])
+    assert model[-1].n_features_in_ == len(model[0].get_feature_names_out())
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), ScInOLClassifier())
+    model.partial_fit(rows, y, classes=[0, 1])
+    assert type(model[0].transform(rows)) is not TableRows
+
+
+def test_a_refused_chunk_changes_nothing(engine):
+    rows, y = table(N), labels(2)
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
+    model.partial_fit(rows[:60], y[:60], classes=[0, 1])
+    before = deepcopy(model)
+    for bad in [7] * 10, [0] * 9:
+        with pytest.raises(ValueError, match=r"contain|inconsistent"):
+            model.partial_fit(rows[60:70], bad)
+    with pytest.raises(ValueError, match="contain"):
+        model.row_by_row().learn_one(rows[60], 7)
+    for each in before, model:
+        each.partial_fit(rows[60:], y[60:])
+    assert_identical(pickle.dumps(model[0]), pickle.dumps(before[0]))
+    args = rows[:9], "decision_function"
+    assert_identical(
+        model.decision_function(args[0]), before.decision_function(args[0])
+    )
+
+
+def test_bad_targets_are_refused():
+    rows = table(9)
+    for bad, words in (
+        ([np.nan] * 9, "Input y contains NaN"),
+        ([1.0] * 8, "inconsistent numbers of samples: \\[9, 8\\]"),
+        ([["a", "b"]] * 9, "y should be a 1d array"),
+    ):
+        model = encoder()
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(rows, bad)
+        assert not hasattr(model, "n_samples_seen_")
+
+
+def test_saved_models_go_on(tmp_path):
+    rows, y = late_table(N), labels(2)
+    both = TableEncoder(interactions=[("city", "flag")])
+    model = make_online_pipeline(both, HedgeClassifier())
+    model.partial_fit(rows[:80], y[:80], classes=[0, 1])
+    save(model, tmp_path / "model.skops")
+    revived = load(tmp_path / "model.skops")
+    said = [
+        each.partial_fit_predict(rows[80:], y[80:], method="decision_function")
+        for each in (model, revived)
+    ]
+    assert_identical(*said)
+
+
+def test_merged_views_have_learned_all_rows():
+    rows, y = table(N), labels(2)
+    start = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
+    start.partial_fit(rows[:20], y[:20], classes=[0, 1])
+    shards = [deepcopy(start) for _ in range(2)]
+    for shard, part in zip(shards, [slice(20, 70), slice(70, N)], strict=True):
+        shard.partial_fit(rows[part], y[part])
+    merged = merge(shards, start=start)
+    means, whole = merged[0]._dense.means, deepcopy(start)
+    whole.partial_fit(rows[20:], y[20:])
+    for name in "sums", "weights", "total":
+        expected = getattr(whole[0]._dense.means, name)
+        assert_allclose(getattr(means, name), expected, atol=1e-12)
+    assert_allclose(merged[0]._dense.filled, whole[0]._dense.filled)
+    assert np.isfinite(merged.decision_function(rows)).all()
+    alone = clone(start[0]).partial_fit(rows)
+    with pytest.raises(ValueError, match="have a dense view of the table, or none"):
+        merge([merged[0], alone])
+
+
+def test_mixtures_ask_for_the_view_that_they_learned():
+    rows, y = table(N), labels(2)
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
+    model.partial_fit(rows, y, classes=[0, 1])
+    Z = model[0].transform(rows)
+    X = Z.tocsr(copy=True)
+    X.dense_view = None
+    for method in model[-1].predict, lambda X: model[-1].partial_fit(X, y):
+        with pytest.raises(ValueError, match="X has no dense view, which experts have"):
+            method(X)
+    X.dense_view = Z.dense_view[:, 1:]
+    with pytest.raises(ValueError, match="The dense view of X has shape"):
+        model[-1].predict(X)
+
+
+def test_rows_of_both_views_are_chosen_together():
+    Z = TableEncoder(kinds=KINDS).partial_fit_transform(table(9), labels(2, 9))
+    for key in slice(2, 5), np.array([3, 1]), Z.toarray()[:, 0] > 0:
+        part = Z[key]
+        assert_identical(part.dense_view, Z.dense_view[key])
+        assert_identical(part.toarray(), Z.toarray()[key])
+    assert_identical(pickle.loads(pickle.dumps(Z)).dense_view, Z.dense_view)
+    assert_identical(Z.copy().dense_view, Z.dense_view)
+    assert Z[1:3, 2:4].dense_view is None
+
+
+VALUES = {
+    "number": st.floats(allow_infinity=False),
+    "boolean": st.booleans(),
+    "category": st.sampled_from(["", "a", "b"]) | st.text(max_size=3),
+    "date": st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2262, 1, 1)),
+    "text": st.text(max_size=9) | st.sampled_from(["a b a", "b a"]),
+}
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries({k: v | st.none() for k, v in VALUES.items()}),
+        min_size=2,
+        max_size=12,
+    ),
+    st.integers(1, 5),
+    st.lists(st.floats(-1e100, 1e100), min_size=12, max_size=12),
+    st.sets(st.sampled_from(["boolean", "number"])),
+)
+def test_whatever_comes_rows_are_finite_and_chunks_do_not_matter(rows, size, y, known):
+    """Columns that are not known, and are missing at first, are late ones."""
+    kinds = {name: name for name in {*known, "category", "date", "text"}}
+    views = []
+    for parts in chunks(len(rows), len(rows)), chunks(size, len(rows)):
+        model = TableEncoder(kinds=kinds, sparse_output=False, n_hashed=5)
+        view = [model.partial_fit_transform(rows[s], y[: len(rows)][s]) for s in parts]
+        views.append(np.concatenate(view))
+    assert np.isfinite(views[0]).all()
+    assert_identical(*views)
+
+
+def test_engines_agree():
+    rows, y = table(N), labels(3)
+    views = []
+    for engine in "numpy", "auto":
+        with config_context(engine=engine):
+            Z = encoder().partial_fit_transform(rows, y, classes=[0, 1, 2])
+            views.append(Z)
+    assert_allclose(*views, rtol=1e-12)
