@@ -77,8 +77,9 @@ def _parser():
 
 @contextmanager
 def _messages():
-    """Print what the package logs."""
+    """Print what the package logs, but for what models consist of."""
     logger, handler = logging.getLogger("sklearn_scinol"), logging.Handler()
+    handler.addFilter(lambda record: record.name == logger.name)
     handler.emit = lambda record: print_line(
         in_options(record.getMessage()), file=sys.stderr
     )

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Additive"]
 
+# Maximum numbers of features. Rows are made dense, and each feature, or each pair, has
+# a weight for each of its bins.
+MAX_ADDITIVE = 2**14
+MAX_PAIRED = 2**9
+
 
 def _has_terms(estimator):
     if estimator._is_additive:
@@ -55,6 +60,13 @@ class Additive:
                 "use additive=True, interactions=True instead.",
                 FutureWarning,
                 stacklevel=2,
+            )
+        most = MAX_PAIRED if self._learns_pairs else MAX_ADDITIVE
+        if self._learns_functions and X.shape[1] > most:
+            name = "interactions" if self._learns_pairs else "additive"
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} is for up to {most:,} features, and X "
+                f"has {X.shape[1]:,}."
             )
         super()._start(X)
 

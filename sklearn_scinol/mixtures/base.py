@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
@@ -16,11 +17,12 @@ from sklearn.utils.metaestimators import _BaseComposition
 from ..estimators.additive import Additive
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_not_merged
+from ..estimators.rehearsal import is_rehearsal
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from ..models.neighbors import NeighborsModel
 from ..models.random_features import RandomFeaturesModel
-from .default_experts import MAX_CLASSES, default_experts
+from .default_experts import MAX_CLASSES, NONE, default_experts
 from .display import ExpertWeightsDisplay
 from .model import MixtureModel
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["MixtureEstimator"]
+
+logger = logging.getLogger("sklearn_scinol.mixtures")
 
 # Models without weights of the features themselves.
 OF_FUNCTIONS = AdditiveModel, NeighborsModel, RandomFeaturesModel
@@ -66,19 +70,26 @@ class MixtureEstimator(Additive, _BaseComposition):
         loss = self._make_loss()
         adds_classes = is_classifier(self) and self._adds_classes
         experts = []
-        for name, estimator, *view in self._experts(loss, X):
+        found, self.expert_kinds_ = self._experts(loss, X)
+        for name, estimator, *view in found:
             estimator = clone(estimator)
             if adds_classes and isinstance(estimator, OnlineClassifier):
                 estimator.set_params(new_classes="add")
             experts.append((name, estimator, *view))
+        has_pools = self._pools(loss, len(experts))
         self._model = MixtureModel(
             experts,
             loss,
             self._n_outputs(),
             max(len(self.classes_), 2) if is_classifier(self) else None,
             switching=self.switching,
-            pooling=self._pools(loss, len(experts)),
+            pooling=has_pools,
         )
+        pools = f"of {len(experts)} experts" if has_pools else self._why_no_pools(loss)
+        self.expert_kinds_ = self.expert_kinds_ | {"pools": pools}
+        if not is_rehearsal():
+            name, n = type(self).__name__, len(experts)
+            logger.info("%s has %d experts%s.", name, n, _without(self.expert_kinds_))
         if adds_classes:
             self._check_takes_classes()
 
@@ -99,8 +110,15 @@ class MixtureEstimator(Additive, _BaseComposition):
             )
         return True
 
+    def _why_no_pools(self, loss):
+        if not self.pooling:
+            return f"{NONE}pooling=False"
+        if is_classifier(self) and not hasattr(loss, "log_probabilities"):
+            return f"{NONE}the loss has no probabilities"
+        return f"{NONE}more than {MAX_POOLED} experts, or {MAX_CLASSES} classes"
+
     def _experts(self, loss, X):
-        """The experts to clone, as for :class:`MixtureModel`."""
+        """The experts to clone, as for :class:`MixtureModel`, and names by kind."""
         if self.estimators is None:
             return default_experts(self, loss, X)
         if not self.estimators or not all(
@@ -132,7 +150,7 @@ class MixtureEstimator(Additive, _BaseComposition):
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} should have partial_fit."
                 )
-        return experts
+        return experts, {"given": ", ".join(name for name, _ in experts)}
 
     def _configured_model(self):
         self._model.n_jobs = self.n_jobs
@@ -187,6 +205,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         # Mixtures of earlier versions have none of these.
         names = "neighbors", "pooling", "random_features"
         super().__setstate__(dict.fromkeys(names, False) | state)
+        if self.__sklearn_is_fitted__() and not hasattr(self, "expert_kinds_"):
+            self.expert_kinds_ = {"not told apart": ", ".join(self.named_estimators_)}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -420,6 +440,19 @@ class MixtureEstimator(Additive, _BaseComposition):
             If there is no such output.
         """
         return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
+
+
+def _without(expert_kinds):
+    """Say which kinds of experts there are in no view, and why."""
+    there, lacking = set(), {}
+    for key, found in expert_kinds.items():
+        kind = key.rpartition(", ")[2]
+        if found.startswith(NONE):
+            lacking[kind] = f"{kind} ({found.removeprefix(NONE)})"
+        else:
+            there.add(kind)
+    lacking = [reason for kind, reason in lacking.items() if kind not in there]
+    return f", without {', '.join(lacking)}" if lacking else ""
 
 
 def _has_terms(expert):

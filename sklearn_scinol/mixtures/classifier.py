@@ -112,6 +112,10 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         Mean by `weights_` of the weights of the features, in experts that have them, to
         see which features matter. Do not predict with `coef_`: the model mixes
         probabilities, of other experts too, and multiplies them in pools.
+    expert_kinds_ : dict of {str: str}
+        By kind of experts, the names of those that there are, or "none: " and why. Of
+        tables in two views, kinds are told apart by view.
+
     weights_ : ndarray of shape (n_experts,)
         Weights of the experts at the next row, of sum 1.
     weights_curve_ : tuple of ndarray

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 
 from ..views import dense_view_of
 
-__all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "Family", "default_experts"]
+__all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "NONE", "Family", "default_experts"]
 
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
@@ -26,6 +26,12 @@ N_RANDOM_FEATURES = 64
 #: Maximum number of classes for experts of any of these kinds with "auto": each class
 #: takes a covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
+
+# Begins the reason why there are no experts of a kind.
+NONE = "none: "
+
+# Why experts that need it are not there.
+NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
 
 #: That for experts of random features, whose matrices are larger.
 MAX_FOURIER_CLASSES = 64
@@ -67,6 +73,7 @@ class DefaultExpert(NamedTuple):
     name: str
     estimator: str
     parameters: dict[str, Any]
+    kind: str = "linear"  # another one is a field of `Kinds`
     is_used: Callable[[Kinds], bool] = lambda kinds: True
     bandwidth: float | None = None
 
@@ -90,20 +97,23 @@ DEFAULT_EXPERTS = (
         "no-features",
         "newton",
         {"random_features": 0},
-        lambda kinds: kinds.second_order and not (kinds.is_sparse or kinds.is_of_table),
+        "second_order",
+        lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
     ),
-    DefaultExpert("scinol2", "scinol", {}, lambda kinds: kinds.has_bounded_slope),
+    DefaultExpert(
+        "scinol2", "scinol", {}, is_used=lambda kinds: kinds.has_bounded_slope
+    ),
     DefaultExpert(
         "adagrad-0.25",
         "baseline",
         _descent("adagrad", 1 / 4),
-        lambda kinds: not kinds.additive,
+        is_used=lambda kinds: not kinds.additive,
     ),
     DefaultExpert(
         "adaogd-0.125",
         "baseline",
         _descent("adaogd", 1 / 8),
-        lambda kinds: (
+        is_used=lambda kinds: (
             not ((kinds.additive and kinds.second_order) or kinds.is_of_table)
         ),
     ),
@@ -112,82 +122,69 @@ DEFAULT_EXPERTS = (
         "constant",
         "implicit",
         CONSTANT,
-        lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
+        is_used=lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
     ),
     DefaultExpert(
         "constant-forgetting",
         "implicit",
         {**CONSTANT, "moment_forgetting": 0.03},
-        lambda kinds: not kinds.is_sparse,
+        is_used=lambda kinds: not kinds.is_sparse,
     ),
     DefaultExpert(
         "constant-forgetting",
         "implicit",
         {**CONSTANT, "moment_forgetting": 0.03, "beta": 1 / 32},
-        lambda kinds: kinds.is_sparse,
+        is_used=lambda kinds: kinds.is_sparse,
     ),
-    DefaultExpert("newton", "newton", {}, lambda kinds: kinds.second_order),
-    DefaultExpert(
-        "newton-forgetting",
-        "newton",
-        FORGETTING,
-        lambda kinds: kinds.second_order,
-    ),
-    DefaultExpert(
-        "fourier-1",
-        "newton",
-        {},
-        lambda kinds: kinds.random_features,
-        bandwidth=1.0,
-    ),
+    DefaultExpert("newton", "newton", {}, "second_order"),
+    DefaultExpert("newton-forgetting", "newton", FORGETTING, "second_order"),
+    DefaultExpert("fourier-1", "newton", {}, "random_features", bandwidth=1.0),
     DefaultExpert(
         "fourier-0.25-forgetting",
         "newton",
         FORGETTING,
-        lambda kinds: (
-            kinds.random_features and not (kinds.is_regression or kinds.is_of_table)
-        ),
+        "random_features",
+        lambda kinds: not (kinds.is_regression or kinds.is_of_table),
         bandwidth=0.25,
     ),
     DefaultExpert(
         "fourier-1-forgetting",
         "newton",
         FORGETTING,
-        lambda kinds: kinds.random_features and kinds.is_regression,
+        "random_features",
+        lambda kinds: kinds.is_regression,
         bandwidth=1.0,
     ),
     DefaultExpert(
         "fourier-2",
         "newton",
         {},
-        lambda kinds: kinds.random_features and kinds.is_regression,
+        "random_features",
+        lambda kinds: kinds.is_regression,
         bandwidth=2.0,
     ),
     *(
-        DefaultExpert(
-            f"neighbors-{k}",
-            "neighbors",
-            {"n_neighbors": k},
-            lambda kinds: kinds.neighbors,
-        )
+        DefaultExpert(f"neighbors-{k}", "neighbors", {"n_neighbors": k}, "neighbors")
         for k in (1, 3, 10)
     ),
     DefaultExpert(
         "bins-scinol2",
         "scinol",
         {**STANDARD, "additive": True},
-        lambda kinds: kinds.additive and kinds.has_bounded_slope,
+        "additive",
+        lambda kinds: kinds.has_bounded_slope,
     ),
     DefaultExpert(
         "pairs-adaogd-0.5",
         "baseline",
         _descent("adaogd", 1 / 2, additive=True, interactions=True),
-        lambda kinds: kinds.interactions,
+        "interactions",
     ),
     DefaultExpert(
         "fine-pairs-scinol2",
         "scinol",
         {**STANDARD, "additive": True, "interactions": "fine"},
+        "interactions",
         lambda kinds: kinds.fine_interactions and kinds.has_bounded_slope,
     ),
 )
@@ -196,28 +193,36 @@ DEFAULT_EXPERTS = (
 def default_experts(mixture, loss, X):
     """Return the default experts of a mixture for rows like `X`.
 
-    As (name, estimator, whether it sees the dense view of :class:`TableRows`).
+    Returns
+    -------
+    experts : list of (str, estimator, bool)
+        Names, estimators, and whether each sees the dense view of :class:`TableRows`.
+    by_kind : dict of {str: str}
+        By kind, the names of its experts, or why there are none.
     """
     dense = dense_view_of(X)
     is_of_table = dense is not None
-    of_rows = _experts(mixture, loss, X, is_of_table)
+    of_rows, by_kind = _experts(mixture, loss, X, is_of_table)
     experts = [(*named, False) for named in of_rows]
     if is_of_table:
-        of_dense = _experts(mixture, loss, dense, is_of_table)
-        experts += [(f"dense-{name}", expert, True) for name, expert in of_dense]
-    return experts
+        of_dense, more = _experts(mixture, loss, dense, is_of_table, "dense-")
+        experts += [(*named, True) for named in of_dense]
+        by_kind = {f"sparse rows, {kind}": names for kind, names in by_kind.items()}
+        by_kind |= {f"dense view, {kind}": names for kind, names in more.items()}
+    return experts, by_kind
 
 
-def _experts(mixture, loss, X, is_of_table):
-    """Return the default experts on a view of rows like `X`, with their names."""
+def _experts(mixture, loss, X, is_of_table, prefix=""):
+    """Return default experts on a view of rows like `X`, with their names; by kind."""
     family = mixture._family
     shared = {name: getattr(mixture, name) for name in family.parameters}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
-    kinds = _kinds(mixture, loss, X, is_of_table)
-    experts = []
+    kinds, reasons = _kinds(mixture, loss, X, is_of_table)
+    experts, by_kind = [], {"linear": []} | {kind: [] for kind in reasons}
     for expert in DEFAULT_EXPERTS:
-        if not expert.is_used(kinds):
+        is_there = getattr(kinds, expert.kind, True) and expert.is_used(kinds)
+        if not is_there:
             continue
         estimator = getattr(family, expert.estimator)
         names = estimator._get_param_names()
@@ -225,8 +230,13 @@ def _experts(mixture, loss, X, is_of_table):
         parameters |= expert.parameters
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
-        experts.append((expert.name, estimator(**parameters)))
-    return experts
+        experts.append((prefix + expert.name, estimator(**parameters)))
+        by_kind[expert.kind].append(prefix + expert.name)
+    found = {
+        kind: ", ".join(names) or f"{NONE}{reasons[kind] or NO_BOUNDED_SLOPE}"
+        for kind, names in by_kind.items()
+    }
+    return experts, found
 
 
 def _random_features(mixture, bandwidth, n_features):
@@ -240,37 +250,57 @@ def _random_features(mixture, bandwidth, n_features):
 
 
 def _kinds(mixture, loss, X, is_of_table):
-    """Decide what "auto" stands for."""
+    """Decide which kinds of experts there are; also return why there are no others."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
-    additive, pairs = mixture.additive, mixture.interactions
-    second_order, random_features = mixture.second_order, mixture.random_features
     n_classes = mixture.classes_.size if is_classifier(mixture) else 1
-    has_few_classes = n_classes <= MAX_CLASSES
-    if additive == "auto":
-        additive = d <= MAX_ADDITIVE and not is_sparse and has_few_classes
-    if pairs == "auto":
-        pairs = additive and 1 < d <= MAX_PAIRED and has_few_classes
-    if second_order == "auto":
-        second_order = d <= MAX_SECOND_ORDER and has_few_classes
-    if random_features == "auto":
-        is_small = d <= MAX_FOURIER and n_classes <= MAX_FOURIER_CLASSES
-        random_features = is_small and not is_sparse
-    neighbors = mixture.neighbors
-    if is_of_table and is_sparse:  # they are on the dense view
-        additive = pairs = random_features = neighbors = False
-    if neighbors == "auto":
-        # Without pools, which calibrate them, they are of little use.
-        is_small = d <= MAX_NEIGHBORS and not (is_sparse or is_of_table)
-        neighbors = is_small and mixture._pools(loss, 0)
-    return Kinds(
-        additive,
-        pairs,
-        pairs and d <= MAX_FINELY_PAIRED,
-        second_order,
-        random_features,
-        neighbors,
+    # Of two views, experts that learn functions are on the dense one.
+    is_forced_off = is_of_table and is_sparse
+    found, reasons = {}, {}
+
+    def decide(kind, *conditions):
+        given = getattr(mixture, kind)
+        if given == "auto":
+            unmet = [reason for is_met, reason in conditions if not is_met]
+            reasons[kind] = unmet[0] if unmet else None
+        elif is_forced_off and kind != "second_order":
+            reasons[kind] = "they are on the dense view"
+        else:
+            reasons[kind] = None if given else f"{kind}=False"
+        found[kind] = reasons[kind] is None
+
+    def at_most(limit, value=d, what="features"):
+        return value <= limit, f"more than {limit} {what}"
+
+    few_classes = at_most(MAX_CLASSES, n_classes, "classes")
+    is_dense = not is_sparse, "rows are sparse"
+    decide("second_order", at_most(MAX_SECOND_ORDER), few_classes)
+    decide(
+        "random_features",
+        is_dense,
+        at_most(MAX_FOURIER),
+        at_most(MAX_FOURIER_CLASSES, n_classes, "classes"),
+    )
+    decide(
+        "neighbors",
+        is_dense,
+        (not is_of_table, "pools have enough of the others"),
+        at_most(MAX_NEIGHBORS),
+        (mixture._pools(loss, 0), "they are of use in pools only"),
+    )
+    decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
+    decide(
+        "interactions",
+        (found["additive"], "no additive experts"),
+        (d > 1, "a single feature"),
+        at_most(MAX_PAIRED),
+        few_classes,
+    )
+    kinds = Kinds(
+        **found,
+        fine_interactions=found["interactions"] and d <= MAX_FINELY_PAIRED,
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
         is_of_table=is_of_table,
         has_bounded_slope=bool(np.isfinite(loss.lipschitz)),
     )
+    return kinds, reasons

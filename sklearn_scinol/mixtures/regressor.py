@@ -108,6 +108,10 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         Mean weights of the features, if all experts are linear: those of the mixture
         where none of its experts is clipped.
+    expert_kinds_ : dict of {str: str}
+        By kind of experts, the names of those that there are, or "none: " and why. Of
+        tables in two views, kinds are told apart by view.
+
     weights_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weights of the experts at the next row, of sum 1 for each output.
     weights_curve_ : tuple of ndarray

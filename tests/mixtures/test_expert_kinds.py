@@ -1,0 +1,125 @@
+"""What mixtures say of their experts."""
+
+import logging
+
+import numpy as np
+import pytest
+from scipy import sparse
+from support.tables import KINDS, table
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+)
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+
+def rows(n_features=3, n=12):
+    X = np.random.default_rng(0).normal(size=(n, n_features))
+    return X, X[:, 0] > 0
+
+
+def kinds_of(X, y, **parameters):
+    model = HedgeClassifier(**parameters).partial_fit(X, y, classes=[False, True])
+    named = {name for value in model.expert_kinds_.values() for name in names(value)}
+    assert named == {*model.named_estimators_}
+    return model.expert_kinds_
+
+
+def names(value):
+    has_names = not value.startswith(("none: ", "of "))
+    return value.split(", ") if has_names else []
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "n_features", "parameters"),
+    [
+        ("interactions", "a single feature", 1, {}),
+        ("interactions", "more than 24 features", 25, {}),
+        ("interactions", "no additive experts", 3, {"additive": False}),
+        ("additive", "additive=False", 3, {"additive": False}),
+        ("additive", "more than 64 features", 65, {}),
+        (
+            "additive",
+            "the slope of the loss has no bound",
+            3,
+            {"loss": "squared_hinge"},
+        ),
+        ("second_order", "more than 128 features", 129, {}),
+        ("second_order", "second_order=False", 3, {"second_order": False}),
+        ("random_features", "more than 64 features", 65, {}),
+        ("neighbors", "they are of use in pools only", 3, {"pooling": False}),
+        ("pools", "pooling=False", 3, {"pooling": False}),
+        ("pools", "the loss has no probabilities", 3, {"loss": "hinge"}),
+    ],
+)
+def test_reasons(kind, reason, n_features, parameters):
+    found = kinds_of(*rows(n_features), **parameters)
+    assert found[kind] == f"none: {reason}"
+
+
+def test_sparse_rows():
+    X, y = rows()
+    found = kinds_of(sparse.csr_array(X), y)
+    for kind in "additive", "neighbors", "random_features":
+        assert found[kind] == "none: rows are sparse"
+    assert found["pools"] == "of 7 experts"
+
+
+def test_many_classes():
+    X, y = rows(n=70)[0], np.arange(70)
+    model = HedgeClassifier().partial_fit(X, y, classes=y)
+    reason = "none: more than 64 classes"
+    assert model.expert_kinds_["random_features"] == reason
+
+
+def test_two_views(caplog):
+    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeRegressor())
+    with caplog.at_level(logging.INFO, "sklearn_scinol"):
+        model.partial_fit(table(12), np.arange(12.0))
+    kinds = model[-1].expert_kinds_
+    assert kinds["dense view, second_order"] == "dense-newton, dense-newton-forgetting"
+    assert kinds["sparse rows, additive"] == "none: rows are sparse"
+    (line,) = [r.getMessage() for r in caplog.records if "experts" in r.getMessage()]
+    assert line == (
+        f"HedgeRegressor has {len(model[-1].estimators_)} experts, without neighbors "
+        "(pools have enough of the others)."
+    )
+
+
+def test_a_line_is_logged_once(caplog):
+    X, y = rows()
+    with caplog.at_level(logging.INFO, "sklearn_scinol.mixtures"):
+        model = HedgeClassifier(pooling=False)
+        for _ in range(2):
+            model.partial_fit(X, y, classes=[False, True])
+    (record,) = caplog.records
+    assert record.getMessage() == (
+        "HedgeClassifier has 12 experts, without neighbors (they are of use in pools "
+        "only), pools (pooling=False)."
+    )
+
+
+def test_given_experts_are_named():
+    experts = [("first", ScInOLClassifier()), ("second", OnlineNewtonClassifier())]
+    model = HedgeClassifier(experts).partial_fit(*rows(), classes=[False, True])
+    assert model.expert_kinds_ == {"given": "first, second", "pools": "of 2 experts"}
+
+
+@pytest.mark.parametrize(
+    ("estimator", "words"),
+    [
+        (ScInOLClassifier(additive=True), "additive=True is for up to 16,384 features"),
+        (HedgeClassifier(additive=True), "additive=True is for up to 16,384 features"),
+        (ScInOLClassifier(interactions=True), "interactions=True is for up to 512"),
+    ],
+)
+def test_too_many_features_are_one_sentence(estimator, words):
+    """Before anything is allocated."""
+    model = make_online_pipeline(TableEncoder(sparse_output=True), estimator)
+    with pytest.raises(ValueError, match=f"^{words}.*, and X has 26[0-9],[0-9]*\\.$"):
+        model.partial_fit(*rows(), classes=[False, True])
+    assert not model[-1].__sklearn_is_fitted__()
