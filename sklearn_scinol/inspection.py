@@ -462,10 +462,12 @@ class TableTermsDisplay:
 def _last_steps(estimator):
     """Return the encoder of tables and the last step of a fitted pipeline."""
     steps = [step for _, step in getattr(estimator, "steps", ())][-2:]
-    if len(steps) < 2 or not isinstance(getattr(steps[0], "_encoding", None), Encoding):
+    encoder = steps[0] if len(steps) > 1 else None
+    is_encoder = isinstance(getattr(encoder, "_encoding", None), Encoding)
+    if not is_encoder or encoder.sparse_output is False:
         raise ValueError(
             f"The estimator {type(estimator).__name__} should be a pipeline with a "
-            "TableEncoder before its last step."
+            "TableEncoder before its last step that gives sparse rows."
         )
     return steps
 

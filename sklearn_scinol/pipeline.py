@@ -45,8 +45,12 @@ def _can_partial_fit(pipeline):
 def _has_table_terms(pipeline):
     steps = [step for _, step in pipeline.steps]
     missing = f"This {type(pipeline).__name__!r} has no attribute 'plot_terms', since "
-    if len(steps) < 2 or not isinstance(steps[-2], TableEncoder):
-        raise AttributeError(f"{missing}there is no TableEncoder before the last step.")
+    encoder = steps[-2] if len(steps) > 1 else None
+    if not isinstance(encoder, TableEncoder) or encoder.sparse_output is False:
+        raise AttributeError(
+            f"{missing}there is no TableEncoder before the last step that gives sparse "
+            "rows."
+        )
     try:
         check_is_fitted(steps[-1])
         steps[-1].coef_  # noqa: B018

@@ -4,5 +4,12 @@ from .binner import OnlineBinner
 from .fourier import RandomFourierFeatures
 from .scaler import OnlineScaler
 from .table import TableEncoder
+from .target_encoder import OnlineTargetEncoder
 
-__all__ = ["OnlineBinner", "OnlineScaler", "RandomFourierFeatures", "TableEncoder"]
+__all__ = [
+    "OnlineBinner",
+    "OnlineScaler",
+    "OnlineTargetEncoder",
+    "RandomFourierFeatures",
+    "TableEncoder",
+]

@@ -5,20 +5,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
-from .._invariants import floats
+from .._invariants import floats, is_number
 from ..blocks import as_writable
 from ..transforms.target_means import TargetMeans
 from .base import keys_of_values
 from .columns import GROUPS
 
-__all__ = ["MAX_TARGETS", "DenseView", "Targets"]
+__all__ = ["MAX_TARGETS", "SMOOTH", "DenseView", "Targets"]
 
 #: Maximum number of classes, or of outputs, whose means there are.
 MAX_TARGETS = 8
 
-# Numbers of rows that the mean of all targets counts for, in means of a category and
-# of a word: a text has many.
-SMOOTH, SMOOTH_WORDS = 20.0, 2.0
+#: Number of rows that the mean of all targets counts for, in the mean of a category.
+SMOOTH = 20.0
+
+# The same in the mean of a word; a text has many.
+SMOOTH_WORDS = 2.0
 
 # Larger numbers count as this one in the means that stand for missing numbers.
 MAX_IN_MEANS = 1e290
@@ -90,6 +92,8 @@ class DenseView:
         Number of targets: with fewer labels, new ones are added as they come.
     n_places : int
         Number of places for keys, see :class:`TargetMeans`.
+    smooth : float, default=20.0
+        Number of rows that the mean of all targets counts for, in that of a category.
 
     Attributes
     ----------
@@ -100,8 +104,9 @@ class DenseView:
         Late columns that had a value; before, their columns are 0.
     """
 
-    def __init__(self, kinds, interactions, labels, n_targets, n_places):
+    def __init__(self, kinds, interactions, labels, n_targets, n_places, smooth=SMOOTH):
         self.kinds, self.interactions = kinds, interactions
+        self.smooth = float(smooth)
         self.labels = labels
         self.begun = []
         n_labels = n_targets + 1
@@ -138,7 +143,7 @@ class DenseView:
         n_places = len(self.means.weights)
         labels = self.labels and [*self.labels]
         arguments = self.kinds, self.interactions, labels, self.n_targets, n_places
-        return DenseView(*arguments)
+        return DenseView(*arguments, self.smooth)
 
     def names(self, groups):
         """Return the names of the columns, by the kinds that are known by now."""
@@ -274,7 +279,7 @@ class DenseView:
         y = self._learn_targets(targets, n) if learns and targets is not None else ()
         all_keys = np.concatenate([keys.ravel(), *(each.keys for each in texts)])
         sizes = [keys.size, *(len(each.keys) for each in texts)]
-        smooth = np.repeat([SMOOTH] + [SMOOTH_WORDS] * len(texts), sizes)
+        smooth = np.repeat([self.smooth] + [SMOOTH_WORDS] * len(texts), sizes)
         places, order = self.means.places(all_keys), slice(None)
         for name, mask in (not_begun or {}).items():
             of_name = np.isin(keyed, self._columns_of(name))
@@ -389,6 +394,7 @@ class DenseView:
 
     def invariants(self):
         """Yield what holds between two calls."""
+        yield "smooth is positive", is_number(self.smooth, float) and self.smooth > 0
         yield "the number of targets is bounded", self.n_targets <= MAX_TARGETS
         n_labels = 0 if self.labels is None else len(self.labels)
         yield "each label has a target", n_labels <= self.n_targets

@@ -53,6 +53,7 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineScaler,
+    OnlineTargetEncoder,
     RandomFourierFeatures,
     TableEncoder,
 )
@@ -243,6 +244,7 @@ def test_trusted_types_are_those_of_models():
     row["undecided"] = None
     models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
+    models.append(OnlineTargetEncoder().fit([["a"]], [1.0]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}

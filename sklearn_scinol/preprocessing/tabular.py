@@ -1,0 +1,343 @@
+"""Base of the transformers of tables: how they read and encode them."""
+
+from copy import copy
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._validation import check_not_masked
+from ..config import current_engine
+from ..engines import get_engine
+from ..estimators.rows import SparseRow, row_of
+from ..tables.columns import COMBINED_KINDS
+from ..tables.dense import SMOOTH, DenseView
+from ..tables.encoding import Encoding
+from ..tables.frames import all_missing, is_dict_rows, open_frame
+from ..tables.kinds import KINDS, as_kind, infer_kind
+from ..tables.row import row_encoder
+from ..transforms.bins import N_QUANTILES, N_SAMPLES
+from ..views import TableRows
+from .stream import TargetTransformer
+
+__all__ = ["TableTransformer"]
+
+# Maximum number of columns of a table, in models from files.
+MAX_COLUMNS = 2**24
+
+
+class TableTransformer(TargetTransformer):
+    """Base of the transformers of tables.
+
+    Attributes stand for the parameters of :class:`TableEncoder` that a subclass does
+    not have.
+    """
+
+    kinds: dict[str, Any] | None = None
+    interactions: Any = None
+    n_named, n_quantiles = 1, N_QUANTILES
+    missing_columns = new_columns = "error"
+    sparse_output: Any = False
+    smooth = SMOOTH
+
+    # Encoders of earlier versions have no dense view.
+    _dense: Any = None
+
+    def _read(self, X, reset):
+        check_not_masked(X=X)
+        frame = open_frame(X)
+        if frame.n_rows == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {len(frame.names)})) while a "
+                f"minimum of 1 is required by {type(self).__name__}."
+            )
+        if reset:
+            kinds = self._find_kinds(frame)
+            self._set_names(frame)
+            self.kinds_ = kinds
+        else:
+            self._check_names(frame, is_dict_rows(X))
+        columns, new_kinds, names = {}, {}, {*frame.names}
+        for name, kind in self.kinds_.items():
+            is_there = name in names
+            column = frame.column(name) if is_there else all_missing(frame.n_rows)
+            if kind is None:
+                kind = infer_kind(column)
+            if kind is not None:
+                column = as_kind(column, kind, name)
+            if kind != self.kinds_[name]:
+                new_kinds[name] = kind
+            columns[name] = column
+        if reset or new_kinds:
+            self._check_interactions(self.kinds_ | new_kinds)
+        return _Rows(columns, frame.n_rows, new_kinds)
+
+    def _find_kinds(self, frame):
+        declared, names = self.kinds or {}, {*frame.names}
+        if unknown := [name for name in declared if name not in names]:
+            raise ValueError(f"kinds has unknown columns: {unknown}.")
+        for name, kind in declared.items():
+            if kind not in (*KINDS, "drop"):
+                raise ValueError(
+                    f"The kind of {name!r} must be one of {[*KINDS, 'drop']}, got "
+                    f"{kind!r}."
+                )
+        kinds = {}
+        for name in frame.names:
+            kind = declared.get(name) or _first_kind(frame.column(name))
+            if kind != "drop":
+                kinds[name] = kind
+        if not kinds:
+            raise ValueError("The table has no columns, or all are dropped.")
+        return kinds
+
+    def _check_interactions(self, kinds):
+        """Check that columns of these kinds can be combined."""
+        for names in self.interactions or ():
+            if not isinstance(names, list | tuple) or len({*names}) < 2:
+                raise ValueError(
+                    "interactions must be tuples of two or more different names of "
+                    f"columns, got {names!r}."
+                )
+            for name in names:
+                if kinds.get(name, "drop") not in (*COMBINED_KINDS, None):
+                    raise ValueError(
+                        f"interactions has {name!r}, which is not a column of kind "
+                        f"{' or '.join(map(repr, COMBINED_KINDS))}."
+                    )
+
+    def _set_names(self, frame):
+        self.n_features_in_ = len(frame.names)
+        vars(self).pop("feature_names_in_", None)
+        if frame.has_names:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+
+    def _check_names(self, frame, has_dicts):
+        has_names = hasattr(self, "feature_names_in_")
+        known = [f"x{j}" for j in range(self.n_features_in_)]
+        known = list(self.feature_names_in_) if has_names else known
+        given = {*frame.names}
+        new, missing = [], []
+        if self.new_columns == "error":
+            new = sorted(given - {*known})
+        if self.missing_columns == "error":
+            missing = [name for name in self.kinds_ if name not in given]
+        if not new and (has_dicts or not missing):
+            return
+        if not (has_names or frame.has_names):
+            raise ValueError(
+                f"X has {len(given)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        message = "The feature names should match those that were passed during fit."
+        if new:
+            message += f" Feature names unseen at fit time: {new}."
+        if missing:
+            message += f" Feature names seen at fit time, yet now missing: {missing}."
+        raise ValueError(message)
+
+    def _start(self, rows):
+        interactions = [tuple(names) for names in self.interactions or ()]
+        self._encoding = Encoding(
+            self.kinds_,
+            interactions,
+            n_hashed=self.n_hashed,
+            n_named=self.n_named,
+            n_samples=N_SAMPLES,
+            n_quantiles=self.n_quantiles,
+        )
+        self._dense = None
+        targets = getattr(rows, "targets", None)
+        if not self.sparse_output or (self.sparse_output == "auto" and targets):
+            known = targets.columns() if targets else (None, 0)
+            self._dense = DenseView(
+                self._first_kinds, interactions, *known, self.n_hashed, self.smooth
+            )
+
+    def _encode(self, engine, rows, learns):
+        encoding = self._encoding
+        if rows.new_kinds:
+            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        if rows.new_kinds and learns:
+            self._encoding, self.kinds_ = encoding, self.kinds_ | rows.new_kinds
+        stacked, n = encoding.stack(rows.columns), len(rows)
+        return self._encode_stacked(engine, encoding, stacked, n, learns, rows.targets)
+
+    def _encode_stacked(self, engine, encoding, stacked, n, learns, targets):
+        """Encode the stacked columns of each group in the views that are wanted."""
+        groups, dense = encoding.encode_groups(engine, stacked, learns), None
+        if self._dense is not None:
+            dense = self._dense.encode(
+                engine, encoding, stacked, groups, n, targets, learns
+            )
+        if not self.sparse_output:
+            return dense
+        arrays = encoding.join_groups(engine, groups, n, learns)
+        shape = n, encoding.n_columns
+        if dense is None:
+            rows = sparse.csr_array(arrays, shape=shape)
+        else:
+            rows = TableRows(arrays, shape=shape, dense_view=dense)
+        rows.has_canonical_format = True
+        return rows
+
+    def _transform_row(self, x):
+        encoder, read = self._read_row(x, learns=False)
+        if read is None:
+            return super()._transform_row(x)
+        row = SparseRow(*encoder.encode(read), encoder.n_columns)
+        if self._dense is None:
+            return row
+        return row._replace(dense_view=encoder.encode_dense(read, self._dense))
+
+    def _learn_row(self, x, rollbacks, targets=None):
+        encoder, read = self._read_row(x, learns=True)
+        if read is None:
+            return super()._learn_row(x, rollbacks, targets)
+        n_before = self.n_samples_seen_
+        rollbacks.append(partial(setattr, self, "n_samples_seen_", n_before))
+        row = SparseRow(*encoder.encode(read, rollbacks), encoder.n_columns)
+        if self._dense is not None:
+            if targets is not None:
+                targets = targets.validated(1)
+            dense = encoder.encode_dense(read, self._dense, rollbacks, targets)
+            row = row._replace(dense_view=dense)
+        self.n_samples_seen_ = n_before + 1
+        return row
+
+    def _encode_row(self, x, learns, targets=None):
+        stacked = self._stack_row(x)
+        if stacked is None:
+            return super()._encode_row(x, learns, targets)
+        engine = get_engine(current_engine())
+        if targets is not None:
+            targets = targets.validated(1)
+        row = self._encode_stacked(engine, self._encoding, stacked, 1, learns, targets)
+        return row_of(row)
+
+    def _read_row(self, x, learns):
+        """Return the encoder of rows, and what it reads of a dict; else None."""
+        names = getattr(self, "feature_names_in_", None)
+        if not isinstance(x, dict) or names is None or not self.sparse_output:
+            return None, None
+        engine = get_engine(current_engine())
+        encoder = row_encoder(self._encoding, engine, names)
+        return encoder, None if encoder is None else encoder.read(x, learns)
+
+    def _stack_row(self, x):
+        """Stack a dict of plain values; None if it needs a closer look."""
+        names = getattr(self, "feature_names_in_", None)
+        if not isinstance(x, dict) or names is None or not x.keys() <= {*names}:
+            return None
+        try:
+            return self._encoding.stack_row(x)
+        except (TypeError, ValueError, OverflowError):
+            return None
+
+    @property
+    def _first_kinds(self):
+        """Kinds by the first row: None where its value is missing."""
+        return self.kinds_ | dict.fromkeys(self._encoding.late)
+
+    def _fresh(self):
+        early = copy(self)
+        early.kinds_ = self._first_kinds
+        fresh = super(TableTransformer, early)._fresh()
+        fresh._dense = self._dense and self._dense.fresh()
+        return fresh
+
+    def _merge_state(self, engine, shards, sources):
+        found = {}
+        for each in sources:
+            late = each._encoding.late.items()
+            known = {name: kind for name, kind in late if kind is not None}
+            _check_same_kinds(known, known | found)
+            found |= known
+        self.kinds_ = self.kinds_ | found
+
+        def encoding_of(each):
+            return each._encoding.with_kinds(found, each.n_samples_seen_)
+
+        encoding = self._encoding = self._encoding.with_kinds(found, 0)
+        encoding.merge(engine, shards.map(encoding_of))
+        if self._dense is not None:
+            self._dense = DenseView.merged(shards.map(lambda each: each._dense))
+        return [encoding.placement(engine, encoding_of(each)) for each in sources]
+
+    def _check_alike(self, other):
+        _check_same_kinds(self._first_kinds, other._first_kinds)
+        if (self._dense is None) != (other._dense is None):
+            raise ValueError(
+                "Either all models that are merged have a dense view of the table, or "
+                "none: let all learn with y, or begin as copies of one."
+            )
+
+    def _invariants_of_state(self):
+        yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
+        yield "kinds are names of kinds", {*self.kinds_.values()} <= {*KINDS, None}
+        yield "the state is an encoding", type(self._encoding) is Encoding
+        late = self._encoding.late
+        yield "late columns have kinds", late.items() <= self.kinds_.items()
+        early = {name: kind for name, kind in self.kinds_.items() if name not in late}
+        expected = Encoding(early, [], 1, 1, 1, 1)
+        of_state, fresh = (
+            [(type(each), each.names) for each in encoding.groups if not each.is_late]
+            for encoding in (self._encoding, expected)
+        )
+        yield "the encoding has the kinds of the columns", of_state == fresh
+        if self._dense is None:
+            yield "dense rows have a dense view", bool(self.sparse_output)
+        else:
+            has_kinds = self._dense.kinds == self._first_kinds
+            yield "the dense view has the kinds of the columns", has_kinds
+            together = self._dense.interactions, self._encoding.interactions
+            yield "the dense view has the interactions", together[0] == together[1]
+
+    def _checkpoint_state(self):
+        restore = self._encoding.checkpoint()
+        if self._dense is None:
+            return restore
+        restore_dense = self._dense.checkpoint()
+        return lambda: (restore(), restore_dense())
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_encoding")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        for name in "allow_nan", "categorical", "dict", "string":
+            setattr(tags.input_tags, name, True)
+        return tags
+
+
+def _first_kind(column):
+    """Infer a column's kind in the first chunk; None if its first value is missing."""
+    return None if column.is_missing[0] else infer_kind(column)
+
+
+def _check_same_kinds(kinds, others):
+    """Check that models with these kinds of columns can be merged."""
+    if differing := [name for name, kind in kinds.items() if others[name] != kind]:
+        raise ValueError(
+            "Only models that have found the same kinds of columns can be merged, "
+            f"and these differ in {differing}: pass `kinds`, or let all begin as "
+            "copies of one that has seen the first rows."
+        )
+
+
+class _Rows:
+    """Columns of a table by name, and kinds that these rows are the first to tell."""
+
+    targets = None
+
+    def __init__(self, columns, n_rows, new_kinds):
+        self.columns, self._n_rows, self.new_kinds = columns, n_rows, new_kinds
+
+    def __len__(self):
+        return self._n_rows
+
+    def with_targets(self, targets):
+        """Add the targets of the rows."""
+        self.targets = targets.validated(self._n_rows)
+        return self

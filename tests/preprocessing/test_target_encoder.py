@@ -1,0 +1,183 @@
+"""Running means of a target by category, against a plain loop."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.comparisons import assert_identical
+
+from sklearn_scinol import ScInOLClassifier, config_context
+from sklearn_scinol.merging import merge
+from sklearn_scinol.persistence import load, save
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineTargetEncoder
+
+N = 90
+
+
+# As of scikit-learn's TargetEncoder.
+CHECKS = "check_transformer_general", "check_transformer_data_not_an_array"
+FAILING = dict.fromkeys(CHECKS, "rows of fit_transform do not know their own target")
+
+
+@parametrize_with_checks(
+    [OnlineTargetEncoder()], expected_failed_checks=lambda estimator: FAILING
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def categories(n=N):
+    rng = np.random.default_rng(0)
+    X = np.stack([rng.choice(["a", "b", "c"], n), rng.choice([*"vwxyz"], n)], axis=1)
+    X = X.astype(object)
+    X[rng.random(n) < 0.1, 0] = None
+    return X
+
+
+def labels(n_classes, n=N):
+    return np.random.default_rng(1).integers(n_classes, size=n)
+
+
+def plain(X, Y, smooth, start):
+    """Means before each row; the mean of all begins at `start`, once or never."""
+    sums, counts, total, rows = {}, {}, np.zeros(Y.shape[1]), []
+    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
+        n = t + (start is not None)
+        mean = (total + (start or 0.0)) / n if n else np.zeros(Y.shape[1])
+        keys = list(enumerate(x))
+        rows.append(
+            [
+                (sums.get(key, 0.0) + smooth * mean) / (counts.get(key, 0) + smooth)
+                for key in keys
+            ]
+        )
+        total = total + y
+        for key in keys:
+            sums[key] = sums.get(key, 0.0) + y
+            counts[key] = counts.get(key, 0) + 1
+    return np.array(rows).reshape(len(X), -1)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_shares_of_classes(n_classes, engine):
+    X, y = categories(), labels(n_classes)
+    expected = plain(X, np.eye(n_classes)[y][:, 1:], 20.0, 1 / n_classes)
+    Z = OnlineTargetEncoder().partial_fit_transform(X, y, classes=range(n_classes))
+    assert_allclose(Z, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_means_of_numbers(n_outputs, engine):
+    X, Y = categories(), np.random.default_rng(2).normal(size=(N, n_outputs))
+    expected = plain(X, Y, 0.5, None)
+    y = Y[:, 0] if n_outputs == 1 else Y
+    Z = OnlineTargetEncoder(0.5).partial_fit_transform(X, y)
+    assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_do_not_know_their_own_target():
+    X, y = categories(), labels(2)
+    changed = y.copy()
+    changed[40] = 1 - y[40]
+    given = {"classes": [0, 1]}
+    Z = OnlineTargetEncoder().fit_transform(X, y, **given)
+    other = OnlineTargetEncoder().fit_transform(X, changed, **given)
+    assert_identical(Z[:41], other[:41])
+    assert (Z[41:] != other[41:]).any()
+
+
+@pytest.mark.parametrize("size", [1, 7])
+def test_chunks_do_not_matter(size, engine):
+    X, y = categories(), labels(3)
+    whole = OnlineTargetEncoder().partial_fit_transform(X, y, classes=[0, 1, 2])
+    encoder, parts = OnlineTargetEncoder(), []
+    for start in range(0, N, size):
+        rows = slice(start, start + size)
+        part = encoder.partial_fit_transform(X[rows], y[rows], classes=[0, 1, 2])
+        parts.append(part)
+    assert_identical(np.concatenate(parts), whole)
+
+
+def test_engines_agree():
+    X, y = categories(), labels(3)
+    found = []
+    for engine in "numpy", "auto":
+        with config_context(engine=engine):
+            Z = OnlineTargetEncoder().fit_transform(X, y, classes=[0, 1, 2])
+            found.append(Z)
+    assert_allclose(*found, rtol=1e-12)
+
+
+def test_new_values_have_the_mean_of_all():
+    X, y = categories(), labels(2)
+    encoder = OnlineTargetEncoder().fit(X, y, classes=[0, 1])
+    mean = (y.sum() + 0.5) / (N + 1)
+    assert_allclose(encoder.transform([["new", "other"]]), mean)
+
+
+def test_names_and_frames():
+    X = pd.DataFrame(categories(), columns=["city", "shop"])
+    encoder = OnlineTargetEncoder().set_output(transform="pandas")
+    Z = encoder.fit_transform(X, np.array(["no", "yes"])[labels(2)] == "yes")
+    assert [*Z.columns] == ["city_mean", "shop_mean"]
+    encoder.fit(X, labels(3), classes=[0, 1, 2])
+    assert [*encoder.get_feature_names_out()] == [
+        *("city_mean_1", "city_mean_2", "shop_mean_1", "shop_mean_2")
+    ]
+    with pytest.raises(ValueError, match="The feature names should match"):
+        encoder.transform(X.rename(columns={"shop": "store"}))
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "fit_transform"])
+def test_targets_are_needed(method):
+    encoder = OnlineTargetEncoder()
+    with pytest.raises(ValueError, match="requires y to be passed, but the target"):
+        getattr(encoder, method)(categories())
+
+
+def test_a_refused_chunk_changes_nothing():
+    X, y = categories(), labels(2)
+    encoder = OnlineTargetEncoder().partial_fit(X[:50], y[:50] * 1.0)
+    before = deepcopy(encoder)
+    for bad in [np.nan] * 40, [1.0] * 39:
+        with pytest.raises(ValueError, match=r"NaN|inconsistent"):
+            encoder.partial_fit(X[50:], bad)
+    assert_identical(encoder.transform(X), before.transform(X))
+
+
+def test_copies_go_on(tmp_path):
+    X, y = categories(), labels(2)
+    encoder = OnlineTargetEncoder().partial_fit(X[:50], y[:50], classes=[0, 1])
+    save(encoder, tmp_path / "encoder.skops")
+    revived = [load(tmp_path / "encoder.skops"), pickle.loads(pickle.dumps(encoder))]
+    expected = encoder.partial_fit_transform(X[50:], y[50:])
+    for each in revived:
+        assert_identical(each.partial_fit_transform(X[50:], y[50:]), expected)
+
+
+def test_merged_encoders_have_learned_all_rows():
+    X, y = categories(), labels(2)
+    parts = [slice(0, 30), slice(30, N)]
+    shards = [OnlineTargetEncoder().fit(X[s], y[s], classes=[0, 1]) for s in parts]
+    whole = OnlineTargetEncoder().fit(X, y, classes=[0, 1])
+    assert_allclose(merge(shards).transform(X), whole.transform(X), rtol=1e-12)
+
+
+def test_pipelines_hand_labels_on(engine):
+    X, y = categories(), labels(3)
+    given = {"classes": [0, 1, 2], "method": "decision_function"}
+    model = make_online_pipeline(OnlineTargetEncoder(), ScInOLClassifier())
+    by_row, alone = clone(model), OnlineTargetEncoder()
+    said = model.partial_fit_predict(X, y, **given)
+    Z = alone.partial_fit_transform(X, y, classes=[0, 1, 2])
+    assert_identical(said, ScInOLClassifier().partial_fit_predict(Z, y, **given))
+    rows = by_row.row_by_row(classes=[0, 1, 2])
+    method = {"method": "decision_function"}
+    one = [rows.predict_learn_one(*row, **method) for row in zip(X, y, strict=True)]
+    assert_identical(np.array(one), said)
