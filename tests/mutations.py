@@ -632,8 +632,36 @@ MUTATIONS = [
         "bad_input masks_of_rows",
     ),
     Mutation(
+        "the first rows of a late column are encoded as missing",
+        "tables/dense.py",
+        "D[np.ix_(mask, self._columns_of(name))] = 0.0",
+        "pass",
+        "dense_view chunks_do_not_matter",
+    ),
+    Mutation(
+        "means of the target are not restored",
+        "transforms/target_means.py",
+        "                log.append(before)\n",
+        "                pass\n",
+        "dense_view refused",
+    ),
+    Mutation(
+        "labels are learned with weight 1",
+        "tables/dense.py",
+        "        c = np.ones(n) if c is None else c\n",
+        "        c = np.ones(n)\n",
+        "dense_view weights",
+    ),
+    Mutation(
+        "experts see the sparse rows of a table only",
+        "mixtures/default_experts.py",
+        "    if is_of_table:\n        of_dense",
+        "    if False:\n        of_dense",
+        "dense_view both_views",
+    ),
+    Mutation(
         "the mask of a table is ignored",
-        "preprocessing/table.py",
+        "preprocessing/tabular.py",
         "        check_not_masked(X=X)\n",
         "",
         "bad_input masks_of_transformed",
@@ -830,8 +858,8 @@ MUTATIONS = [
     Mutation(
         "threads: a step transforms while rows are learned",
         "_steps.py",
-        "    with locks.state:\n        locks.wait_for_readers()\n        return step",
-        "    with locks.learning:\n        return step",
+        "    with locks.state:\n        locks.wait_for_readers()\n        if targets",
+        "    with locks.learning:\n        if targets",
         "threads transformers and rows",
     ),
     Mutation(
@@ -921,8 +949,8 @@ MUTATIONS = [
     Mutation(
         "a prepared row changes the arrays of weights that are mapped from a file",
         "mixtures/row.py",
-        "hedge._copied_state()",
-        "hedge._state",
+        "hedges[0]._copied_state()",
+        "hedges[0]._state",
         "row_by_row mapped",
     ),
     Mutation(
@@ -1105,14 +1133,14 @@ MUTATIONS = [
     Mutation(
         "mixtures learn finer pairs of any number of features",
         "mixtures/default_experts.py",
-        "pairs and d <= MAX_FINELY_PAIRED",
-        "pairs",
+        'found["interactions"] and d <= MAX_FINELY_PAIRED',
+        'found["interactions"]',
         "additive experts",
     ),
     Mutation(
         "edges of bins do not know rows that take the short way",
         "models/row.py",
-        "                bins.learn(self.row.X)\n",
+        "                bins.learn(self._dense_row.X)\n",
         "                pass\n",
         "row_by_row before_bins_have_edges",
     ),
@@ -1232,8 +1260,8 @@ MUTATIONS = [
     Mutation(
         "a row is learned by replay though the unit of a feature is not 1",
         "models/random_features.py",
-        "self.row_units.are_one and not has_limits",
-        "not has_limits",
+        "self.fourier.features.can_replay(is_sparse=False)",
+        "True",
         "random_features rows_in_units",
     ),
     Mutation(
@@ -1245,7 +1273,7 @@ MUTATIONS = [
     ),
     Mutation(
         "a column whose first value is missing lies where its kind does",
-        "preprocessing/table.py",
+        "preprocessing/tabular.py",
         "None if column.is_missing[0] else infer_kind(column)",
         "infer_kind(column)",
         "table_encoder first_values_decide",
@@ -1273,14 +1301,14 @@ MUTATIONS = [
     ),
     Mutation(
         "rows that are only transformed decide about kinds",
-        "preprocessing/table.py",
+        "preprocessing/tabular.py",
         "if rows.new_kinds and learns:",
         "if rows.new_kinds:",
         "table_encoder undecided_rows",
     ),
     Mutation(
         "kinds that contradict each other are merged",
-        "preprocessing/table.py",
+        "preprocessing/tabular.py",
         "_check_same_kinds(known, known | found)",
         "pass",
         "merging_pipelines contradict",
@@ -1301,7 +1329,7 @@ MUTATIONS = [
     ),
     Mutation(
         "all names are listed for each declared column",
-        "preprocessing/table.py",
+        "preprocessing/tabular.py",
         "for name in declared if name not in names]",
         "for name in declared if name not in frame.names]",
         "table_encoder listed_once",
@@ -1493,8 +1521,8 @@ MUTATIONS = [
     Mutation(
         "experts of second order learn any number of classes",
         "mixtures/default_experts.py",
-        "second_order = d <= MAX_SECOND_ORDER and has_few_classes",
-        "second_order = d <= MAX_SECOND_ORDER",
+        '"second_order", at_most(MAX_SECOND_ORDER), few_classes',
+        '"second_order", at_most(MAX_SECOND_ORDER)',
         "hedge many_classes_have",
     ),
     Mutation(
