@@ -442,7 +442,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         if classes is None:
             classes = getattr(last, "classes_", None)
         c = None if sample_weight is None else np.ravel(sample_weight)
-        return Targets(y, classes, c, is_classifier(last))
+        are_labels = classes is not None or is_classifier(last)
+        return Targets(y, classes, c, are_labels)
 
     def _check_transformers(self):
         """Refuse a step that neither learns nor transforms as it is."""

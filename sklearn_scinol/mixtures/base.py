@@ -87,7 +87,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         )
         pools = f"of {len(experts)} experts" if has_pools else self._why_no_pools(loss)
         self.expert_kinds_ = self.expert_kinds_ | {"pools": pools}
-        if not is_rehearsal():
+        if self.estimators is None and not is_rehearsal():
             name, n = type(self).__name__, len(experts)
             logger.info("%s has %d experts%s.", name, n, _without(self.expert_kinds_))
         if adds_classes:

@@ -42,7 +42,10 @@ class Targets(NamedTuple):
         y, c = np.asarray(self.y), self.sample_weight
         are_labels = self.are_labels or self.classes is not None
         are_labels |= y.dtype.kind not in "fiu"
-        y = column_or_1d(y) if are_labels else _as_numbers(y, "y")
+        if not are_labels:
+            y = _as_numbers(y, "y")
+        elif y.ndim != 1:
+            y = column_or_1d(y)
         c = None if c is None else _as_numbers(c, "sample_weight")
         if len(y) != n_rows or (c is not None and len(c) != n_rows):
             check_consistent_length(np.empty(n_rows), y, c)

@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from joblib.parallel import ThreadingBackend
 from scipy import sparse
 from sklearn.base import clone
@@ -132,6 +133,13 @@ def engine(request, monkeypatch):
         name = "numba"
     with config_context(engine=name):
         yield request.param
+
+
+@pytest.fixture(autouse=True)
+def same_config():
+    """Restore scikit-learn's configuration, which an interruption may leave changed."""
+    with sklearn.config_context():
+        yield
 
 
 def prepared(kind, monkeypatch):

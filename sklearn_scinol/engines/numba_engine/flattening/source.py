@@ -5,6 +5,7 @@ import inspect
 import textwrap
 from collections import Counter
 from functools import cache
+from threading import Lock
 from typing import NamedTuple
 
 #: Statements after which nothing of a block runs.
@@ -21,6 +22,10 @@ class Function(NamedTuple):
     returns_in_loop: bool
 
 
+# CPython 3.11 may fail where two threads parse at the same time.
+_parsing = Lock()
+
+
 @cache
 def parsed(function):
     """Parse a function."""
@@ -31,7 +36,8 @@ def parsed(function):
             f"The source of {function.__qualname__}, which is to be compiled, cannot "
             "be found: define it in a file or a notebook, or set engine='numpy'."
         ) from None
-    tree = ast.parse(source).body[0]
+    with _parsing:
+        tree = ast.parse(source).body[0]
     body = tree.body
     if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
