@@ -464,7 +464,7 @@ def _last_steps(estimator):
     steps = [step for _, step in getattr(estimator, "steps", ())][-2:]
     encoder = steps[0] if len(steps) > 1 else None
     is_encoder = isinstance(getattr(encoder, "_encoding", None), Encoding)
-    if not is_encoder or encoder.sparse_output is False:
+    if not is_encoder or getattr(encoder, "sparse_output", False) is False:
         raise ValueError(
             f"The estimator {type(estimator).__name__} should be a pipeline with a "
             "TableEncoder before its last step that gives sparse rows."
