@@ -40,6 +40,7 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineScaler,
+    OnlineTargetEncoder,
     RandomFourierFeatures,
     TableEncoder,
 )
@@ -89,14 +90,14 @@ def of_weights(weights):
     return Tampered(make, use)
 
 
-def of_transformer(transformer, X):
+def of_transformer(transformer, X, *y):
     def use(model):
         for _ in range(N_CHUNKS):
-            model.partial_fit_transform(X)
+            model.partial_fit_transform(X, *y)
             model.transform(X)
         model.get_feature_names_out()
 
-    return Tampered(lambda: clone(transformer).partial_fit(X), use)
+    return Tampered(lambda: clone(transformer).partial_fit(X, *y), use)
 
 
 def of_columns():
@@ -151,6 +152,9 @@ TAMPERED = {
     "hedge-nested": of_kind(KINDS["bins"]._replace(estimator=HedgeRegressor(EXPERTS))),
     "columns": of_columns(),
     "encoder": of_transformer(ENCODER, table()),
+    "target means": of_transformer(
+        OnlineTargetEncoder(n_hashed=16), table(), np.arange(20.0)
+    ),
     "scaler": of_transformer(OnlineScaler(), KINDS["bins"].rows()),
     "fourier-alone": of_transformer(
         RandomFourierFeatures(n_components=3), KINDS["bins"].rows()

@@ -282,6 +282,8 @@ class TableTransformer(TargetTransformer):
         encoding.merge(engine, shards.map(encoding_of))
         if self._dense is not None:
             self._dense = DenseView.merged(shards.map(lambda each: each._dense))
+        if not self._option("sparse_output"):
+            return [None for _ in sources]  # dense columns stay where they are
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):

@@ -356,7 +356,9 @@ class DenseView:
         y, c = targets.y, targets.sample_weight
         c = np.ones(n) if c is None else c
         if not self.has_labels:
-            return np.ascontiguousarray(y.reshape(n, -1)[:, : self.n_targets]), c
+            return self._as_outputs(targets, n), c
+        if y.ndim != 1:
+            y = column_or_1d(y)
         if len(self.labels) < self.n_targets:
             new = [
                 each for each in dict.fromkeys(y.tolist()) if each not in self.labels
@@ -366,6 +368,19 @@ class DenseView:
         for k, label in enumerate(self.labels):
             shares[:, k] = y == label
         return shares, c
+
+    def _as_outputs(self, targets, n):
+        """Return targets as numbers, of as many outputs as before."""
+        y = targets.y
+        if targets.are_labels:
+            y = _as_numbers(y, "y")
+        y = y.reshape(n, -1)
+        if self.n_targets and min(y.shape[1], MAX_TARGETS) != self.n_targets:
+            raise ValueError(
+                f"The number of outputs of y is {y.shape[1]}, but means of "
+                f"{self.n_targets} are learned."
+            )
+        return np.ascontiguousarray(y[:, : self.n_targets])
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""

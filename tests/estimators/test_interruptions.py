@@ -49,6 +49,7 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineScaler,
+    OnlineTargetEncoder,
     RandomFourierFeatures,
     TableEncoder,
 )
@@ -403,6 +404,7 @@ TRANSFORMERS = {
     "binner": (OnlineBinner(25), NUMBERS),
     "scaler": (OnlineScaler(), NUMBERS),
     "fourier": (RandomFourierFeatures(random_state=0), NUMBERS),
+    "target means": (OnlineTargetEncoder(n_hashed=64), DICTS),
     "foreign": (StandardScaler(), NUMBERS),
     "foreign in double": (IncrementalPCA(2), NUMBERS),
     "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),

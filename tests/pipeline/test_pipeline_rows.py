@@ -38,6 +38,7 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineScaler,
+    OnlineTargetEncoder,
     RandomFourierFeatures,
     TableEncoder,
 )
@@ -254,6 +255,7 @@ PIPELINES = {
     "lists": ([StandardScaler()], lambda n: numbers(n).tolist()),
     "texts": ([HashingVectorizer(n_features=50)], text),
     "nested": ([make_online_pipeline(StandardScaler(), OnlineScaler())], numbers),
+    "target means": ([OnlineTargetEncoder()], lambda n: cells(n)),
     "cells": ([clone(ENCODER).set_params(interactions=None)], lambda n: cells(n)),
 }
 
