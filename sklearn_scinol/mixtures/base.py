@@ -22,7 +22,7 @@ from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from ..models.neighbors import NeighborsModel
 from ..models.random_features import RandomFeaturesModel
-from .default_experts import MAX_CLASSES, NONE, default_experts
+from .default_experts import MAX_CLASSES, FoundKind, default_experts
 from .display import ExpertWeightsDisplay
 from .model import MixtureModel
 
@@ -70,55 +70,56 @@ class MixtureEstimator(Additive, _BaseComposition):
         loss = self._make_loss()
         adds_classes = is_classifier(self) and self._adds_classes
         experts = []
-        found, self.expert_kinds_ = self._experts(loss, X)
-        for name, estimator, *view in found:
+        chosen, found = self._experts(loss, X)
+        for name, estimator, *view in chosen:
             estimator = clone(estimator)
             if adds_classes and isinstance(estimator, OnlineClassifier):
                 estimator.set_params(new_classes="add")
             experts.append((name, estimator, *view))
-        has_pools = self._pools(loss, len(experts))
+        no_pools = self._why_no_pools(loss, len(experts))
         self._model = MixtureModel(
             experts,
             loss,
             self._n_outputs(),
             max(len(self.classes_), 2) if is_classifier(self) else None,
             switching=self.switching,
-            pooling=has_pools,
+            pooling=no_pools is None,
         )
-        pools = f"of {len(experts)} experts" if has_pools else self._why_no_pools(loss)
-        self.expert_kinds_ = self.expert_kinds_ | {"pools": pools}
+        pools = "" if no_pools else f"of {len(experts)} experts"
+        found = [*found, FoundKind("", "pools", pools, no_pools)]
+        self.expert_kinds_ = {
+            f"{each.view}, {each.kind}" if each.view else each.kind: each.names
+            or f"none: {each.reason}"
+            for each in found
+        }
         if self.estimators is None and not is_rehearsal():
             name, n = type(self).__name__, len(experts)
-            logger.info("%s has %d experts%s.", name, n, _without(self.expert_kinds_))
+            logger.info("%s has %d experts%s.", name, n, _without(found))
         if adds_classes:
             self._check_takes_classes()
 
-    def _pools(self, loss, n_experts):
-        """Whether there is a second level."""
+    def _why_no_pools(self, loss, n_experts):
+        """Return why there is no second level; None if there is one."""
         if not self.pooling:
-            return False
+            return "pooling=False"
         is_possible = not is_classifier(self) or hasattr(loss, "log_probabilities")
         if self.pooling == "auto":
-            is_small = n_experts <= MAX_POOLED
-            if is_classifier(self):
-                is_small &= self.classes_.size <= MAX_CLASSES
-            return is_possible and is_small
+            n_classes = self.classes_.size if is_classifier(self) else 1
+            conditions = (
+                (is_possible, "the loss has no probabilities"),
+                (n_experts <= MAX_POOLED, f"more than {MAX_POOLED} experts"),
+                (n_classes <= MAX_CLASSES, f"more than {MAX_CLASSES} classes"),
+            )
+            return next((reason for is_met, reason in conditions if not is_met), None)
         if not is_possible:
             raise ValueError(
                 f"pooling=True needs probabilities, which loss={self.loss!r} does not "
                 "have: set loss='log_loss' or pooling=False."
             )
-        return True
-
-    def _why_no_pools(self, loss):
-        if not self.pooling:
-            return f"{NONE}pooling=False"
-        if is_classifier(self) and not hasattr(loss, "log_probabilities"):
-            return f"{NONE}the loss has no probabilities"
-        return f"{NONE}more than {MAX_POOLED} experts, or {MAX_CLASSES} classes"
+        return None
 
     def _experts(self, loss, X):
-        """The experts to clone, as for :class:`MixtureModel`, and names by kind."""
+        """The experts to clone, as for :class:`MixtureModel`, and their kinds."""
         if self.estimators is None:
             return default_experts(self, loss, X)
         if not self.estimators or not all(
@@ -150,7 +151,8 @@ class MixtureEstimator(Additive, _BaseComposition):
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} should have partial_fit."
                 )
-        return experts, {"given": ", ".join(name for name, _ in experts)}
+        names = ", ".join(name for name, _ in experts)
+        return experts, [FoundKind("", "given", names)]
 
     def _configured_model(self):
         self._model.n_jobs = self.n_jobs
@@ -442,17 +444,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
 
 
-def _without(expert_kinds):
+def _without(found):
     """Say which kinds of experts there are in no view, and why."""
-    there, lacking = set(), {}
-    for key, found in expert_kinds.items():
-        kind = key.rpartition(", ")[2]
-        if found.startswith(NONE):
-            lacking[kind] = f"{kind} ({found.removeprefix(NONE)})"
-        else:
-            there.add(kind)
-    lacking = [reason for kind, reason in lacking.items() if kind not in there]
-    return f", without {', '.join(lacking)}" if lacking else ""
+    there = {each.kind for each in found if each.names}
+    lacking = {e.kind: f"{e.kind} ({e.reason})" for e in found if e.kind not in there}
+    return f", without {', '.join(lacking.values())}" if lacking else ""
 
 
 def _has_terms(expert):

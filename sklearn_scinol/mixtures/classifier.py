@@ -113,9 +113,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         see which features matter. Do not predict with `coef_`: the model mixes
         probabilities, of other experts too, and multiplies them in pools.
     expert_kinds_ : dict of {str: str}
-        By kind of experts, the names of those that there are, or "none: " and why. Of
-        tables in two views, kinds are told apart by view.
-
+        Names of the experts of each kind, or "none: " and the reason. Behind a
+        :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
     weights_ : ndarray of shape (n_experts,)
         Weights of the experts at the next row, of sum 1.
     weights_curve_ : tuple of ndarray

@@ -10,7 +10,13 @@ from sklearn.base import is_classifier
 
 from ..views import dense_view_of
 
-__all__ = ["MAX_CLASSES", "MAX_FOURIER_CLASSES", "NONE", "Family", "default_experts"]
+__all__ = [
+    "MAX_CLASSES",
+    "MAX_FOURIER_CLASSES",
+    "Family",
+    "FoundKind",
+    "default_experts",
+]
 
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
@@ -27,14 +33,11 @@ N_RANDOM_FEATURES = 64
 #: takes a covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
 
-# Begins the reason why there are no experts of a kind.
-NONE = "none: "
-
-# Why experts that need it are not there.
-NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
-
 #: That for experts of random features, whose matrices are larger.
 MAX_FOURIER_CLASSES = 64
+
+# Why experts that need a bounded slope are not there.
+NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
 
 
 class Family(NamedTuple):
@@ -76,6 +79,15 @@ class DefaultExpert(NamedTuple):
     kind: str = "linear"  # another one is a field of `Kinds`
     is_used: Callable[[Kinds], bool] = lambda kinds: True
     bandwidth: float | None = None
+
+
+class FoundKind(NamedTuple):
+    """The experts of a kind that a mixture has, or why it has none."""
+
+    view: str  # of a table, or ""
+    kind: str
+    names: str  # of the experts, or ""
+    reason: str | None = None
 
 
 STANDARD = {"center": "auto", "scale": True}
@@ -197,32 +209,28 @@ def default_experts(mixture, loss, X):
     -------
     experts : list of (str, estimator, bool)
         Names, estimators, and whether each sees the dense view of :class:`TableRows`.
-    by_kind : dict of {str: str}
-        By kind, the names of its experts, or why there are none.
+    found : list of FoundKind
     """
     dense = dense_view_of(X)
-    is_of_table = dense is not None
-    of_rows, by_kind = _experts(mixture, loss, X, is_of_table)
+    if dense is None:
+        of_rows, found = _experts(mixture, loss, X)
+        return [(*named, False) for named in of_rows], found
+    of_rows, in_rows = _experts(mixture, loss, X, "sparse rows")
+    of_dense, in_dense = _experts(mixture, loss, dense, "dense view", "dense-")
     experts = [(*named, False) for named in of_rows]
-    if is_of_table:
-        of_dense, more = _experts(mixture, loss, dense, is_of_table, "dense-")
-        experts += [(*named, True) for named in of_dense]
-        by_kind = {f"sparse rows, {kind}": names for kind, names in by_kind.items()}
-        by_kind |= {f"dense view, {kind}": names for kind, names in more.items()}
-    return experts, by_kind
+    return experts + [(*named, True) for named in of_dense], in_rows + in_dense
 
 
-def _experts(mixture, loss, X, is_of_table, prefix=""):
-    """Return default experts on a view of rows like `X`, with their names; by kind."""
+def _experts(mixture, loss, X, view="", prefix=""):
+    """Return default experts on rows like `X`, with their names, and what was found."""
     family = mixture._family
     shared = {name: getattr(mixture, name) for name in family.parameters}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
-    kinds, reasons = _kinds(mixture, loss, X, is_of_table)
+    kinds, reasons = _kinds(mixture, loss, X, is_of_table=bool(view))
     experts, by_kind = [], {"linear": []} | {kind: [] for kind in reasons}
     for expert in DEFAULT_EXPERTS:
-        is_there = getattr(kinds, expert.kind, True) and expert.is_used(kinds)
-        if not is_there:
+        if not (getattr(kinds, expert.kind, True) and expert.is_used(kinds)):
             continue
         estimator = getattr(family, expert.estimator)
         names = estimator._get_param_names()
@@ -232,11 +240,10 @@ def _experts(mixture, loss, X, is_of_table, prefix=""):
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
         experts.append((prefix + expert.name, estimator(**parameters)))
         by_kind[expert.kind].append(prefix + expert.name)
-    found = {
-        kind: ", ".join(names) or f"{NONE}{reasons[kind] or NO_BOUNDED_SLOPE}"
+    return experts, [
+        FoundKind(view, kind, ", ".join(names), reasons.get(kind) or NO_BOUNDED_SLOPE)
         for kind, names in by_kind.items()
-    }
-    return experts, found
+    ]
 
 
 def _random_features(mixture, bandwidth, n_features):
@@ -253,7 +260,7 @@ def _kinds(mixture, loss, X, is_of_table):
     """Decide which kinds of experts there are; also return why there are no others."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
     n_classes = mixture.classes_.size if is_classifier(mixture) else 1
-    # Of two views, experts that learn functions are on the dense one.
+    # With two views, experts that learn functions of features see the dense one.
     is_forced_off = is_of_table and is_sparse
     found, reasons = {}, {}
 
@@ -285,7 +292,7 @@ def _kinds(mixture, loss, X, is_of_table):
         is_dense,
         (not is_of_table, "pools have enough of the others"),
         at_most(MAX_NEIGHBORS),
-        (mixture._pools(loss, 0), "they are of use in pools only"),
+        (not mixture._why_no_pools(loss, 0), "they are of use in pools only"),
     )
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
     decide(

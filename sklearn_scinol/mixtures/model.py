@@ -157,15 +157,15 @@ class MixtureModel(Model):
             ]
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X, order):
-                shared = self.shared_blocks(engine, chunk, rows)
-                results = self._run(run, self._calls(shared, labels, are_new))
+                blocks = self.shared_blocks(engine, chunk, rows)
+                results = self._run(run, self._calls(blocks, labels, are_new))
                 experts, predictions, losses, weights = zip(*results, strict=True)
                 self.experts = list(experts)
                 self._share_transforms()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
-                shared, _ = shared
-                block = Block((), None, shared.targets(self), shared.weights, None)
+                y, weights = blocks[0].targets(self), blocks[0].weights
+                block = Block((), None, y, weights, None)
                 predictions = self.learn_predictions(
                     engine, block, np.stack(predictions), np.stack(losses), are_new
                 )
@@ -309,16 +309,16 @@ class MixtureModel(Model):
             dense = SharedBlock(engine, chunk.dense_view, rows, scale)
         return SharedBlock(engine, chunk, rows, scale), dense
 
-    def _calls(self, shared, labels, are_new):
+    def _calls(self, blocks, labels, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
         for places in self.stacks():
             first = self.experts[places[0]]
-            model, rows = first.shared_model, shared[first.sees_dense_view]
+            model, shared = first.shared_model, blocks[first.sees_dense_view]
             if model is None:
-                calls.append((learn_chunk, places, rows.part, labels[rows.rows]))
+                calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
-                calls.append((learn_stacked, places, rows.for_model(model), are_new))
+                calls.append((learn_stacked, places, shared.for_model(model), are_new))
         return calls
 
     def _run(self, run, calls):

@@ -109,9 +109,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Mean weights of the features, if all experts are linear: those of the mixture
         where none of its experts is clipped.
     expert_kinds_ : dict of {str: str}
-        By kind of experts, the names of those that there are, or "none: " and why. Of
-        tables in two views, kinds are told apart by view.
-
+        Names of the experts of each kind, or "none: " and the reason. Behind a
+        :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
     weights_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weights of the experts at the next row, of sum 1 for each output.
     weights_curve_ : tuple of ndarray

@@ -1,4 +1,4 @@
-"""What mixtures say of their experts."""
+"""Kinds of experts that mixtures report, and reasons why some are not there."""
 
 import logging
 
