@@ -26,7 +26,6 @@ __all__ = ["TableTransformer"]
 # Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
 
-
 # Parameters of subclasses that lack them.
 DEFAULTS = {
     "kinds": None,
@@ -148,19 +147,18 @@ class TableTransformer(TargetTransformer):
 
     def _start(self, rows):
         interactions = [tuple(names) for names in self._option("interactions") or ()]
+        sparse_output = self._option("sparse_output")
         self._encoding = Encoding(
             self.kinds_,
             interactions,
-            n_hashed=self.n_hashed,
+            n_hashed=self.n_hashed if sparse_output else 1,
             n_named=self._option("n_named"),
             n_samples=N_SAMPLES,
             n_quantiles=self._option("n_quantiles"),
         )
         self._dense = None
         targets = getattr(rows, "targets", None)
-        if not self._option("sparse_output") or (
-            self._option("sparse_output") == "auto" and targets
-        ):
+        if not sparse_output or (sparse_output == "auto" and targets):
             known = targets.columns() if targets else (None, 0)
             self._dense = DenseView(
                 self._first_kinds,
@@ -182,13 +180,14 @@ class TableTransformer(TargetTransformer):
     def _encode_stacked(self, engine, encoding, stacked, n, learns, targets):
         """Encode the stacked columns of each group in the views that are wanted."""
         groups, dense = encoding.encode_groups(engine, stacked, learns), None
+        combined = encoding.combine(engine, groups)
         if self._dense is not None:
             dense = self._dense.encode(
-                engine, encoding, stacked, groups, n, targets, learns
+                engine, encoding, stacked, groups, combined, targets, learns
             )
         if not self._option("sparse_output"):
             return dense
-        arrays = encoding.join_groups(engine, groups, n, learns)
+        arrays = encoding.join_groups(engine, groups, combined, n, learns)
         shape = n, encoding.n_columns
         if dense is None:
             rows = sparse.csr_array(arrays, shape=shape)

@@ -38,7 +38,7 @@ class Encoded(NamedTuple):
     values: np.ndarray | None = None  # (n, n_values); NaN for none
     hashed: tuple = ()  # of Hashed
     get_keys: Callable | None = None  # gives Keys for the number of a column
-    numbers: np.ndarray | None = None  # (n, n_dense), for the dense view; NaN for none
+    get_numbers: Callable | None = None  # gives (n, n_dense), for the dense view
 
 
 class ColumnGroup:

@@ -101,7 +101,7 @@ class Numbers(ColumnGroup):
             np.copyto(codes, missing, where=is_missing)
         if self.vocabulary.has_open:
             codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
-        return Encoded(codes, Z, (), lambda j: self._keys(j, X, codes), X)
+        return Encoded(codes, Z, (), lambda j: self._keys(j, X, codes), lambda: X)
 
     def _slots(self, engine, X, is_missing, learns):
         """Return codes of the values that have columns of their own."""
@@ -205,18 +205,19 @@ class Dates(ColumnGroup):
         codes = np.stack(parts, axis=-1) + first + self.starts()[:, np.newaxis]
         codes[is_missing] = -1
         codes[..., 0] = np.where(is_missing, self.starts(), codes[..., 0])
-        seconds = (dates - days).astype(np.int64) / 1e6
-        numbers = np.stack([moments, seconds / 3600.0, parts[1], of_year], axis=-1)
-        numbers[is_missing] = np.nan
+
+        def get_numbers():
+            hours = (dates - days).astype(np.int64) / 3.6e9
+            numbers = np.stack([moments, hours, parts[1], of_year], axis=-1)
+            numbers[is_missing] = np.nan
+            return numbers.reshape(len(dates), -1)
 
         def get_keys(j):  # of days
             keys = days[:, j].astype(np.int64).view(np.uint64)
             return Keys(np.where(is_missing[:, j], self.missing_key(j), keys), None)
 
-        codes, values, numbers = (
-            each.reshape(len(dates), -1) for each in (codes, values, numbers)
-        )
-        return Encoded(codes, values, (), get_keys, numbers)
+        codes, values = (each.reshape(len(dates), -1) for each in (codes, values))
+        return Encoded(codes, values, (), get_keys, get_numbers)
 
     def value_names(self):
         parts = "", "_year_sin", "_year_cos"
@@ -239,8 +240,11 @@ class Booleans(ColumnGroup):
         is_true, is_missing = columns
         starts = self.starts()
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
-        numbers = np.where(is_missing, np.nan, is_true)
-        return Encoded(codes, None, (), lambda j: self._keys(j, codes[:, j]), numbers)
+        return Encoded(
+            codes,
+            get_keys=lambda j: self._keys(j, codes[:, j]),
+            get_numbers=lambda: np.where(is_missing, np.nan, is_true),
+        )
 
     def _keys(self, j, codes):
         names = f"{self.names[j]}=False", self.names[j], f"{self.names[j]}_missing"

@@ -19,7 +19,7 @@ MAX_TARGETS = 8
 #: Number of rows that the mean of all targets counts for, in the mean of a category.
 SMOOTH = 20.0
 
-# The same in the mean of a word; a text has many.
+# Number of such rows in the mean of a word: fewer, since a text has many words.
 SMOOTH_WORDS = 2.0
 
 # Larger numbers count as this one in the means that stand for missing numbers.
@@ -174,7 +174,7 @@ class DenseView:
         labels += range(len(labels), self.n_targets)
         return [f"{name}_{what}_{label}" for label in labels]
 
-    def encode(self, engine, encoding, stacked, groups, n_rows, targets, learns):
+    def encode(self, engine, encoding, stacked, groups, combined, targets, learns):
         """Return the dense rows of columns; learn each after it if `learns`.
 
         Parameters
@@ -185,7 +185,8 @@ class DenseView:
             The columns of each group.
         groups : list of Encoded
             The same, encoded.
-        n_rows : int
+        combined : list of Hashed
+            Combined columns, for each of the interactions.
         targets : Targets or None
         learns : bool
 
@@ -193,12 +194,14 @@ class DenseView:
         -------
         D : ndarray of shape (n_rows, n_columns)
         """
+        n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
+        n_rows = len(n_missing)
         numbers, keys, texts, not_begun = [np.empty((n_rows, 0))], [], [], {}
         for group, encoded, columns in zip(
             encoding.groups, groups, stacked, strict=True
         ):
             if group.dense_parts:
-                numbers.append(encoded.numbers)
+                numbers.append(encoded.get_numbers())
             if group.has_words:
                 texts += encoded.hashed
             for j, name in enumerate(group.names):
@@ -208,9 +211,7 @@ class DenseView:
                 if group.is_late and name not in self.begun:
                     is_missing = columns.is_missing[:, j]
                     not_begun[name] = self._begin(name, is_missing, learns)
-        for names in self.interactions:
-            keys.append(encoding.combined_keys(engine, names, groups))
-        n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
+        keys += [each.keys for each in combined]
         keys = np.stack(keys, axis=1) if keys else np.empty((n_rows, 0), np.uint64)
         columns = self.columns(encoding.groups)
         numbers = np.hstack(numbers)

@@ -168,12 +168,15 @@ class Encoding:
             for group, columns in zip(self.groups, stacked, strict=True)
         ]
 
-    def join_groups(self, engine, groups, n_rows, learns):
+    def combine(self, engine, groups):
+        """Combine the encoded columns of interactions; return a list of Hashed."""
+        return [self._combine(engine, names, groups) for names in self.interactions]
+
+    def join_groups(self, engine, groups, combined, n_rows, learns):
         """Join the encoded columns of all groups; return the three arrays of CSR."""
         values = [each.values for each in groups if each.values is not None]
         codes = [each.codes for each in groups]
-        hashed = [each for group in groups for each in group.hashed]
-        hashed += [self._combine(engine, names, groups) for names in self.interactions]
+        hashed = [each for group in groups for each in group.hashed] + combined
         values = _hstack(values, n_rows, np.float64)
         codes = _hstack(codes, n_rows, np.int32)
         if self.late:
@@ -186,7 +189,9 @@ class Encoding:
     def _combine(self, engine, names, encoded):
         """Return the combined values of several columns, to be hashed."""
         members = [self._keys(name, encoded) for name in names]
-        keys = self.combined_keys(engine, names, encoded)
+        keys = key_of_text(engine, " & ".join(names))
+        for member in members:
+            keys = engine.mix_keys(keys, member.keys)
 
         def get_names(rows):
             pieces = [members[0].get_names(rows)]
@@ -195,13 +200,6 @@ class Encoding:
             return Strings.join(pieces)
 
         return Hashed(keys, None, None, get_names)
-
-    def combined_keys(self, engine, names, encoded):
-        """Return keys of the combined values of several columns, without names."""
-        keys = key_of_text(engine, " & ".join(names))
-        for name in names:
-            keys = engine.mix_keys(keys, self._keys(name, encoded).keys)
-        return keys
 
     def _keys(self, name, encoded):
         for group, group_encoded in zip(self.groups, encoded, strict=True):

@@ -439,11 +439,10 @@ class OthersOfRow:
         return self._group.stack_row(row)
 
     def read_dense(self, read, numbers, keys):
-        """Add numbers and keys of a row; return how many values are missing."""
-        group = self._group
-        encoded = group.encode(self._engine, read, learns=False)
+        """Add numbers and keys of the row encoded last; return how many are missing."""
+        group, encoded = self._group, self._encoded
         if group.dense_parts:
-            numbers += encoded.numbers[0].tolist()
+            numbers += encoded.get_numbers()[0].tolist()
         if group.has_means:
             for j, name in enumerate(group.names):
                 key = encoded.get_keys(j).keys
@@ -456,7 +455,7 @@ class OthersOfRow:
 
     def encode(self, read, learns, values, codes):
         """Add the values and codes of a row that was read."""
-        encoded = self._group.encode(self._engine, read, learns)
+        encoded = self._encoded = self._group.encode(self._engine, read, learns)
         if encoded.values is not None:
             values += encoded.values[0].tolist()
         codes += [code for code in encoded.codes[0].tolist() if code >= 0]
