@@ -75,7 +75,7 @@ def river():
 
 
 def experts():
-    """What experts earn in `experts.py`, in %, in classification and regression."""
+    """Gains of experts in `experts.py`, in %, in classification and regression."""
     rows = {}
     for (title, *_), lines in pairwise(printed("experts")):
         if title.startswith("What experts"):

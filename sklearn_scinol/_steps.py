@@ -48,7 +48,6 @@ class PipelineRows(RowByRow):
                 X, given = pipeline._learn_features(
                     chunk_of(x), [y], self._classes, c, {}, rollbacks
                 )
-                given.pop("classes", None)
                 x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
             else:
                 known = [y], self._classes, sample_weight
@@ -88,8 +87,6 @@ def _learn_row(step, x, rollbacks, targets):
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()
-        if targets is None:
-            return step._learn_row(x, rollbacks)
         return step._learn_row(x, rollbacks, targets)
 
 

@@ -99,7 +99,7 @@ class TargetScale(NamedTuple):
 class Moments(NamedTuple):
     """Running moments of features, see transforms/features.py."""
 
-    values: np.ndarray  # (1 or 3 or 4, d)
+    values: np.ndarray  # (1, 3 or 4, d)
     weight_sum: np.ndarray  # (1 or 2,), of the rows so far; number of sparse rows
     center: bool  # whether rows are centred; they are scaled where there are 3 moments
     kept: float = 1.0  # factor of the weight of earlier rows, at each row

@@ -464,7 +464,7 @@ def _last_steps(estimator):
     steps = [step for _, step in getattr(estimator, "steps", ())][-2:]
     encoder = steps[0] if len(steps) > 1 else None
     is_encoder = isinstance(getattr(encoder, "_encoding", None), Encoding)
-    if not is_encoder or getattr(encoder, "sparse_output", False) is False:
+    if not (is_encoder and getattr(encoder, "sparse_output", False)):
         raise ValueError(
             f"The estimator {type(estimator).__name__} should be a pipeline with a "
             "TableEncoder before its last step that gives sparse rows."
@@ -559,7 +559,7 @@ def _limits(values):
 
 
 def _space_ticks(axis, n_intervals):
-    """Let the axis have so few ticks that their labels do not overlap."""
+    """Limit the number of ticks of an axis, so that their labels do not overlap."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(n_intervals, steps=[1, 2, 2.5, 5, 10]))

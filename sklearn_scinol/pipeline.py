@@ -46,7 +46,7 @@ def _has_table_terms(pipeline):
     steps = [step for _, step in pipeline.steps]
     missing = f"This {type(pipeline).__name__!r} has no attribute 'plot_terms', since "
     encoder = steps[-2] if len(steps) > 1 else None
-    if not isinstance(encoder, TableEncoder) or encoder.sparse_output is False:
+    if not (isinstance(encoder, TableEncoder) and encoder.sparse_output):
         raise AttributeError(
             f"{missing}there is no TableEncoder before the last step that gives sparse "
             "rows."

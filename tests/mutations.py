@@ -655,8 +655,8 @@ MUTATIONS = [
     Mutation(
         "experts see the sparse rows of a table only",
         "mixtures/default_experts.py",
-        "    if is_of_table:\n        of_dense",
-        "    if False:\n        of_dense",
+        "    if dense is None:\n        of_rows",
+        "    if True:\n        of_rows",
         "dense_view both_views",
     ),
     Mutation(
@@ -858,8 +858,8 @@ MUTATIONS = [
     Mutation(
         "threads: a step transforms while rows are learned",
         "_steps.py",
-        "    with locks.state:\n        locks.wait_for_readers()\n        if targets",
-        "    with locks.learning:\n        if targets",
+        "    with locks.state:\n        locks.wait_for_readers()\n        return step",
+        "    with locks.learning:\n        return step",
         "threads transformers and rows",
     ),
     Mutation(

@@ -77,7 +77,7 @@ def _parser():
 
 @contextmanager
 def _messages():
-    """Print what the package logs, but for what models consist of."""
+    """Print the log messages of the package, except those on experts of mixtures."""
     logger, handler = logging.getLogger("sklearn_scinol"), logging.Handler()
     handler.addFilter(lambda record: record.name == logger.name)
     handler.emit = lambda record: print_line(

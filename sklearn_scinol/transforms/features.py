@@ -49,7 +49,8 @@ class FeatureTransform:
     n_sparse : float
         Number of sparse rows learned so far; 0 if they forget nothing.
     kept : float
-        Factor of the sum of weights before each row.
+        Factor of the sum of weights before each row; 1 for sparse rows of earlier
+        versions, until the next row is learned.
     """
 
     def __init__(

@@ -163,4 +163,4 @@ class TargetMeans:
 
 
 class _Log(list):
-    """What was before each change, for as long as it may be undone."""
+    """Log of the state before each change, kept while the change may be undone."""

@@ -1,4 +1,4 @@
-"""What experts of mixtures earn, against estimators run one by one."""
+"""Gains of experts of mixtures, compared with estimators run one by one."""
 
 import re
 
@@ -224,7 +224,7 @@ def test_halves_keep_parts_of_data_sets_together(example):
     assert [result.data_set.name for result in second] == ["d", "b"]
 
 
-# What is printed.
+# Printed tables.
 
 
 def test_summaries(example):
@@ -251,7 +251,7 @@ def test_summaries(example):
     ]
 
 
-# What may be wrong: one sentence, status 2.
+# Errors: one sentence, and status 2.
 
 
 def test_nothing_to_do(run, folder, tmp_path):

@@ -513,7 +513,7 @@ def test_dense_and_sparse_chunks(engine, monkeypatch):
 
 
 def test_experts_of_sparse_rows():
-    """Of those with a constant rate, just one that forgets; none is additive."""
+    """Sparse rows have one expert with a constant rate, and no additive ones."""
     X = sparse.csr_array(np.eye(3))
     model = HedgeClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
     assert [*model.named_estimators_] == ADAGRAD[:-2] + ADAGRAD[-1:] + NEWTON

@@ -94,7 +94,7 @@ def chunks(size, n=N):
 @pytest.mark.parametrize("size", [1, 7])
 @pytest.mark.parametrize("rows", [table(N), late_table(N)], ids=["", "late"])
 def test_chunks_do_not_matter(rows, size, engine):
-    """Of the view, and of mixtures that see it, for one row as for many."""
+    """The dense view is the same to the last bit, for one row as for many."""
     y, given = labels(3), {"classes": [0, 1, 2]}
     expected = TableEncoder().partial_fit_transform(rows, y, **given)
     one, views = TableEncoder(), []

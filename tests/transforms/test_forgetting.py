@@ -48,7 +48,7 @@ def forgetful(case, layout, **parameters):
 
 
 def kept_weights(c):
-    """What is left of the weights of rows after the last."""
+    """Weights of rows after the last one, less what is forgotten."""
     n_learned = np.cumsum(c > 0.0)
     return c * (1.0 - FORGETTING) ** (n_learned[-1:] - n_learned)
 
