@@ -204,6 +204,19 @@ def members(rates, x):
     return total
 
 
+def steps(x, is_first):
+    """The parameter changes in the loop, and only there."""
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] if is_first else 10.0 * x[j]
+        is_first = False
+    return total
+
+
+def parameter_changed_in_a_loop(x):
+    return steps(x, x[0] > 0.0)
+
+
 X = [np.array(x) for x in ([0.5, 2.0, -5.0], [-3.0, 4.0, 7.0], [1.0, -1.0, 3.0])]
 
 
@@ -227,6 +240,7 @@ def state():
         swaps,
         names_clash,
         changed_parameter,
+        parameter_changed_in_a_loop,
         conditions,
         leaves_loops,
         finds,

@@ -241,7 +241,9 @@ class Flattener(Expressions):
     def _store_name(self, name, value):
         scope, is_known = self.scope, isinstance(value, Known)
         is_fixed = isinstance(value, ast.Name) and value.id in self._fixed
-        is_assigned_once = scope.source.n_assigned[name] == 1
+        # A parameter has a value before.
+        is_parameter = name in scope.source.parameters
+        is_assigned_once = scope.source.n_assigned[name] == 1 and not is_parameter
         if not is_number(value) or (is_assigned_once and (is_known or is_fixed)):
             scope.values[name] = self.kept(value, name)
         else:
