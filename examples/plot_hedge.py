@@ -181,6 +181,7 @@ COLOURS = {
     "neighbors-1": "#7d6b14",
     "neighbors-3": "#d8c25a",
     "neighbors-10": "#f0e6b2",
+    "mondrian-forest": "#2f7d32",
     "bins-scinol2": "#1f5f8b",
     "pairs-adaogd-0.5": "#6fb1dc",
     "fine-pairs-scinol2": "#c2e0f4",

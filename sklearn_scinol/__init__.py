@@ -5,6 +5,7 @@ from .compiling import compile_estimator as compile
 from .config import config_context, get_config, set_config
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
+from .estimators.forest import MondrianForestClassifier, MondrianForestRegressor
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from .estimators.neighbors import (
     OnlineKNeighborsClassifier,
@@ -25,6 +26,8 @@ __all__ = [
     "DFEGRegressor",
     "HedgeClassifier",
     "HedgeRegressor",
+    "MondrianForestClassifier",
+    "MondrianForestRegressor",
     "OnlineKNeighborsClassifier",
     "OnlineKNeighborsRegressor",
     "OnlineNewtonClassifier",

@@ -73,8 +73,8 @@ NUMBERS = {bool: (bool, np.bool_), int: (int, np.integer), float: float}
 def same_structure(state, fresh, name):
     """Compare attributes, types and shapes of arrays of a state with a new one.
 
-    Arrays and lists that grow are empty in a new one, and may have any length. None
-    allows anything.
+    Axes of arrays, and lists, that grow are empty in a new one, and may have any
+    length. None allows anything.
     """
     if fresh is None or state is fresh:
         return
@@ -84,8 +84,10 @@ def same_structure(state, fresh, name):
         is_array = isinstance(state, np.ndarray) and state.dtype == fresh.dtype
         yield f"{name} is an array of {fresh.dtype}", is_array
         shape = fresh.shape
-        if shape[:1] == (0,):
-            shape = state.shape[:1] + shape[1:] if state.size else state.shape
+        if 0 in shape and len(shape) == state.ndim:
+            pairs = zip(shape, state.shape, strict=True)
+            shape = tuple(length or grown for length, grown in pairs)
+            shape = shape if state.size else state.shape
         yield f"{name} has shape {shape}", state.shape == shape
     else:
         kind = type(fresh)

@@ -110,6 +110,18 @@ def add_multiple(factor, a, out):
     out += factor * a
 
 
+def box_distance(x, low, high, factors):
+    """Return the sum of the ways from `x` to a box along each axis, times factors."""
+    outside = np.fmax(low - x, 0.0) + np.fmax(x - high, 0.0)
+    return np.add.reduce(outside * factors)
+
+
+def extend_box(x, low, high):
+    """Extend the smallest and largest values in a box to those of `x`."""
+    np.minimum(low, x, out=low)
+    np.maximum(high, x, out=high)
+
+
 def clip_into(a, largest, out):
     """Copy `a`, clipped at plus and minus `largest`, to the beginning of `out`."""
     np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])

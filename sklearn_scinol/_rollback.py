@@ -21,6 +21,13 @@ def finish(function):
         raise interruption
 
 
+class UndoLog(list):
+    """What a state was before each change, while the change may be undone.
+
+    States have weak references to logs.
+    """
+
+
 class rollback_on_error:
     """Restore the attributes of an estimator if the block raises.
 

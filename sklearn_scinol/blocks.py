@@ -29,6 +29,9 @@ __all__ = [
     "State",
     "TargetScale",
     "Task",
+    "Tree",
+    "TreeLog",
+    "TreeRoom",
     "as_read_only",
     "as_writable",
     "repeat_to_entries",
@@ -174,6 +177,43 @@ class NeighborQuery(NamedTuple):
     n_classes: int  # 0 in regression
     quantile: float  # of the targets; NaN for their mean
     largest: float  # rows are clipped to ± this
+
+
+class Tree(NamedTuple):
+    """A tree, whose nodes are in slots; see learners/mondrian_tree.py.
+
+    A forest has an array of each for all of its trees, with one axis more.
+    """
+
+    boxes: np.ndarray  # (n_slots, 2, n_features), smallest and largest values
+    numbers: np.ndarray  # (n_slots, 3): time and threshold of the split, and weight
+    odds: np.ndarray  # (n_slots, 1 or n_outputs), against subtrees
+    sums: np.ndarray  # (n_slots, n_classes or n_outputs), weights, or sums of targets
+    links: np.ndarray  # int32, (n_slots, 5): children, parent, feature; 0 at rest
+    place: np.ndarray  # int64, (3,): the root, and the numbers of nodes and rows
+    state: np.ndarray  # uint64, (1,), of the generator of random numbers
+    max_nodes: int
+
+
+class TreeRoom(NamedTuple):
+    """Memory for a row in a tree, and for sums over trees."""
+
+    inverse: np.ndarray  # (n_features,), of the ranges of features
+    totals: np.ndarray  # (n,), weights of the trees at each row
+    p: np.ndarray  # as the odds of a node
+
+
+class TreeLog(NamedTuple):
+    """Nodes and boxes of a forest as they were before they changed."""
+
+    counts: np.ndarray  # int64, (3,): of nodes, of boxes; and whether it is needed
+    nodes: np.ndarray  # int32, (n, 2), trees and slots
+    numbers: np.ndarray
+    odds: np.ndarray
+    sums: np.ndarray
+    links: np.ndarray
+    of_boxes: np.ndarray  # int32, (n, 2), trees and slots
+    boxes: np.ndarray
 
 
 class Task(NamedTuple):

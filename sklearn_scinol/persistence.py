@@ -35,6 +35,7 @@ from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
 from .models import (
     additive,
+    forest,
     growing,
     kernel,
     linear,
@@ -43,6 +44,7 @@ from .models import (
     pool,
     random_features,
     recent,
+    trees,
     weights,
 )
 from .tables import columns, dense, encoding, hashed, strings, vocabulary
@@ -90,8 +92,8 @@ _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
-    *_classes(additive, growing, kernel, linear, neighbors, newton),
-    *_classes(pool, random_features, recent, weights),
+    *_classes(additive, forest, growing, kernel, linear, neighbors, newton),
+    *_classes(pool, random_features, recent, trees, weights),
     *[*_classes(columns, encoding, hashed, strings, vocabulary), dense.DenseView],
     *_classes(bins, clipping, features, fourier, standard),
     *_classes(target_means, targets, units),

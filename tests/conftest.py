@@ -65,9 +65,11 @@ def two_rows_are_many(monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def few_random_features(monkeypatch):
-    """Mixtures invert matrices of this size, in loops that may run uncompiled."""
+def small_experts(monkeypatch):
+    """Make default experts small, whose loops may run uncompiled."""
     monkeypatch.setattr(default_experts, "N_RANDOM_FEATURES", 6)
+    monkeypatch.setattr(default_experts, "N_TREES", 1)
+    monkeypatch.setattr(default_experts, "MAX_NODES", 31)
 
 
 class NumPyEngine:

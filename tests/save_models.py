@@ -22,6 +22,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
+    MondrianForestRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
@@ -151,6 +153,8 @@ KINDS = {
     "kernel-precomputed": Kind(DFEGClassifier(kernel="precomputed")),
     "neighbors": Kind(OnlineKNeighborsClassifier(3, window=9), 3),
     "neighbors-regression": Kind(OnlineKNeighborsRegressor(window=9), 2),
+    "forest": Kind(MondrianForestClassifier(2, random_state=0), 3),
+    "forest-regression": Kind(MondrianForestRegressor(2, random_state=0), 2),
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),

@@ -63,6 +63,7 @@ OPTIONS = {
         "additive": False,
         "random_features": False,
         "neighbors": False,
+        "forest": False,
         "pooling": False,
     },
     "no early stopping": {"early_stopping": False},

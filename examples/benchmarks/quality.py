@@ -66,6 +66,8 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
+    MondrianForestRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
@@ -275,6 +277,13 @@ def second_order(classifier, regressor, options, data_set):
     return untuned(classifier, regressor, options, data_set)
 
 
+def forest(classifier, regressor, options, data_set):
+    if data_set.n_classes:
+        return untuned(classifier, None, options, data_set)
+    said = regressor(**options).partial_fit_predict(data_set.X, data_set.y)
+    return mean_absolute_error(data_set.y, said), None
+
+
 def tuned(options, data_set):
     loss, rate = best_rate(partial(loss_of_rate, options, data_set, data_set.X))
     return loss, rate
@@ -318,6 +327,8 @@ def our_methods():
     yield Method("OnlineNewton", partial(second_order, *newton, {}))
     neighbors = OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
     yield Method("OnlineKNeighbors", partial(untuned, *neighbors, {}))
+    forests = MondrianForestClassifier, MondrianForestRegressor
+    yield Method("MondrianForest", partial(forest, *forests, {"random_state": 0}))
     yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 

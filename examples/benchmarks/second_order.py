@@ -57,8 +57,8 @@ REPEATS = 5
 
 def losses(data_set, parallel):
     """Return the losses of the mixture, and of each prior."""
-    others = "additive", "second_order", "random_features", "neighbors", "pooling"
-    first_order = dict.fromkeys(others, False)
+    kinds = "additive", "second_order", "random_features", "neighbors", "forest"
+    first_order = dict.fromkeys([*kinds, "pooling"], False)
     runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, first_order, data_set)]
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
     runs += [

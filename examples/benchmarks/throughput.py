@@ -114,8 +114,8 @@ ONE_JOB = Competitors(HedgeClassifier(), HedgeClassifier())
 
 STANDARDISED = BaselineClassifier("adaogd", center="auto", scale=True)
 
-OTHERS = "additive", "second_order", "random_features", "neighbors", "pooling"
-FIRST_ORDER = HedgeClassifier(**dict.fromkeys(OTHERS, False))
+OTHERS = "additive", "second_order", "random_features", "neighbors", "forest"
+FIRST_ORDER = HedgeClassifier(**dict.fromkeys([*OTHERS, "pooling"], False))
 
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [

@@ -254,6 +254,40 @@ class Engine(Protocol):
             no row is stored.
         """
 
+    def learn_forest(
+        self, nodes, trees, rows, targets, weights, deviations, room, log, out, start
+    ):
+        """Predict rows by a forest, each before it is learned.
+
+        Parameters
+        ----------
+        nodes : NodeFrequencies or NodeMeans
+            How nodes predict.
+        trees : Tree
+            All trees of a forest. Changed.
+        rows : DenseRows
+        targets : ndarray of shape (n, n_targets)
+            Numbers, or indices of classes.
+        weights : RowWeights
+            Rows of weight 0 are only predicted.
+        deviations : ndarray of shape (n, n_targets)
+            Standard deviations of the targets before each row.
+        room : TreeRoom
+        log : TreeLog
+            Nodes and boxes are saved here before they change, if it is needed. It has
+            room for all.
+        out : ndarray of shape (n, n_classes or n_targets)
+            Filled with probabilities of classes, or predictions of targets.
+        start : int
+            The first tree, times `n`, plus the first row.
+
+        Returns
+        -------
+        stop : int
+            Where there was no room for a row in a tree, or the number of trees times
+            `n`.
+        """
+
     def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 
@@ -335,7 +369,7 @@ class TableEngine(Protocol):
         """
 
     def mix_keys(self, h, keys):
-        """Keys of what keys stand for together, see transforms/hashing.py.
+        """Keys of what keys stand for together, see _hashing.py.
 
         Parameters
         ----------

@@ -1,41 +1,23 @@
 """Estimators that predict from the nearest of the last rows."""
 
-from numbers import Integral
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal
 
-from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval
-
-from .._typing import MatrixLike, RegressionLoss, SampleWeight
+from .._typing import RegressionLoss
 from ..models.neighbors import NeighborsModel
 from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
+from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
 
 __all__ = ["OnlineKNeighborsClassifier", "OnlineKNeighborsRegressor"]
 
-COUNT = Interval(Integral, 1, None, closed="left")
 
-
-class OnePass(NamedTuple):
-    """Parameters of `fit` that learns rows once, in order."""
-
-    max_iter: int = 1
-    tol: float | None = None
-    early_stopping: bool = False
-    shuffle: bool = False
-    random_state: int | None = None
-    warm_start: bool = False
-    verbose: int = 0
-
-
-class _Neighbors:
+class _Neighbors(OnePassMixin):
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
     _own_constraints = {"n_neighbors": [COUNT], "window": [COUNT]}
 
     _model: Any
-    _schedule = OnePass()
 
     @property
     def _model_types(self) -> tuple[type, ...]:
@@ -53,32 +35,6 @@ class _Neighbors:
                 n_features, center=True, scale=True, in_units=True
             ),
         )
-
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
-    ) -> Self:
-        """Learn from the rows in order, each once, after forgetting all others.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, in any units.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels, or targets; several outputs in regression only.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows. None stands for ones.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the data or the weights are not usable. The estimator is then as it was.
-        """
-        return super().fit(X, y, sample_weight)
 
 
 class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
@@ -149,6 +105,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         **_Neighbors._own_constraints,
         "new_classes": OnlineClassifier._parameter_constraints["new_classes"],
     }
+    _fixed_parameters = {"loss": "log_loss", "class_weight": None}
 
     def __init__(
         self,
@@ -160,15 +117,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         self.n_neighbors = n_neighbors
         self.window = window
         self.new_classes = new_classes
-
-    def __getattr__(self, name: str) -> Any:
-        # Parameters of other classifiers, which this one does not have.
-        fixed = {"loss": "log_loss", "class_weight": None}
-        if name in fixed:
-            return fixed[name]
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
 
 
 class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):

@@ -20,7 +20,7 @@ from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..estimators.rehearsal import is_rehearsal
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
-from ..models.neighbors import NeighborsModel
+from ..models.local import LocalModel
 from ..models.random_features import RandomFeaturesModel
 from .default_experts import MAX_CLASSES, FoundKind, default_experts
 from .display import ExpertWeightsDisplay
@@ -34,7 +34,7 @@ __all__ = ["MixtureEstimator"]
 logger = logging.getLogger("sklearn_scinol.mixtures")
 
 # Models without weights of the features themselves.
-OF_FUNCTIONS = AdditiveModel, NeighborsModel, RandomFeaturesModel
+OF_FUNCTIONS = AdditiveModel, LocalModel, RandomFeaturesModel
 
 # Maximum number of experts of a pool with "auto".
 MAX_POOLED = 64
@@ -52,6 +52,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         "second_order": ["boolean", StrOptions({"auto"})],
         "random_features": ["boolean", StrOptions({"auto"})],
         "neighbors": ["boolean", StrOptions({"auto"})],
+        "forest": ["boolean", StrOptions({"auto"})],
         "pooling": ["boolean", StrOptions({"auto"})],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [Integral, None],
@@ -205,7 +206,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def __setstate__(self, state):
         # Mixtures of earlier versions have none of these.
-        names = "neighbors", "pooling", "random_features"
+        names = "forest", "neighbors", "pooling", "random_features"
         super().__setstate__(dict.fromkeys(names, False) | state)
         if self.__sklearn_is_fitted__() and not hasattr(self, "expert_kinds_"):
             self.expert_kinds_ = {"not told apart": ", ".join(self.named_estimators_)}
@@ -447,8 +448,12 @@ class MixtureEstimator(Additive, _BaseComposition):
 def _without(found):
     """Say which kinds of experts there are in no view, and why."""
     there = {each.kind for each in found if each.names}
-    lacking = {e.kind: f"{e.kind} ({e.reason})" for e in found if e.kind not in there}
-    return f", without {', '.join(lacking.values())}" if lacking else ""
+    reasons = {each.kind: each.reason for each in found if each.kind not in there}
+    kinds: dict = {}
+    for kind, reason in reasons.items():
+        kinds.setdefault(reason, []).append(kind)
+    lacking = [f"{' and '.join(same)} ({reason})" for reason, same in kinds.items()]
+    return f", without {', '.join(lacking)}" if lacking else ""
 
 
 def _has_terms(expert):

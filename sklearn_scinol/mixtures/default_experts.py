@@ -25,6 +25,11 @@ MAX_FINELY_PAIRED = 10
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
 MAX_NEIGHBORS = 64
+MAX_FOREST = 64
+
+# Number of trees, twice as many in regression, and maximum number of nodes of a tree.
+N_TREES = 5
+MAX_NODES = 2**13
 
 # Number of random features.
 N_RANDOM_FEATURES = 64
@@ -48,6 +53,7 @@ class Family(NamedTuple):
     implicit: type
     newton: type
     neighbors: type
+    forest: type
     parameters: tuple[str, ...]
 
 
@@ -60,6 +66,7 @@ class Kinds(NamedTuple):
     second_order: bool
     random_features: bool
     neighbors: bool
+    forest: bool
     is_regression: bool
     is_sparse: bool
     is_of_table: bool  # one of two views
@@ -179,6 +186,7 @@ DEFAULT_EXPERTS = (
         DefaultExpert(f"neighbors-{k}", "neighbors", {"n_neighbors": k}, "neighbors")
         for k in (1, 3, 10)
     ),
+    DefaultExpert("mondrian-forest", "forest", {}, "forest"),
     DefaultExpert(
         "bins-scinol2",
         "scinol",
@@ -236,6 +244,8 @@ def _experts(mixture, loss, X, view="", prefix=""):
         names = estimator._get_param_names()
         parameters = {n: value for n, value in shared.items() if n in names}
         parameters |= expert.parameters
+        if expert.kind == "forest":
+            parameters |= _forest(mixture)
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
         experts.append((prefix + expert.name, estimator(**parameters)))
@@ -247,13 +257,27 @@ def _experts(mixture, loss, X, view="", prefix=""):
 
 
 def _random_features(mixture, bandwidth, n_features):
-    """Parameters of random features: the same ones for each mixture without a seed."""
-    seed = mixture.random_state
+    """Return the parameters of random features."""
     return {
         "random_features": N_RANDOM_FEATURES,
         "gamma": 0.5 / (bandwidth**2 * n_features),
-        "random_state": seed if isinstance(seed, Integral) else 0,
+        "random_state": _seed(mixture),
     }
+
+
+def _forest(mixture):
+    """Return the parameters of a forest."""
+    return {
+        "n_trees": N_TREES if is_classifier(mixture) else 2 * N_TREES,
+        "max_nodes": MAX_NODES,
+        "random_state": _seed(mixture),
+    }
+
+
+def _seed(mixture):
+    """Return the seed of experts: the same one for each mixture without an int."""
+    seed = mixture.random_state
+    return seed if isinstance(seed, Integral) else 0
 
 
 def _kinds(mixture, loss, X, is_of_table):
@@ -287,12 +311,17 @@ def _kinds(mixture, loss, X, is_of_table):
         at_most(MAX_FOURIER),
         at_most(MAX_FOURIER_CLASSES, n_classes, "classes"),
     )
+    has_pools = not mixture._why_no_pools(loss, 0), "they are of use in pools only"
+    is_alone = not is_of_table, "pools have enough of the others"
+    decide("neighbors", is_dense, is_alone, at_most(MAX_NEIGHBORS), has_pools)
     decide(
-        "neighbors",
+        "forest",
         is_dense,
-        (not is_of_table, "pools have enough of the others"),
-        at_most(MAX_NEIGHBORS),
-        (not mixture._why_no_pools(loss, 0), "they are of use in pools only"),
+        is_alone,
+        at_most(MAX_FOREST),
+        few_classes,
+        (not hasattr(loss, "quantile"), "forests predict means"),
+        has_pools,
     )
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
     decide(

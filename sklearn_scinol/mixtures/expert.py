@@ -13,7 +13,7 @@ from ..estimators.base import OnlineEstimator
 from ..losses import as_targets
 from ..models.base import Chunk, Model, ordered_blocks, snapshot
 from ..models.linear import LinearModel
-from ..models.neighbors import NeighborsModel
+from ..models.local import LocalModel
 
 __all__ = [
     "CHUNK_ROWS",
@@ -148,7 +148,7 @@ class Expert:
     @property
     def is_replayable(self):
         """Whether single rows can be learned by calls that were prepared."""
-        return self.is_linear or isinstance(self.model, NeighborsModel)
+        return self.is_linear or isinstance(self.model, LocalModel)
 
     @property
     def shared_model(self):

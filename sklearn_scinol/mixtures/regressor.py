@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from .._typing import RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
+from ..estimators.forest import MondrianForestRegressor
 from ..estimators.implicit import AdaImplicitRegressor
 from ..estimators.neighbors import OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
@@ -64,12 +65,18 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
+    forest : {"auto", True, False}, default="auto"
+        Whether a default expert is a forest of five trees, in regression ten, of at
+        most 8,192 nodes each, drawn by `random_state` if that is an int; "auto": if
+        pooled, for dense rows with up to 64 features and 256 classes, unless the loss
+        is "quantile".
     pooling : {"auto", True, False}, default="auto"
         Whether pools of the experts, whose weights may have any sum and sign, are mixed
         with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
-        absolute value so far; neighbours clip at four deviations in any case.
+        absolute value so far; neighbours clip at four deviations in any case, and the
+        forest never.
     max_iter : int, default=1000
         Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
     tol : float, default=1e-3
@@ -173,11 +180,12 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     neighbors-1          60.3
     neighbors-3          52.5
     neighbors-10         50.2
+    mondrian-forest      50.0
     bins-scinol2         52.5
     pairs-adaogd-0.5     48.2
     fine-pairs-scinol2   48.7
     >>> print(f"mixture              {model.cumulative_loss_ / len(y):.1f}")
-    mixture              47.2
+    mixture              47.1
     """
 
     _parameter_constraints: dict = {
@@ -190,6 +198,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         AdaImplicitRegressor,
         OnlineNewtonRegressor,
         OnlineKNeighborsRegressor,
+        MondrianForestRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
 
@@ -206,6 +215,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         second_order: bool | Literal["auto"] = "auto",
         random_features: bool | Literal["auto"] = "auto",
         neighbors: bool | Literal["auto"] = "auto",
+        forest: bool | Literal["auto"] = "auto",
         pooling: bool | Literal["auto"] = "auto",
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -229,6 +239,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.second_order = second_order
         self.random_features = random_features
         self.neighbors = neighbors
+        self.forest = forest
         self.pooling = pooling
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

@@ -7,8 +7,8 @@ import numpy as np
 
 from ..blocks import Block
 from ..models.linear import LinearModel
-from ..models.neighbors import NeighborsModel
-from ..models.row import ONE_ROW, PreparedModel, append_losses
+from ..models.local import LocalModel
+from ..models.row import ONE_ROW, LossCalls, PreparedModel, append_losses
 from .second_level import standardised_differences
 
 __all__ = ["PreparedMixture"]
@@ -46,8 +46,8 @@ class PreparedMixture(PreparedModel):
             models = [self._models[place] for place in places]
             first = model.experts[places[0]]
             shared = blocks[first.sees_dense_view]
-            if isinstance(models[0], NeighborsModel):
-                self._record_search(recorder, shared, models, places)
+            if isinstance(models[0], LocalModel):
+                self._record_local(recorder, shared, models, places)
                 continue
             is_shared = models[0].shares_rows
             if is_shared:
@@ -70,20 +70,15 @@ class PreparedMixture(PreparedModel):
         ]
         return written
 
-    def _record_search(self, recorder, shared, models, places):
-        """Record the search for the nearest rows, by models that share it."""
+    def _record_local(self, recorder, shared, models, places):
+        """Record what local models find for a row, by one call."""
         first, block = models[0], shared.for_model(models[0])
-        y = first.stored_targets(block.targets)
-
-        def copy_target():
-            y[:] = first.stored_targets(block.targets)
-
-        recorder.calls.append(copy_target)
-        found = first.search(recorder, models, block, y)
+        y = self.record_targets(recorder, first, block)
+        found = first.learn_rows(recorder, models, block, y)
         for place, of_model in zip(places, found, strict=True):
             expert = self.model.experts[place]
-            losses = LossCalls(recorder, first.loss, block, first.n_outputs)
-            read = partial(_read_search, expert, losses, block, of_model)
+            losses = LossCalls(recorder, expert.model.loss, block, first.n_outputs)
+            read = partial(_read_found, expert, losses, block, of_model)
             self._experts[place] = expert, read, True
 
     def _reader(self, recorder, expert, predictions, is_shared):
@@ -105,8 +100,6 @@ class PreparedMixture(PreparedModel):
 
     def _rollbacks(self):
         model = self.model
-        recent = {id(m.recent): m.recent for m in self._models if hasattr(m, "recent")}
-        slots = [each.checkpoint(1) for each in recent.values()]
         hedges = [*model.hedges, *(level.hedge for level in model.levels)]
         weights = [vars(hedge).copy() for hedge in hedges]
         limits = model.target_range and model.target_range.limits
@@ -120,7 +113,7 @@ class PreparedMixture(PreparedModel):
             del model.points[n_points:], model.curve[n_points:]
             del model.level_curve[n_of_levels:]
 
-        return [*super()._rollbacks(), *slots, restore]
+        return [*super()._rollbacks(), restore]
 
     def _learn_row(self):
         self._losses_before = [numbers.item(1) for numbers in self._numbers]
@@ -157,35 +150,10 @@ class PreparedMixture(PreparedModel):
         return [own, *(expert.estimator for expert in self.model.experts)]
 
 
-def _read_search(expert, losses, block, found):
+def _read_found(expert, losses, block, found):
     """Return the predictions of an expert for a row, and their losses."""
-    predictions = expert.model.read_search(losses, block, found)
+    predictions = expert.model.predictions_of(losses, block, found)
     return expert.mixture_predictions(predictions, block)
-
-
-class LossCalls:
-    """An engine that computes losses of predictions for one row.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    loss : Loss
-    block : Block
-        Of the row.
-    n_outputs : int
-    """
-
-    def __init__(self, recorder, loss, block, n_outputs):
-        self._predictions = np.empty((1, n_outputs))
-        self._losses, self._compute_losses = recorder.compute_losses(
-            loss, block, self._predictions, 0.0
-        )
-
-    def compute_losses(self, loss, block, predictions, total):
-        """Return the losses of predictions; see :class:`Engine`."""
-        self._predictions[:] = predictions
-        loss = self._compute_losses()
-        return self._losses.copy(), total + loss
 
 
 class MixingCalls(LossCalls):

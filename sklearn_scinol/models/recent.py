@@ -129,8 +129,11 @@ class RecentRows:
         other.rows = np.ascontiguousarray(rows, np.float32)
         return other
 
+    def forget(self, features):
+        """Leave rows as they are: units of features do not show in them."""
+
     @classmethod
-    def merged(cls, shards):
+    def merged(cls, shards, scales):
         """Merge rings of disjoint rows, which started from the same ring.
 
         The latest rows of each stay, in proportion to its rows since the start, and if

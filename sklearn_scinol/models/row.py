@@ -220,11 +220,16 @@ class PreparedModel:
             for each in units:
                 self._unseen |= ~each.seen
             self._has_unseen = self._unseen.any()
-        # All models learn the same rows.
-        self._next_to_change = min(self._models, key=lambda m: m.next_change - m.t)
+        self._next_change = self._find_next_change()
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
-        recorded = [part for part in parts if part not in self._bins]
+        memories = {id(m.memory): m for m in self._models if hasattr(m, "memory")}
+        self._local_models = [*memories.values()]
+        recorded = [
+            part
+            for part in parts
+            if part not in self._bins and id(part) not in memories
+        ]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, row.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
@@ -243,6 +248,17 @@ class PreparedModel:
         predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
+
+    @staticmethod
+    def record_targets(recorder, model, block):
+        """Return the targets that a local model stores, and record that they change."""
+        y = model.stored_targets(block.targets)
+
+        def copy_target():
+            y[:] = model.stored_targets(block.targets)
+
+        recorder.calls.append(copy_target)
+        return y
 
     def _parts(self):
         for model in self._models:
@@ -303,7 +319,17 @@ class PreparedModel:
             return True
         if any(bins.n_missing == 1 for bins in self._bins):
             return False
-        return self._next_to_change.t + 1 < self._next_to_change.next_change
+        if self._models[0].t + 1 >= self._next_change:  # perhaps it has moved on
+            self._next_change = self._find_next_change()
+        return self._models[0].t + 1 < self._next_change
+
+    def _find_next_change(self):
+        """Return the number of rows of the first model where some model changes.
+
+        All models learn the same rows.
+        """
+        n_left = min(model.next_change - model.t for model in self._models)
+        return self._models[0].t + n_left
 
     def learn(self, estimator=None):
         """Predict the row, and learn it if it has a weight.
@@ -343,6 +369,8 @@ class PreparedModel:
             self._new_units = new
         if row.given > 0.0:
             rollbacks.extend(bins.checkpoint() for bins in self._bins)
+            X = self._dense_row.X
+            rollbacks.extend(m.checkpoint_memory(X) for m in self._local_models)
         return rollbacks
 
     def _learn_new_features(self):
@@ -375,6 +403,31 @@ class PreparedModel:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
         estimator._record_row(loss_before, self.row.given, rollbacks)
+
+
+class LossCalls:
+    """An engine that computes losses of predictions for one row.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    loss : Loss
+    block : Block
+        Of the row.
+    n_outputs : int
+    """
+
+    def __init__(self, recorder, loss, block, n_outputs):
+        self._predictions = np.empty((1, n_outputs))
+        self._losses, self._compute_losses = recorder.compute_losses(
+            loss, block, self._predictions, 0.0
+        )
+
+    def compute_losses(self, loss, block, predictions, total):
+        """Return the losses of predictions; see :class:`Engine`."""
+        self._predictions[:] = predictions
+        loss = self._compute_losses()
+        return self._losses.copy(), total + loss
 
 
 def append_losses(entries, rollbacks):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from .._hashing import place
 from .._invariants import is_count
 from ..blocks import Marks, as_writable
-from ..transforms.hashing import place
 from .strings import Strings
 
 __all__ = ["HashedColumns"]

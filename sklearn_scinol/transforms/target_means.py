@@ -14,10 +14,11 @@ from weakref import ref
 
 import numpy as np
 
+from .._hashing import place
 from .._invariants import floats, is_count, is_number
 from .._portable import larger
+from .._rollback import UndoLog
 from ..blocks import Means, as_writable
-from .hashing import place
 
 __all__ = ["TargetMeans", "mean_of_all", "mean_of_key"]
 
@@ -124,7 +125,7 @@ class TargetMeans:
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
-        log = _Log()
+        log = UndoLog()
         self._logs = [each for each in self._logs if each() is not None]
         self._logs.append(ref(log))
 
@@ -160,7 +161,3 @@ class TargetMeans:
 
     def __getstate__(self):
         return vars(self) | {"_logs": []}
-
-
-class _Log(list):
-    """Log of the state before each change, kept while the change may be undone."""

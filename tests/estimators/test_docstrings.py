@@ -28,7 +28,7 @@ DIFFERENT = {
     "max_iter": ["OnlineNewton"],
     "n_iter_no_change": ["DFEG"],
     "radius": ["AdaFTRL", "AdaImplicit", "Baseline"],
-    "random_state": ["OnlineNewton"],
+    "random_state": ["MondrianForest", "OnlineNewton"],
     "scale": ["OnlineNewton"],
     "second_order": ["HedgeClassifier", "HedgeRegressor"],
     "standardize_target": ["OnlineNewton"],

@@ -15,6 +15,7 @@ from support.estimator_checks import with_checks
 from support.registry import (
     AVERAGING_ESTIMATORS,
     ESTIMATORS,
+    FORESTS,
     NEIGHBORS,
     PUBLIC_ESTIMATORS,
     THOROUGH,
@@ -69,6 +70,7 @@ LONGER = {
     BaselineRegressor: {"n_iter_no_change": 1, "tol": 0.05},
     DFEGRegressor: {"max_iter": 30, "tol": None},
     **{key: {} for key in NEIGHBORS},
+    **{key: {"n_trees": 3} for key in FORESTS},
     OnlineNewtonClassifier: {**SHORT, "max_iter": 2},
     OnlineNewtonRegressor: {**SHORT, "max_iter": 2},
 }

@@ -86,7 +86,7 @@ def test_two_views(caplog):
     (line,) = [r.getMessage() for r in caplog.records if "experts" in r.getMessage()]
     assert line == (
         f"HedgeRegressor has {len(model[-1].estimators_)} experts, without neighbors "
-        "(pools have enough of the others)."
+        "and forest (pools have enough of the others)."
     )
 
 
@@ -98,8 +98,8 @@ def test_a_line_is_logged_once(caplog):
             model.partial_fit(X, y, classes=[False, True])
     (record,) = caplog.records
     assert record.getMessage() == (
-        "HedgeClassifier has 12 experts, without neighbors (they are of use in pools "
-        "only), pools (pooling=False)."
+        "HedgeClassifier has 12 experts, without neighbors and forest (they are of use "
+        "in pools only), pools (pooling=False)."
     )
 
 

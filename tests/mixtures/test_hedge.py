@@ -433,8 +433,8 @@ def test_outputs_have_weights_of_their_own(problem, engine):
             problem.charged(alone, problem.X, problem.y[:, k]), charged[:, k], 1e-12
         )
         assert_close(both.weights_[k], alone.weights_, 1e-12)
-    assert both.weights_.shape == both.expert_losses_.shape == (2, 16)
-    assert both.weights_curve_[1].shape[1:] == (2, 16)
+    assert both.weights_.shape == both.expert_losses_.shape == (2, 17)
+    assert both.weights_curve_[1].shape[1:] == (2, 17)
 
 
 @of_each_kind
@@ -716,14 +716,15 @@ def test_default_experts(mixture):
     else:
         names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
-    names += [*neighbors, "bins-scinol2", "pairs-adaogd-0.5", "fine-pairs-scinol2"]
+    only_pooled = [*neighbors, "mondrian-forest"]
+    names += [*only_pooled, "bins-scinol2", "pairs-adaogd-0.5", "fine-pairs-scinol2"]
     once = {"max_iter": 1, "tol": None}
     assert [*mixture(**once).fit(X, y).named_estimators_] == names
     loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
     model = mixture(loss=loss, **once).fit(X, y)
     bounded = [name for name in names if "scinol" not in name]
     if mixture is HedgeClassifier:  # which does not pool scores
-        bounded = [name for name in bounded if name not in neighbors]
+        bounded = [name for name in bounded if name not in only_pooled]
     assert [*model.named_estimators_] == bounded
     assert all(expert.loss == loss for expert in model.estimators_)
     assert_allclose(model.weights_.sum(), 1.0)
@@ -761,6 +762,7 @@ def test_parameters_of_the_loss_reach_the_experts():
     model = HedgeRegressor(loss="quantile", quantile=0.9)
     model.fit(X, targets(X, 1)[:, 0])
     assert {expert.quantile for expert in model.estimators_} == {0.9}
+    assert model.expert_kinds_["forest"] == "none: forests predict means"
     above = (model.predict(X) > targets(X, 1)[:, 0]).mean()
     assert above > 0.8
 
@@ -942,7 +944,7 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
-    linear = {"random_features": False, "neighbors": False}
+    linear = {"random_features": False, "neighbors": False, "forest": False}
     model = HedgeClassifier(additive=False, **linear)
     model.partial_fit(X, y, classes=np.arange(n_classes))
     experts = np.array([expert.coef_ for expert in model.estimators_])
@@ -1021,7 +1023,7 @@ def test_curve_of_weights(engine):
     assert_array_equal(points[:21], np.arange(21))
     assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
     assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(16, 1 / 16))
+    assert_array_equal(curve[0], np.full(17, 1 / 17))
     assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
     assert_array_equal(curve[-1], model.weights_)
 
@@ -1034,7 +1036,7 @@ def test_plot_of_weights(pyplot):
     names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
-    assert len(display.areas_) == 19
+    assert len(display.areas_) == 20
     of_levels = model.level_weights_curve_[1][:, 1]
     of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
     assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))

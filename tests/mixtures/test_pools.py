@@ -364,9 +364,9 @@ def test_neighbours_are_stored_once():
         model = HedgeClassifier(
             max_iter=4, tol=None, early_stopping=early_stopping, random_state=0
         ).fit(X, y)
-        rings = {id(each._model.recent) for each in neighbors_of(model)}
+        rings = {id(each._model.memory) for each in neighbors_of(model)}
         assert len(rings) == 1
-        recent = neighbors_of(model)[0]._model.recent
+        recent = neighbors_of(model)[0]._model.memory
         assert recent.n_rows[0] == 60
 
 

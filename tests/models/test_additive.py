@@ -450,7 +450,7 @@ PAIRED = ["pairs-adaogd-0.5"]
 FINE = ["fine-pairs-scinol2"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 NONE = ["no-features"]
-OTHERS = {"random_features": False, "neighbors": False}
+OTHERS = {"random_features": False, "neighbors": False, "forest": False}
 
 
 @pytest.mark.parametrize(
@@ -574,7 +574,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
 
 
 NOT_LINEAR = ["fourier-1", "fourier-1-forgetting", "fourier-2"]
-NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10"]
+NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10", "mondrian-forest"]
 
 
 def test_plot_terms_names_what_it_does_not_show(pyplot):
@@ -586,7 +586,7 @@ def test_plot_terms_names_what_it_does_not_show(pyplot):
     assert note == "not shown: " + ", ".join(NOT_LINEAR)
     for pooling, names in (True, ["pools"]), (False, []):
         linear = HedgeClassifier(
-            random_features=False, neighbors=False, pooling=pooling
+            random_features=False, neighbors=False, forest=False, pooling=pooling
         )
         linear.partial_fit(X, X[:, 0] > 0, classes=[False, True])
         display = linear.plot_terms([0])

@@ -5,20 +5,16 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from support import naive_neighbors
-from support.comparisons import assert_identical, learned
-from support.copies import COPIES
+from support.comparisons import assert_identical
+from support.local import data, labels, stream, weights
 from support.registry import ENGINES, NEIGHBORS, compiled
 
 from sklearn_scinol import (
-    HedgeClassifier,
-    HedgeRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
-    ScInOLClassifier,
     config_context,
     merge_models,
 )
@@ -30,35 +26,6 @@ estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
 
 #: Windows and numbers of rows: rings that turn, of more than one block, or of a part.
 SIZES = [(140, 300), (5, 60)]
-
-
-def data(n=150, d=5, n_outputs=1, seed=0):
-    """Rows in units far apart, some of which come back, and targets or classes."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_t(2, size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
-    X[rng.random(X.shape) < 0.3] = 0.0
-    X[1::5] = X[::5]
-    y = X @ rng.normal(size=(d, n_outputs)) / 10.0 ** (d - 3)
-    y += rng.normal(size=y.shape)
-    return X, y if n_outputs > 1 else y[:, 0]
-
-
-def labels(y, n_classes):
-    return np.digitize(y, np.quantile(y, np.arange(1, n_classes) / n_classes))
-
-
-def stream(estimator, **sizes):
-    """Rows and targets for an estimator, and what `partial_fit` needs besides."""
-    X, y = data(**sizes)
-    if is_classifier(estimator()):
-        return X, labels(y, 3), {"classes": [0, 1, 2]}
-    return X, y, {}
-
-
-def weights(n):
-    c = np.random.default_rng(1).choice([0.5, 1.0, 3.0], n)
-    c[0] = 1.0
-    return c
 
 
 # Formulas.
@@ -151,7 +118,7 @@ def test_engines_find_the_same_rows(n_features, engine):
         with config_context(engine=each):
             model = OnlineKNeighborsRegressor(7, window=130)
             predictions = model.partial_fit_predict(X, y)
-            said[each] = predictions, model._model.recent.rows
+            said[each] = predictions, model._model.memory.rows
     (found, rows), (expected, expected_rows) = said.values()
     assert_array_equal(found, expected)
     assert_allclose(rows, expected_rows, rtol=1e-6, atol=1e-7)
@@ -175,52 +142,6 @@ def test_rows_that_come_back_are_known(estimator, engine):
 
 
 @estimators
-@pytest.mark.parametrize("n_outputs", [1, 2])
-@engines
-def test_chunks_do_not_matter(estimator, n_outputs, engine):
-    X, y, kind = stream(estimator)
-    if n_outputs > 1:
-        X, y = (X, y % 2) if kind else data(n_outputs=n_outputs)
-        kind = {"classes": [0, 1]} if kind else {}
-    c = weights(len(y))
-    c[::7] = 0.0
-    whole = estimator(3, window=70)
-    said = whole.partial_fit_predict(X, y, sample_weight=c, **kind)
-    for cuts in [1, 2, 3, 60, 64, 65, 131], range(1, len(y)):
-        parts = estimator(3, window=70)
-        found = []
-        for start, stop in zip([0, *cuts], [*cuts, len(y)], strict=True):
-            rows = slice(start, stop)
-            found.append(
-                parts.partial_fit_predict(
-                    X[rows], y[rows], sample_weight=c[rows], **kind
-                )
-            )
-        assert_array_equal(np.concatenate(found), said)
-        assert_identical(learned(parts), learned(whole))
-    fitted = estimator(3, window=70).fit(X, y, c)
-    assert_identical(learned(fitted), learned(whole))
-    fitted.fit(X, y, c)
-    assert_identical(learned(fitted), learned(whole))
-    assert fitted.n_iter_ == 1
-
-
-@estimators
-@engines
-def test_predictions_are_those_that_are_charged(estimator, engine):
-    X, y, kind = stream(estimator, n=100)
-    ahead, asked = estimator(window=30), "decision_function" if kind else "predict"
-    keywords = {"method": asked, **kind}
-    said = ahead.partial_fit_predict(X, y, **keywords)
-    model = estimator(window=30).partial_fit(X[:1], y[:1], **kind)
-    for r in range(1, len(y)):
-        before = deepcopy(learned(model))
-        assert_allclose(getattr(model, asked)(X[r : r + 1])[0], said[r], rtol=1e-10)
-        assert_identical(learned(model), before)
-        model.partial_fit(X[r : r + 1], y[r : r + 1])
-
-
-@estimators
 @engines
 def test_units_do_not_matter(estimator, engine):
     X, y, kind = stream(estimator)
@@ -239,36 +160,6 @@ def test_units_do_not_matter(estimator, engine):
     assert_array_equal(said, expected)
 
 
-@engines
-def test_units_of_targets(engine):
-    X, y = data()
-    for loss in "absolute_error", "squared_error":
-        expected = OnlineKNeighborsRegressor(loss=loss).partial_fit_predict(X, y)
-        said = OnlineKNeighborsRegressor(loss=loss).partial_fit_predict(X, 2.0**90 * y)
-        assert_array_equal(said, 2.0**90 * expected)
-
-
-@estimators
-@engines
-def test_rows_of_weight_0_are_not_stored(estimator, engine):
-    X, y, kind = stream(estimator)
-    c = np.arange(len(y)) % 2.0
-    model = estimator(window=40).partial_fit(X, y, sample_weight=c, **kind)
-    half = estimator(window=40).partial_fit(X[1::2], y[1::2], **kind)
-    assert_identical(learned(model), learned(half))
-
-
-@estimators
-@pytest.mark.parametrize("container", [sparse.csr_array, np.asfortranarray])
-@engines
-def test_other_rows_are_made_dense(estimator, container, engine):
-    X, y, kind = stream(estimator)
-    expected = estimator(window=40).partial_fit(X, y, **kind)
-    model = estimator(window=40).partial_fit(container(X), y, **kind)
-    assert_identical(learned(model), learned(expected))
-    assert_array_equal(model.predict(container(X)), expected.predict(X))
-
-
 @estimators
 @engines
 def test_extreme_values(estimator, engine):
@@ -277,22 +168,8 @@ def test_extreme_values(estimator, engine):
     X[50, 0], X[90, 1] = 1e308, -1e308
     model = estimator(window=70)
     assert np.isfinite(model.partial_fit_predict(X, y, **kind)).all()
-    assert np.abs(model._model.recent.rows).max() == 4.0
+    assert np.abs(model._model.memory.rows).max() == 4.0
     model.predict(1e308 * np.sign(X))
-
-
-@estimators
-@pytest.mark.parametrize("way", COPIES)
-@engines
-def test_copies_go_on_where_the_original_would(estimator, way, tmp_path, engine):
-    X, y, kind = stream(estimator)
-    model = estimator(window=70).partial_fit(X[:100], y[:100], **kind)
-    copy = COPIES[way](model, tmp_path / "model")
-    assert_array_equal(copy.predict(X), model.predict(X))
-    for each in model, copy:
-        each.partial_fit(X[100:], y[100:])
-    assert_identical(copy._model, model._model)
-    copy._check_state()
 
 
 @estimators
@@ -303,7 +180,7 @@ def test_memory_grows_with_the_rows(estimator, engine):
         estimator(window=window).partial_fit(X, y, **kind) for window in (10**12, 300)
     ]
     for model, n_slots in zip(models, (512, 384), strict=True):
-        recent = model._model.recent
+        recent = model._model.memory
         assert recent.rows.nbytes == n_slots * X.shape[1] * 4
         assert len(recent.targets) == len(recent.weights) == n_slots
     assert_array_equal(*(model.predict(X) for model in models))
@@ -321,15 +198,6 @@ def test_more_neighbors_than_rows(estimator, engine):
     assert_array_equal(said, all_rows)
 
 
-@estimators
-def test_one_row_at_a_time(estimator, engine):
-    X, y, kind = stream(estimator, n=40)
-    expected = estimator(window=20).partial_fit_predict(X, y, **kind)
-    rows = estimator(window=20).row_by_row(**kind)
-    said = [rows.predict_learn_one(*row) for row in zip(X, y, strict=True)]
-    assert_array_equal(said, expected)
-
-
 def test_parameters_of_a_window():
     X, y, _ = stream(OnlineKNeighborsRegressor)
     for name, value in ("n_neighbors", 0), ("window", 0), ("window", 2.5):
@@ -339,71 +207,7 @@ def test_parameters_of_a_window():
         OnlineKNeighborsRegressor().predict(X)
 
 
-@estimators
-@engines
-def test_a_call_that_fails_changes_nothing(estimator, engine):
-    X, y, kind = stream(estimator)
-    model = estimator(window=70).partial_fit(X[:60], y[:60], **kind)
-    before = deepcopy(vars(model))
-    bad = X.copy()
-    bad[-1, 0] = np.nan
-    c = np.ones(len(y))
-    c[-1] = 1e200
-    for rows, given in (bad, None), (X, c):
-        with pytest.raises(ValueError, match=r"NaN|Sample weights must be"):
-            model.partial_fit(rows, y, sample_weight=given)
-        assert_identical(vars(model), before)
-
-
-# Classes that come later.
-
-
-@engines
-def test_new_classes(engine):
-    X, y = data()
-    y = labels(y, 4)
-    _, first = np.unique(y, return_index=True)
-    letters = np.array(list("dbca"))  # as they come: each moves others
-    y = letters[np.argsort(np.argsort(first))[y]]
-    whole = OnlineKNeighborsClassifier(window=200, new_classes="add").partial_fit(X, y)
-    rows = OnlineKNeighborsClassifier(window=200, new_classes="add")
-    for r in range(len(y)):
-        rows.partial_fit(X[r : r + 1], y[r : r + 1])
-    assert_identical(learned(rows), learned(whole))
-    # The first rows of a single class are not learned.
-    start = np.flatnonzero(y != y[0])[0]
-    known = OnlineKNeighborsClassifier(window=200)
-    known.partial_fit(X[start:], y[start:], classes=list("abcd"))
-    assert_allclose(whole.predict_proba(X), known.predict_proba(X), rtol=1e-10)
-
-
 # Experts of mixtures, and shared memory.
-
-
-@estimators
-@engines
-def test_experts_of_a_mixture(estimator, engine):
-    X, y, kind = stream(estimator)
-    mixture = HedgeClassifier if kind else HedgeRegressor
-    model = mixture([(str(k), estimator(k, window=70)) for k in (1, 3)])
-    model.partial_fit(X, y, **kind)
-    alone = estimator(3, window=70).partial_fit(X, y, **kind)
-    assert_identical(learned(model.estimators_[1])["_model"], learned(alone)["_model"])
-    parts = clone(model)
-    for rows in slice(0, 50), slice(50, None):
-        parts.partial_fit(X[rows], y[rows], **kind)
-    assert_array_equal(parts.predict(X), model.predict(X))
-
-
-@engines
-def test_experts_take_new_classes(engine):
-    X, y = data()
-    y = labels(y, 4)
-    y[:40] = y[:40] % 2
-    experts = [("near", OnlineKNeighborsClassifier()), ("line", ScInOLClassifier())]
-    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
-    assert model.n_samples_seen_ > 140
-    assert model.predict_proba(X).shape == (150, 4)
 
 
 @estimators
@@ -433,14 +237,14 @@ def test_one_search_for_several_models(estimator, engine):
         method = {"method": "decision_function"} if kind else {}
         expected = model.partial_fit_predict(X[90:], y[90:], **method)
         assert_array_equal(said.predictions.reshape(expected.shape), expected)
-    assert_identical(first.recent, alone[0]._model.recent)
+    assert_identical(first.memory, alone[0]._model.memory)
 
 
 @engines
 def test_shared_rows_are_renumbered_once(engine):
     X, y, kind = stream(OnlineKNeighborsClassifier)
     model = OnlineKNeighborsClassifier(window=70).partial_fit(X, y, **kind)
-    recent, before = model._model.recent, model._model.recent.targets
+    recent, before = model._model.memory, model._model.memory.targets
     for _ in range(3):
         recent.add_classes(np.array([False, True, False, False]))
     assert_array_equal(recent.targets, np.array([0.0, 2.0, 3.0])[before.astype(int)])
@@ -460,8 +264,8 @@ def test_merging_keeps_the_latest_rows(estimator, engine):
     merged = merge_models([long, short], start=start)
     merged._check_state()
     assert merged.n_samples_seen_ == 150
-    recent = merged._model.recent
-    latest = long._model.recent, short._model.recent
+    recent = merged._model.memory
+    latest = long._model.memory, short._model.memory
     sizes = zip(latest, (45, 15), strict=True)
     kept = [ring._at(ring.latest[:size], 1.0) for ring, size in sizes]
     found = recent._at(recent.latest, 1.0)
@@ -469,7 +273,7 @@ def test_merging_keeps_the_latest_rows(estimator, engine):
         assert_array_equal(
             np.sort(actual, axis=0), np.sort(np.concatenate(expected), axis=0)
         )
-    assert_identical(merge_models([long, short], start=start)._model.recent, recent)
+    assert_identical(merge_models([long, short], start=start)._model.memory, recent)
     merged.partial_fit(X, y)
     merged._check_state()
 
@@ -483,10 +287,10 @@ def test_merging_few_rows_keeps_all(estimator, engine):
     for model, rows in zip(models, (slice(30, 90), slice(90, 150)), strict=False):
         model.partial_fit(X[rows], y[rows])
     merged = merge_models(models, start=start)
-    assert merged._model.recent.latest.size == 150
-    assert np.unique(merged._model.recent.latest).size == 150
+    assert merged._model.memory.latest.size == 150
+    assert np.unique(merged._model.memory.latest).size == 150
     model = estimator(window=200).partial_fit(X, y, **kind)
-    targets = [each._model.recent.targets[:150] for each in (merged, model)]
+    targets = [each._model.memory.targets[:150] for each in (merged, model)]
     assert_array_equal(*(np.sort(each, axis=0) for each in targets))
     (one, nothing) = models[0], deepcopy(start)
     alone = merge_models([one, nothing], start=start)
@@ -503,7 +307,7 @@ def test_merging_models_of_other_classes():
     merged = merge_models(models)
     merged._check_state()
     assert_array_equal(merged.classes_, [0, 1, 2])
-    stored = [model._model.recent for model in (*models, merged)]
+    stored = [model._model.memory for model in (*models, merged)]
     codes = [ring.targets[ring.latest, 0].astype(int) for ring in stored]
     of_each = np.array([1, 2])[codes[0]], np.array([0, 2])[codes[1]]
     assert_array_equal(np.sort(codes[2]), np.sort(np.concatenate(of_each)))
@@ -517,5 +321,5 @@ def test_weights_are_merged_in_one_unit():
         )
         for rows, c in ((slice(0, 70), 2.0), (slice(70, None), 6.0))
     ]
-    recent = merge_models(models)._model.recent
+    recent = merge_models(models)._model.memory
     assert_array_equal(np.unique(recent.weights[recent.latest]), [1.0, 3.0])

@@ -102,6 +102,7 @@ ROOMS = [
     "_version",
     "_hyperparameters",
     "_portable",
+    "_hashing",
     "_invariants",
     "_locks",
     "_rollback",

@@ -661,6 +661,11 @@ PARAMETERS = {
     "n_jobs": [None, 1],
     "n_neighbors": [1, 3, 10, 10**12],
     "window": [1, 2, 7, 64, 65, 10**12],
+    "n_trees": [1, 3],
+    "step": SCALES,
+    "dirichlet": [None, *SCALES],
+    "max_nodes": [1, 2, 7, 64, 65, 10**12],
+    "forest": ["auto", False],
 }
 
 UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, None]
@@ -671,6 +676,10 @@ COMPILED |= {"warm_start", "tol", "class_weight", "new_classes"}
 COMPILED |= {
     "n_neighbors",
     "window",
+    "n_trees",
+    "step",
+    "dirichlet",
+    "max_nodes",
     "prior_scale",
     "forgetting",
     "moderate",

@@ -59,13 +59,21 @@ NEIGHBORS = [
     if "n_neighbors" in signature(public).parameters
 ]
 
+#: Public estimators of forests.
+FORESTS = [
+    public for public in PUBLIC_ESTIMATORS if "n_trees" in signature(public).parameters
+]
+
+#: Public estimators whose `fit` learns each row once.
+ONE_PASS = [*NEIGHBORS, *FORESTS]
+
 #: Public estimators of a learner.
 ESTIMATORS = [
-    public for public in PUBLIC_ESTIMATORS if public not in [*MIXTURES, *NEIGHBORS]
+    public for public in PUBLIC_ESTIMATORS if public not in [*MIXTURES, *ONE_PASS]
 ]
 
 #: Public estimators whose `fit` learns epoch after epoch.
-WITH_EPOCHS = [public for public in PUBLIC_ESTIMATORS if public not in NEIGHBORS]
+WITH_EPOCHS = [public for public in PUBLIC_ESTIMATORS if public not in ONE_PASS]
 
 #: Other values than the defaults, for the losses that have parameters.
 LOSS_PARAMETERS = {

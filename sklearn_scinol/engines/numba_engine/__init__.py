@@ -14,6 +14,7 @@ the next one.
 """
 
 from .combination import learn_combination
+from .forest import learn_forest
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .matrices import inverse
@@ -56,6 +57,7 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_forest",
     "learn_neighbors",
     "learn_pool",
     "learn_rounds",

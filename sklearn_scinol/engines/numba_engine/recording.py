@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 from ...blocks import CSRRows
 from . import learning
 from .compiling import compiled
+from .forest import forest_call
 from .losses import losses_call
 from .mixing import means, mix_call, next_state, rounds_call
 from .neighbors import neighbors_call
@@ -94,6 +95,10 @@ class Recorder:
     def learn_neighbors(self, recent, rows, targets, weights, query):
         """See :class:`Engine`."""
         return self._record(*neighbors_call(recent, rows, targets, weights, query))
+
+    def learn_forest(self, *arguments):
+        """See :class:`Engine`."""
+        return self._record(*forest_call(*arguments), None)
 
     def compute_losses(self, loss, block, predictions, total):
         """See :class:`Engine`; a function is returned instead of the total."""

@@ -105,6 +105,21 @@ def add_multiple(factor, a, out):
         out[i] += factor * a[i]
 
 
+@compiles(_portable.box_distance)
+def box_distance(x, low, high, factors):
+    total = 0.0
+    for j in range(x.size):
+        total += (max(low[j] - x[j], 0.0) + max(x[j] - high[j], 0.0)) * factors[j]
+    return total
+
+
+@compiles(_portable.extend_box)
+def extend_box(x, low, high):
+    for j in range(x.size):
+        low[j] = min(low[j], x[j])
+        high[j] = max(high[j], x[j])
+
+
 @compiles(_portable.clip_into)
 def clip_into(a, largest, out):
     for i in range(a.size):

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ...transforms import hashing
+from ... import _hashing
 from ...transforms.moments import (
     add_weight,
     inverse_deviation,
@@ -91,12 +91,12 @@ def hash_strings(data, offsets):
     """Keys of strings."""
     keys = np.empty(len(offsets) - 1, np.uint64)
     data.flags.writeable = False  # of one type, whether it was so or not
-    _hashing()(data, offsets, keys)
+    _hash_loop()(data, offsets, keys)
     return keys
 
 
 @cache
-def _hashing():
+def _hash_loop():
 
     def hash_strings(data, offsets, keys):
         for i in range(keys.size):
@@ -132,7 +132,7 @@ def _mixing():
 
     def mix_keys(h, keys, mixed):
         for i in range(h.size):
-            mixed[i] = hashing.combine(h[i], keys[i])
+            mixed[i] = _hashing.combine(h[i], keys[i])
 
     return compiled(mix_keys)
 

@@ -2,6 +2,7 @@
 
 from ..._portable import inverse
 from .combination import learn_combination
+from .forest import learn_forest
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
@@ -40,6 +41,7 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_forest",
     "learn_neighbors",
     "learn_pool",
     "learn_rounds",

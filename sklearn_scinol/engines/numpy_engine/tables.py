@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
-from ...transforms import hashing
+from ... import _hashing
 from ...transforms.moments import (
     add_weight,
     inverse_deviation,
@@ -52,7 +52,7 @@ def hash_strings(data, offsets):
 
 
 def mix_keys(h, keys):
-    return hashing.combine(*np.broadcast_arrays(h, keys))
+    return _hashing.combine(*np.broadcast_arrays(h, keys))
 
 
 def find_slots(slots, keys, is_given, learns):

@@ -1,0 +1,58 @@
+"""Loops over the rows that a forest of trees learns."""
+
+from functools import cache
+
+from ...blocks import Tree
+from ...learners import mondrian_tree
+from .compiling import compiled
+from .unowned import unowned
+
+__all__ = ["forest_call", "learn_forest"]
+
+
+def learn_forest(*arguments):
+    """Predict rows, each before it is learned; return where room runs out."""
+    loop, arguments = forest_call(*arguments)
+    return loop(*arguments)
+
+
+def forest_call(nodes, *arguments):
+    """Return the loop, and its arguments."""
+    return _loop(type(nodes)), (nodes, *arguments)
+
+
+@cache
+def _loop(nodes):
+    # Tree after tree: all of one may fit into the caches of a processor.
+    def learn_forest(
+        nodes, trees, rows, targets, weights, deviations, room, log, out, start
+    ):
+        trees, room, log = unowned(trees), unowned(room), unowned(log)
+        n_trees, n = trees.links.shape[0], out.shape[0]
+        for k in range(start // n, n_trees):
+            tree = one_tree(trees, k)
+            for r in range(max(start - k * n, 0), n):
+                c = weights.relative[r] if weights.given[r] > 0.0 else 0.0
+                if c > 0.0 and mondrian_tree.is_full(tree):
+                    return k * n + r
+                x, y, deviation = rows.X[r], targets[r], deviations[r]
+                mondrian_tree.learn_row(
+                    nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, out[r]
+                )
+        return n_trees * n
+
+    return compiled(learn_forest)
+
+
+def one_tree(trees, k):
+    """Return a tree of a forest."""
+    return Tree(
+        trees.boxes[k],
+        trees.numbers[k],
+        trees.odds[k],
+        trees.sums[k],
+        trees.links[k],
+        trees.place[k],
+        trees.state[k],
+        trees.max_nodes,
+    )

@@ -1,0 +1,28 @@
+"""Forests of trees, a row at a time."""
+
+import numpy as np
+
+from ...blocks import Tree
+from ...learners import mondrian_tree
+
+__all__ = ["learn_forest"]
+
+
+def learn_forest(
+    nodes, trees, rows, targets, weights, deviations, room, log, out, start
+):
+    n_trees, n = len(trees.links), len(out)
+    with np.errstate(all="ignore"):
+        for k, tree in enumerate(_trees(trees)):
+            for r in range(max(start - k * n, 0), n):
+                c = weights.relative[r] if weights.given[r] > 0.0 else 0.0
+                if c > 0.0 and mondrian_tree.is_full(tree):
+                    return k * n + r
+                row = k, n_trees, r, rows.X[r], targets[r], c, deviations[r]
+                mondrian_tree.learn_row(nodes, tree, *row, room, log, out[r])
+    return n_trees * n
+
+
+def _trees(trees):
+    arrays = zip(*trees[:-1], strict=True)
+    return [Tree(*of_tree, trees.max_nodes) for of_tree in arrays]

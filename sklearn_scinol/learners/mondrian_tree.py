@@ -1,0 +1,499 @@
+r"""One tree of an aggregated Mondrian forest (Mourtada, Gaïffas and Scornet, 2021).
+
+A node has a box, the smallest one around the rows that it has learned, and a time at
+which it splits; a leaf's is infinite. A row :math:`x` goes down from the root. At a
+node with the box :math:`[l, u]`, whose parent split at :math:`\tau_p`, the box would
+have to grow by :math:`e_j = \max(l_j - x_j, 0) + \max(x_j - u_j, 0)` along feature
+:math:`j`, in units of the range of the feature so far. With :math:`E` drawn from the
+exponential distribution of mean :math:`1 / \sum_j e_j`, the row splits the node if
+:math:`\tau_p + E` is before the node's own time: the node gets a new parent of that
+time, and the row a new leaf beside it. The feature is drawn in proportion to
+:math:`e_j`, the threshold uniformly from between the box and the row. Otherwise the box
+grows, and the row goes on to a child.
+
+Leaves of a single class take more rows of that class without a split. The splits are
+only put off: a row of another class inside the box of such a leaf makes up for them.
+This is not in the paper. Without it classes that overlap are not told apart.
+
+Each node :math:`v` predicts from the rows that it has learned, and has the weight
+:math:`w_v = \exp(-\eta L_v)`, where :math:`L_v` is the sum of its losses, for a leaf
+without that of its first row. A new parent has rows and weight of the node below. The
+tree predicts the mean over all its prunings, of which one whose nodes are
+:math:`\mathcal P` counts as :math:`2^{-|\mathcal P|} \prod_{v \in \mathcal P} w_v`; of
+leaves of the tree, the first factor leaves out the two. With
+
+.. math::
+    \bar w_v = \tfrac12 w_v + \tfrac12 \bar w_{\mathrm{left}} \bar w_{\mathrm{right}},
+
+and :math:`\bar w_v = w_v` at a leaf, a node is a leaf of the pruning, once its parent
+is none, with the probability :math:`w_v / 2 \bar w_v`. What is stored are the odds
+:math:`\rho_v = w_v / (\bar w_{\mathrm{left}} \bar w_{\mathrm{right}})` of that. They
+change on the way of a row only, by the ratio of the likelihoods: no logarithms.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._hashing import STEP, combine
+from .._portable import (
+    TINY,
+    add_multiple,
+    box_distance,
+    chosen,
+    copy_into,
+    exp,
+    extend_box,
+    larger,
+    smaller,
+)
+
+__all__ = [
+    "BOXES",
+    "FEATURE",
+    "IS_NEEDED",
+    "LEFT",
+    "MAX_ODDS",
+    "MAX_SPLITS",
+    "NODES",
+    "PARENT",
+    "RIGHT",
+    "ROOT",
+    "ROWS",
+    "SAVED",
+    "SIZE",
+    "THRESHOLD",
+    "TIME",
+    "WEIGHT",
+    "NodeFrequencies",
+    "NodeMeans",
+    "is_full",
+    "learn_row",
+]
+
+# Columns of the links of nodes: other nodes, or -1, the feature of the split, and
+# whether the node (1) and its box (2) are saved in the log.
+LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
+
+# What a log counts: saved nodes and boxes; and whether it is needed.
+NODES, BOXES, IS_NEEDED = range(3)
+
+# Columns of the numbers of nodes.
+TIME, THRESHOLD, WEIGHT = range(3)
+
+# What is stored of a tree: its root, and the numbers of its nodes and of rows.
+ROOT, SIZE, ROWS = range(3)
+
+#: Range of odds, and of the logarithms of likelihoods.
+MAX_ODDS = 1e290
+MAX_LOSS = 600.0
+
+#: Maximum number of splits by one row.
+MAX_SPLITS = 32
+
+#: Minimum range of a feature that has an inverse.
+MIN_SPAN = 1e-300
+
+# A uniform number has 53 random bits.
+UNUSED_BITS, UNIT = np.uint64(11), 2.0**-53
+ZERO = np.uint64(0)
+
+
+class NodeFrequencies(NamedTuple):
+    r"""Nodes that predict classes by their frequencies, under log loss.
+
+    With :math:`n_k` rows of class :math:`k` of :math:`n`, the probability is
+    :math:`(n_k + \alpha) / (n + K \alpha)`.
+
+    Parameters
+    ----------
+    step : float
+        :math:`\eta`; for 1 the mixture of prunings is exact.
+    dirichlet : float
+        :math:`\alpha`, the number of rows that each class has in advance.
+    """
+
+    step: float = 1.0
+    dirichlet: float = 0.5
+
+    def predict(self, tree, node, output, share, p):
+        """Add a share of the node's prediction to `p`."""
+        total = tree.numbers[node, WEIGHT] + self.dirichlet * p.size
+        for k in range(p.size):
+            p[k] += share * (tree.sums[node, k] + self.dirichlet) / total
+
+    def likelihood(self, tree, node, output, y, c, deviation):
+        """Exponential of minus the loss of the node, times step and weight."""
+        n_classes = tree.sums.shape[1]
+        total = tree.numbers[node, WEIGHT] + self.dirichlet * n_classes
+        p = (tree.sums[node, int(y[0])] + self.dirichlet) / total
+        power = c * self.step
+        if power != 1.0:
+            p = exp(larger(power * np.log(p), -MAX_LOSS))
+        return p
+
+    def is_pure(self, tree, node, y):
+        """Whether all rows of the node have the class `y`."""
+        return tree.sums[node, int(y[0])] == tree.numbers[node, WEIGHT]
+
+    def is_of_other(self, tree, node, y):
+        """Whether all rows of the node have one class, but not `y`."""
+        n_classes_there = 0
+        for k in range(tree.sums.shape[1]):
+            n_classes_there += tree.sums[node, k] > 0.0
+        return n_classes_there == 1 and tree.sums[node, int(y[0])] == 0.0
+
+    def learn(self, tree, node, y, c):
+        """Add a row to a node."""
+        tree.sums[node, int(y[0])] += c
+        tree.numbers[node, WEIGHT] += c
+
+
+class NodeMeans(NamedTuple):
+    r"""Nodes that predict the means of targets, under squared error.
+
+    The loss is :math:`(y - \hat y)^2 / 2 \sigma^2`, with the standard deviation
+    :math:`\sigma` of all targets so far.
+
+    Parameters
+    ----------
+    step : float
+        :math:`\eta`.
+    """
+
+    step: float = 1.0
+
+    def predict(self, tree, node, output, share, p):
+        """Add a share of the node's prediction to `p`."""
+        p[output] += share * mean_of_node(tree, node, output)
+
+    def likelihood(self, tree, node, output, y, c, deviation):
+        """Exponential of minus the loss of the node, times step and weight."""
+        error = y[output] - mean_of_node(tree, node, output)
+        spread = deviation[output]
+        loss = 0.0
+        if spread > 0.0:
+            error = smaller(np.abs(error / spread), MAX_LOSS)
+            loss = 0.5 * error * error
+        return exp(-smaller(c * self.step * loss, MAX_LOSS))
+
+    def is_pure(self, tree, node, y):
+        """Return False: targets are numbers."""
+        return False
+
+    def is_of_other(self, tree, node, y):
+        """Return False: targets are numbers."""
+        return False
+
+    def learn(self, tree, node, y, c):
+        """Add a row to a node."""
+        add_multiple(c, y, tree.sums[node])
+        tree.numbers[node, WEIGHT] += c
+
+
+def mean_of_node(tree, node, output):
+    """Return the mean of the targets of a node; 0 before the first row."""
+    weight = larger(tree.numbers[node, WEIGHT], TINY)
+    return tree.sums[node, output] / weight
+
+
+def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
+    """Predict a row, then learn it if its weight `c` is positive.
+
+    Trees count by the weights of the rows that they have learned. A row of less than
+    the mean weight shapes a tree with the probability of their quotient.
+
+    Parameters
+    ----------
+    nodes : NodeFrequencies or NodeMeans
+    tree : Tree
+        Changed.
+    k, n_trees : int
+        Number of the tree, and of all trees of the forest.
+    r : int
+        Number of the row in its block.
+    x : ndarray of shape (n_features,)
+    y : ndarray of shape (n_targets,)
+        Targets, or the index of a class.
+    c : float
+    deviation : ndarray of shape (n_targets,)
+        Standard deviations of the targets so far.
+    room : TreeRoom
+    log : TreeLog
+        Nodes and boxes are saved here before they change.
+    p : ndarray of shape (n_classes or n_targets,)
+        Becomes the prediction of the forest, with its last tree.
+    """
+    root, n_rows = tree.place[ROOT], tree.place[ROWS]
+    weight = tree.numbers[root, WEIGHT]
+    if k == 0:
+        p[:] = 0.0
+        room.totals[r] = 0.0
+    shapes = c > 0.0
+    if shapes and c * n_rows < weight:
+        shapes = uniform(tree) * weight < c * n_rows
+    if shapes:
+        low, high = tree.boxes[root, 0], tree.boxes[root, 1]
+        if n_rows == 0:
+            save_box(tree, k, root, log)
+            copy_into(x, low)
+            copy_into(x, high)
+        inverse_spans(x, low, high, room.inverse)
+    weight = larger(weight, TINY)
+    leaf, split, time, birth = descend(
+        nodes, tree, k, weight, x, y, c, shapes, room, log, p
+    )
+    room.totals[r] += weight
+    if k == n_trees - 1:
+        p /= room.totals[r]
+    if c > 0.0:
+        is_new = split >= 0
+        if is_new:
+            leaf = insert_leaf(tree, split, time, x, room)
+        elif shapes and nodes.is_of_other(tree, leaf, y):
+            save_box(tree, k, leaf, log)
+            is_new = split_pure_leaf(tree, leaf, birth, x, weight / n_rows, room)
+        learn_upwards(nodes, tree, leaf, is_new, y, c, deviation, room)
+        tree.place[ROWS] += 1
+
+
+def is_full(tree):
+    """Whether a row may need more slots than a tree has, and the tree may grow."""
+    n_slots = tree.links.shape[0]
+    return tree.place[SIZE] + 2 * MAX_SPLITS > n_slots and n_slots < tree.max_nodes
+
+
+def has_room(tree):
+    """Whether there are slots for a split."""
+    return tree.place[SIZE] + 2 <= tree.links.shape[0]
+
+
+def inverse_spans(x, low, high, inverse):
+    """Write inverses of the ranges of features, those of a row included."""
+    for j in range(x.size):
+        span = larger(high[j], x[j]) - smaller(low[j], x[j])
+        inverse[j] = chosen(span > MIN_SPAN, 1.0 / span, 0.0)
+
+
+def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
+    """Add the prediction of a tree to `p`; find where the row is to be learned.
+
+    If it `searches`, the row splits a node or extends the boxes on its way.
+
+    Returns
+    -------
+    leaf : int
+        Where the row ends as long as no node is split.
+    split : int
+        The node that the row splits, or -1.
+    time : float
+        Time of the split.
+    birth : float
+        Time at which the parent of the leaf splits.
+    """
+    links, numbers, boxes, left = tree.links, tree.numbers, tree.boxes, room.p
+    may_grow = has_room(tree)
+    node, birth, split, time = tree.place[ROOT], 0.0, -1, np.inf
+    is_leaf = False
+    for i in range(left.size):
+        left[i] = weight
+    while not is_leaf:
+        is_leaf = links[node, LEFT] < 0
+        if c > 0.0 and split < 0:
+            save_node(tree, k, node, log)
+        if searches:
+            low, high = boxes[node, 0], boxes[node, 1]
+            length = box_distance(x, low, high, room.inverse)
+            if length > 0.0:
+                if may_grow and not (is_leaf and nodes.is_pure(tree, node, y)):
+                    u = uniform(tree)
+                    # The logarithm takes long, and is rarely needed: -ln(1 - u) >= u.
+                    if u < length * (numbers[node, TIME] - birth):
+                        time = birth - np.log(1.0 - u) / length
+                        searches = not time < numbers[node, TIME]
+                if searches:
+                    save_box(tree, k, node, log)
+                    extend_box(x, low, high)
+                else:
+                    split = node
+        for i in range(left.size):
+            share = left[i]
+            if not is_leaf:
+                odds = tree.odds[node, i]
+                share *= odds / (1.0 + odds)
+                left[i] -= share
+            nodes.predict(tree, node, i, share, p)
+        if not is_leaf:
+            birth = numbers[node, TIME]
+            is_right = x[links[node, FEATURE]] > numbers[node, THRESHOLD]
+            node = links[node, RIGHT] if is_right else links[node, LEFT]
+    return node, split, time, birth
+
+
+def insert_leaf(tree, node, time, x, room):
+    """Split a node by a new parent, whose other child, a new leaf, is returned."""
+    boxes, odds = tree.boxes, tree.odds
+    low, high = boxes[node, 0], boxes[node, 1]
+    j = split_feature(tree, x, low, high, room.inverse)
+    is_right = x[j] > high[j]
+    bottom = high[j] if is_right else x[j]
+    top = x[j] if is_right else low[j]
+    threshold = bottom + uniform(tree) * (top - bottom)
+    threshold = threshold if threshold < top else bottom
+    was_leaf = tree.links[node, LEFT] < 0
+    parent, leaf = insert_parent(tree, node, time, j, threshold, is_right)
+    for i in range(odds.shape[1]):
+        # The weight of the parent is that of the node, and the leaf has weight 1.
+        rho = odds[node, i]
+        odds[parent, i] = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)
+    copy_into(x, boxes[leaf, 0])
+    copy_into(x, boxes[leaf, 1])
+    extend_box(x, boxes[parent, 0], boxes[parent, 1])
+    return leaf
+
+
+def split_pure_leaf(tree, node, time, x, weight_of_row, room):
+    """Split a leaf of one class by a row of another class that is in its box.
+
+    The rows of the leaf count as uniform in the box: each split gives the two sides
+    their shares of them. The side of the new row is split again, until less than one
+    row is left there.
+
+    Returns
+    -------
+    is_alone : bool
+        Whether the leaf has no other rows now.
+    """
+    low, high, sums = tree.boxes[node, 0], tree.boxes[node, 1], tree.sums
+    is_alone, n_splits = False, 0
+    while not is_alone and n_splits < MAX_SPLITS and has_room(tree):
+        # The sides of the box are the ways from one of its corners to the other.
+        length = box_distance(low, high, high, room.inverse)
+        if length == 0.0:
+            break
+        n_splits += 1
+        time -= np.log(1.0 - uniform(tree)) / length
+        j = split_feature(tree, low, high, high, room.inverse)
+        way = uniform(tree)
+        threshold = low[j] + way * (high[j] - low[j])
+        is_right = x[j] > threshold
+        share = 1.0 - way if is_right else way
+        is_alone = share * tree.numbers[node, WEIGHT] < weight_of_row
+        share = 0.0 if is_alone else share
+        _, leaf = insert_parent(tree, node, time, j, threshold, not is_right)
+        copy_into(low, tree.boxes[leaf, 0])
+        copy_into(high, tree.boxes[leaf, 1])
+        if is_right:
+            low[j] = tree.boxes[leaf, 1, j] = threshold
+        else:
+            high[j] = tree.boxes[leaf, 0, j] = threshold
+        tree.numbers[leaf, WEIGHT] = (1.0 - share) * tree.numbers[node, WEIGHT]
+        tree.numbers[node, WEIGHT] *= share
+        for k in range(sums.shape[1]):
+            sums[leaf, k] = (1.0 - share) * sums[node, k]
+            sums[node, k] *= share
+    if is_alone:
+        copy_into(x, low)
+        copy_into(x, high)
+    return is_alone
+
+
+def insert_parent(tree, node, time, feature, threshold, is_left):
+    """Give a node a new parent, and that another child: return parent and new leaf.
+
+    The parent has the box and the rows of the node; leaf and parent have odds 1.
+    """
+    links, numbers = tree.links, tree.numbers
+    parent, leaf = tree.place[SIZE], tree.place[SIZE] + 1
+    tree.place[SIZE] += 2
+    above = links[node, PARENT]
+    if above < 0:
+        tree.place[ROOT] = parent
+    elif links[above, LEFT] == node:
+        links[above, LEFT] = parent
+    else:
+        links[above, RIGHT] = parent
+    links[parent, LEFT] = node if is_left else leaf
+    links[parent, RIGHT] = leaf if is_left else node
+    links[parent, PARENT] = above
+    links[parent, FEATURE] = feature
+    links[node, PARENT] = links[leaf, PARENT] = parent
+    links[leaf, LEFT] = links[leaf, RIGHT] = links[leaf, FEATURE] = -1
+    links[parent, SAVED] = links[leaf, SAVED] = 0
+    numbers[parent, TIME] = time
+    numbers[parent, THRESHOLD] = threshold
+    numbers[parent, WEIGHT] = numbers[node, WEIGHT]
+    numbers[leaf, TIME] = np.inf
+    copy_into(tree.sums[node], tree.sums[parent])
+    for i in range(tree.odds.shape[1]):
+        tree.odds[parent, i] = tree.odds[leaf, i] = 1.0
+    for side in range(2):
+        copy_into(tree.boxes[node, side], tree.boxes[parent, side])
+    return parent, leaf
+
+
+def split_feature(tree, x, low, high, inverse):
+    """Draw a feature in proportion to the lengths by which a box would grow."""
+    place, left = 0, uniform(tree) * box_distance(x, low, high, inverse)
+    for j in range(x.size):
+        outside = larger(low[j] - x[j], 0.0) + larger(x[j] - high[j], 0.0)
+        length = outside * inverse[j]
+        if length > 0.0 and left >= 0.0:
+            place = j
+        left -= length
+    return place
+
+
+def learn_upwards(nodes, tree, node, is_new, y, c, deviation, room):
+    """Learn a row at a leaf and all nodes above; a new leaf's first one is free."""
+    ratios = room.p
+    for i in range(ratios.size):
+        ratios[i] = 1.0
+        if not is_new:
+            ratios[i] = nodes.likelihood(tree, node, i, y, c, deviation)
+    nodes.learn(tree, node, y, c)
+    node = tree.links[node, PARENT]
+    while node >= 0:
+        for i in range(ratios.size):
+            own = nodes.likelihood(tree, node, i, y, c, deviation)
+            rho, below = tree.odds[node, i], ratios[i]
+            # A new parent adds to the weight of what was there, which is 1 + rho.
+            ratios[i] = (rho * own + below) / (2.0 if is_new else 1.0 + rho)
+            rho = larger(rho * (own / below), 1.0 / MAX_ODDS)
+            tree.odds[node, i] = smaller(rho, MAX_ODDS)
+        nodes.learn(tree, node, y, c)
+        node, is_new = tree.links[node, PARENT], False
+
+
+def uniform(tree):
+    """Draw a number from between 0 and 1, 1 excluded, with the tree's generator."""
+    bits = combine(tree.state[0], ZERO)
+    tree.state[0] += STEP
+    return (bits >> UNUSED_BITS) * UNIT
+
+
+def save_node(tree, k, node, log):
+    """Save a node in the log, but for its box, before it changes for the first time."""
+    if log.counts[IS_NEEDED] == 0 or tree.links[node, SAVED] & 1:
+        return
+    place = log.counts[NODES]
+    log.nodes[place, 0], log.nodes[place, 1] = k, node
+    copy_into(tree.numbers[node], log.numbers[place])
+    copy_into(tree.odds[node], log.odds[place])
+    copy_into(tree.sums[node], log.sums[place])
+    for i in range(SAVED):
+        log.links[place, i] = tree.links[node, i]
+    log.counts[NODES] += 1  # now that it is whole, if NumPy's loops are interrupted
+    tree.links[node, SAVED] |= 1
+
+
+def save_box(tree, k, node, log):
+    """Save the box of a node in the log, before it changes for the first time."""
+    if log.counts[IS_NEEDED] == 0 or tree.links[node, SAVED] & 2:
+        return
+    place = log.counts[BOXES]
+    log.of_boxes[place, 0], log.of_boxes[place, 1] = k, node
+    for side in range(2):
+        copy_into(tree.boxes[node, side], log.boxes[place, side])
+    log.counts[BOXES] += 1
+    tree.links[node, SAVED] |= 2

@@ -1,0 +1,337 @@
+"""Models that predict a row from learned rows near it."""
+
+from abc import abstractmethod
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from .._invariants import is_count, same_structure
+from ..blocks import Block, Predictions, RowWeights
+from ..config import current_engine
+from ..engines import get_engine
+from ..transforms.features import FeatureTransform
+from ..transforms.targets import TargetTransform
+from .base import BLOCK_ROWS, Learned, Model, dense_rows, ordered_blocks, snapshot
+from .row import ONE_ROW, LossCalls, PreparedModel, prepare
+
+__all__ = ["LocalModel"]
+
+# Largest number of entries of a block of rows, which may be copied (8 MB).
+BLOCK_ENTRIES = 2**20
+
+
+class LocalModel(Model):
+    """Predict a row from learned rows near it, which a memory has.
+
+    Parameters
+    ----------
+    loss : Loss
+    n_features, n_outputs : int
+    features : FeatureTransform
+        Transforms rows; models with equal transforms may share it.
+
+    Attributes
+    ----------
+    memory : RecentRows or Forest
+        What was learned; models with equal `stack_key` may share it.
+    target : TargetTransform or None
+        Running moments of the targets, where they are needed.
+    """
+
+    memory: Any
+
+    #: See :class:`LinearModel`.
+    shares_rows = True
+    skips_zeros = False
+    target = None
+
+    def __init__(self, loss, n_features, n_outputs, *, features):
+        super().__init__(loss, n_outputs)
+        self.n_features = n_features
+        self.features = features
+
+    @property
+    def n_classes(self):
+        """Number of classes; 0 in regression."""
+        return max(self.n_outputs, 2) if self.loss.is_classification else 0
+
+    # Learning.
+
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
+        engine = get_engine(current_engine())
+        self.ensure_layout(chunk.X)
+        for rows in self._blocks(chunk.X, order):
+            block = self.block(engine, chunk, rows)
+            (learned,) = self.learn_stacked(engine, [self], block, are_new)
+            yield Learned(rows, learned.predictions, True)
+
+    def ensure_layout(self, X):
+        """Convert the state to the layout of engines."""
+        super()._ensure_layout()
+        self.features.ensure_layout(False)
+        self.memory.ensure_layout()
+        if self.target is not None:
+            self.target.ensure_layout()
+
+    def _blocks(self, X, order=None):
+        size = max(BLOCK_ENTRIES // self.n_features, 1)
+        return ordered_blocks(X.shape[0], min(size, BLOCK_ROWS), order)
+
+    def block(self, engine, chunk, rows):
+        """Return a block of rows for the engine; the transforms learn from it."""
+        weights = chunk.weights(self.weight_scale, rows)
+        Z = self.learn_transforms(engine, chunk.X, rows, weights, _at_once)
+        y = chunk.targets(self.loss, self.n_outputs, rows)
+        scale = self.target and self.target.learn(engine, y, weights)
+        return Block(Z, None, y, weights, scale)
+
+    def learn_transforms(self, engine, X, rows, weights, once):
+        """Return transformed rows; see :meth:`LinearModel.learn_transforms`."""
+
+        def transform():
+            block = dense_rows(X, rows)
+            return self.features.learn_and_transform(engine, block, weights)
+
+        transformed, outgrown = once(id(self.features), transform)
+        if outgrown.size:
+            self.memory.forget(outgrown)
+        return transformed
+
+    @property
+    def transforms_key(self):
+        """Key of the transforms, equal for models with equal transformed rows."""
+        return (id(self.features),)
+
+    def share_transforms(self, shared):
+        """Replace transforms and memory by those of models with equal keys.
+
+        If the memory is shared, from then on only :meth:`learn_stacked` may learn, with
+        all of these models. See :meth:`LinearModel.share_transforms`.
+        """
+        key = "features", self.features.kind, False
+        self.features = shared.setdefault(key, self.features)
+        if self.target is not None:
+            key = "target", self.target.kind
+            self.target = shared.setdefault(key, self.target)
+        if self.stack_key is not None:
+            self.memory = shared.setdefault(self.stack_key, self.memory)
+
+    #: Key of models that share their memory, and learn together; None if it is alone.
+    stack_key: tuple | None = None
+
+    @staticmethod
+    def learn_stacked(engine, models, block, are_new=True):
+        """Learn a block with models of one `stack_key`, which share their memory.
+
+        Rows that are not new are not learned again: they would be their own neighbours,
+        several times.
+
+        Returns
+        -------
+        predicted : list of Predictions
+            Of each model, before each row.
+        """
+        learned = block
+        if not are_new:
+            given = np.zeros_like(block.weights.given)
+            learned = block._replace(weights=block.weights._replace(given=given))
+        y = models[0].stored_targets(block.targets)
+        found = models[0].learn_rows(engine, models, learned, y)
+        return [
+            model.predictions_of(engine, block, of_model)
+            for model, of_model in zip(models, found, strict=True)
+        ]
+
+    @abstractmethod
+    def learn_rows(self, engine, models, block, y):
+        """Predict the rows of a block for all models, then let the memory learn them.
+
+        Parameters
+        ----------
+        engine : Engine
+        models : list of LocalModel
+            Models of one `stack_key`, of which this is the first.
+        block : Block
+        y : ndarray of shape (n, n_targets)
+            See :meth:`stored_targets`.
+
+        Returns
+        -------
+        found : list of ndarray of shape (n, n_classes or n_outputs)
+            Of each model, before each row: what :meth:`predictions_of` takes.
+        """
+
+    def predictions_of(self, engine, block, found):
+        """Return predictions from what was found for a block, and add up losses."""
+        decision = self._decision(found)
+        losses = self._add_losses(engine, block, decision)
+        self.t += np.count_nonzero(block.weights.given)
+        self.weight_scale.learned(block.weights)
+        return Predictions(decision, None, losses)
+
+    @abstractmethod
+    def _decision(self, found):
+        """Return predictions from what was found for rows."""
+
+    def stored_targets(self, y):
+        """Return targets as they are stored: indices of classes, or numbers."""
+        if self.n_classes:
+            y = y[:, np.newaxis] if y.ndim == 1 else y > 0.0
+        return np.require(y, np.float64, ["C", "W"])
+
+    def add_classes(self, loss, is_new):
+        self.loss, self.n_outputs = loss, is_new.size
+        self.memory.add_classes(is_new)
+
+    def is_finite(self, chunk):
+        return bool(np.isfinite(self.numbers).all())
+
+    @abstractmethod
+    def checkpoint_memory(self, X):
+        """Return a function that undoes what the memory learns from the rows `X`."""
+
+    def checkpoint(self, X):
+        restore_memory = self.checkpoint_memory(X)
+        parts = [part for part in self.parts if part is not self.memory]
+        restore_others = snapshot(self, self.weight_scale, *parts)
+
+        def restore():
+            restore_others()
+            restore_memory()
+
+        return restore
+
+    # Rows one by one, see models/row.py.
+
+    @property
+    def parts(self):
+        """Objects with the state."""
+        targets = [] if self.target is None else [self.target]
+        return [*self.features.parts, *targets, self.memory]
+
+    def can_replay(self, is_sparse):
+        """Whether recorded calls can learn any row of ordinary values."""
+        return self.features.can_replay(is_sparse)
+
+    @property
+    def row_units(self):
+        """Units of the features."""
+        return self.features.units
+
+    @property
+    def next_change(self):
+        """Number of rows for which there is no room."""
+        return self.t + self.memory.n_free + 1
+
+    def stays_finite(self, largest):
+        """Return True: what is predicted are means of targets, or probabilities."""
+        return True
+
+    def prepared(self, engine, n_features, n_classes, n_entries=None):
+        row = n_features, n_classes, n_entries
+        return prepare(PreparedLocalModel, self, [self], engine, *row)
+
+    # Predictions.
+
+    def decision(self, X):
+        p = np.empty((X.shape[0], self.n_outputs))
+        for rows in self._blocks(X):
+            p[rows] = self.decision_of_transformed(self.transform(X[rows]))
+        return p
+
+    def transform(self, X):
+        """Return transformed rows."""
+        with np.errstate(all="ignore"):
+            return self.features.transform(X, self.weight_scale.smallest)
+
+    def decision_of_transformed(self, Z):
+        """Predict transformed rows."""
+        (decision,) = self.decisions_of_transformed([self], Z)
+        return decision
+
+    @staticmethod
+    def decisions_of_transformed(models, Z):
+        """Predict transformed rows with models of one `stack_key`."""
+        first, n = models[0], Z.shape[0]
+        weights = RowWeights(np.zeros(n), np.ones(n), first.weight_scale.numbers)
+        rows = dense_rows(Z, slice(None))
+        y = np.zeros((n, 1 if first.n_classes else first.n_outputs))
+        block = Block(rows, None, None, weights, None)
+        found = first.learn_rows(get_engine(current_engine()), models, block, y)
+        return [
+            model._decision(of_model)
+            for model, of_model in zip(models, found, strict=True)
+        ]
+
+    # Merging.
+
+    @property
+    @abstractmethod
+    def _options(self):
+        """Further arguments of the constructor, before the first row."""
+
+    def fresh(self):
+        sizes = self.n_features, self.n_outputs
+        features = self.features.fresh()
+        return type(self)(self.loss, *sizes, features=features, **self._options)
+
+    def with_columns(self, placement):
+        model = copy(self)
+        model.n_features = placement.n_columns
+        model.features = self.features.with_columns(placement)
+        model.memory = self.memory.with_columns(placement)
+        return model
+
+    def seen_columns(self):
+        return self.features.seen
+
+    @classmethod
+    def merged(cls, shards):
+        """Merge models of disjoint rows, which started from the same model."""
+        model = shards.start.fresh()
+        shards = model.merge_counts(shards)
+        features = shards.map(lambda part: part.features)
+        model.features, scales = FeatureTransform.merged(features)
+        memories = shards.map(lambda part: part.memory)
+        model.memory = type(model.memory).merged(memories, scales)
+        if model.target is not None:
+            targets = shards.map(lambda part: part.target)
+            model.target = TargetTransform.merged(targets)
+        return model
+
+    def invariants(self):
+        yield from super().invariants()
+        yield "n_features is a number of features", is_count(self.n_features, 1)
+        yield from self._parameters()
+        yield from same_structure(self, self.fresh(), "model")
+        n_classes = self.memory.n_classes
+        yield "the memory has the classes", n_classes == self.n_classes
+
+    def _parameters(self):
+        """Yield what holds of parameters that :meth:`fresh` needs."""
+        yield from ()
+
+
+class PreparedLocalModel(PreparedModel):
+    """Local model with the calls by which it learns a row."""
+
+    def _record_calls(self, recorder):
+        model = self.model
+        block = self._block = model.block(recorder, self.row, ONE_ROW)
+        y = self.record_targets(recorder, model, block)
+        (self._found,) = model.learn_rows(recorder, [model], block, y)
+        self._losses = LossCalls(recorder, model.loss, block, model.n_outputs)
+        return []
+
+    def _learn_row(self):
+        if not super()._learn_row():
+            return False
+        learned = self.model.predictions_of(self._losses, self._block, self._found)
+        self.reported = learned.predictions
+        return True
+
+
+def _at_once(key, function):
+    """Call a function of transforms that are not shared."""
+    return function()

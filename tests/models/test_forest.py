@@ -1,0 +1,337 @@
+"""Aggregated Mondrian forests."""
+
+import math
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
+from support import naive_forest
+from support.comparisons import assert_identical, learned
+from support.local import data, labels, make, stream, weights
+from support.registry import ENGINES, FORESTS, compiled
+
+from sklearn_scinol import (
+    MondrianForestClassifier,
+    MondrianForestRegressor,
+    config_context,
+    merge_models,
+)
+
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+estimators = pytest.mark.parametrize("estimator", FORESTS)
+
+
+def trees_of(model, nodes, **options):
+    """Naive trees that draw as the trees of a fitted forest did."""
+    seeds = model._model.memory.seeds[:, 0]
+    return [naive_forest.Tree(seed, *nodes, **options) for seed in seeds]
+
+
+def predictions(trees, X, y, c, deviations, by_pruning):
+    """Mean predictions of trees before each row."""
+    found = []
+    rows = zip(X.tolist(), y.tolist(), c.tolist(), deviations.tolist(), strict=True)
+    for x, *row in rows:
+        of_trees = [tree.predict(x, by_pruning) for tree in trees]
+        found.append(np.mean(np.array(of_trees, float), axis=0))
+        for tree in trees:
+            tree.learn(x, *row)
+    return np.array(found)
+
+
+def deviations_before(y, c):
+    """Standard deviation of the targets before each row."""
+    found = [0.0]
+    for n in range(1, len(y)):
+        mean = np.average(y[:n], weights=c[:n])
+        found.append(math.sqrt(np.average((y[:n] - mean) ** 2, weights=c[:n])))
+    return np.array(found)
+
+
+# Formulas.
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("parameters", [{}, {"step": 0.3, "dirichlet": 0.7}])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_classes_by_all_prunings(n_classes, parameters, weighted, engine):
+    """The mean over all prunings, one by one, in 50 digits."""
+    X, y = data(13, 3)
+    y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
+    model = MondrianForestClassifier(3, random_state=1, **parameters)
+    said = model.partial_fit_predict(
+        X, y, classes=range(n_classes), sample_weight=c, method="predict_proba"
+    )
+    dirichlet = parameters.get("dirichlet", 0.5 / n_classes)
+    nodes = naive_forest.class_shares(n_classes, dirichlet, parameters.get("step", 1.0))
+    trees = trees_of(model, nodes)
+    expected = predictions(trees, X, y, c, np.zeros(len(y)), by_pruning=True)
+    assert_allclose(said, expected, rtol=1e-12)
+    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
+    assert max(len([*tree.root.prunings()]) for tree in trees) > 10
+    losses = -np.log(said[np.arange(len(y)), y])
+    assert model.cumulative_loss_ == pytest.approx(losses @ c)
+
+
+@pytest.mark.parametrize("step", [1.0, 16.0])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_numbers_by_all_prunings(step, weighted, engine):
+    X, y = data(8, 3, n_outputs=2)
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    model = MondrianForestRegressor(3, step=step, random_state=1)
+    said = model.partial_fit_predict(X, y, sample_weight=c)
+    for k, of_output in enumerate(y.T):
+        trees = trees_of(model, naive_forest.means(step))
+        deviations = deviations_before(of_output, c)
+        expected = predictions(trees, X, of_output, c, deviations, by_pruning=True)
+        assert_allclose(said[:, k], expected[:, 0], rtol=1e-9, atol=1e-12)
+    alone = MondrianForestRegressor(3, step=step, random_state=1)
+    assert_array_equal(
+        alone.partial_fit_predict(X, y[:, 1], sample_weight=c), said[:, 1]
+    )
+
+
+@pytest.mark.parametrize("max_nodes", [1, 2, 31, 32, 10_000])
+@engines
+def test_many_rows_by_the_recursion(max_nodes, engine):
+    """Up to where trees grow no more."""
+    X, y = data(90)
+    y = labels(y, 3)
+    model = MondrianForestClassifier(2, max_nodes=max_nodes, random_state=0)
+    keywords = {"classes": range(3), "method": "predict_proba"}
+    said = model.partial_fit_predict(X, y, **keywords)
+    nodes = naive_forest.class_shares(3, 0.5 / 3)
+    trees = trees_of(model, nodes, max_nodes=max_nodes)
+    ones = np.ones(len(y))
+    expected = predictions(trees, X, y, ones, 0.0 * ones, by_pruning=False)
+    assert_allclose(said, expected, rtol=1e-10)
+    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
+    assert model.n_nodes_.max() <= max_nodes
+    assert model._model.memory.n_slots <= max(max_nodes, 1)
+    model._check_state()
+
+
+def hostile_streams():
+    """Rows, and functions that choose the label by the prediction."""
+    rng = np.random.default_rng(0)
+    few = rng.integers(3, size=(150, 2)).astype(float)
+    line = np.arange(150.0)[:, np.newaxis] ** 2
+    worst = lambda p, n: int(np.argmin(p))  # noqa: E731
+    yield "least likely label, few points", few, worst
+    yield "least likely label, ever farther", line, worst
+    yield "labels that turn", rng.normal(size=(150, 2)), lambda p, n: int(n > 75)
+    yield "noise", rng.normal(size=(150, 2)), lambda p, n: int(rng.random() < 0.4)
+
+
+@pytest.mark.parametrize(
+    ("X", "label"), [each[1:] for each in hostile_streams()], ids=lambda each: None
+)
+@engines
+def test_regret_against_the_best_pruning(X, label, engine):
+    """In hindsight, whatever the labels are; see the user guide on forests."""
+    model = MondrianForestClassifier(1, random_state=2)
+    model.partial_fit(X[:1], [0], classes=[0, 1])
+    (tree,) = trees_of(model, naive_forest.class_shares(2, 0.25))
+    tree.learn(X[0].tolist(), 0)
+    loss, of_founding = math.log(2.0), 0.0
+    for n, x in enumerate(X[1:]):
+        (p,) = model.predict_proba([x])
+        y = label(p, n)
+        model.partial_fit([x], [y])
+        tree.learn(x.tolist(), y)
+        if tree.founded:
+            of_founding -= math.log(p[y])
+        else:
+            loss -= math.log(p[y])
+    assert model.cumulative_loss_ == pytest.approx(loss + of_founding)
+    bound = tree.root.best_pruning() + math.log(1.5) * tree.n_inner_splits
+    assert loss <= bound + 1e-9
+    assert model.n_nodes_[0] == tree.n_nodes
+
+
+@pytest.mark.parametrize("n_features", [1, 4, 7, 33])
+@estimators
+@compiled
+def test_engines_grow_the_same_trees(n_features, estimator, engine):
+    X, y, kind = stream(estimator, n=400, d=n_features)
+    memories = []
+    for each in engine, "numpy":
+        with config_context(engine=each):
+            model = estimator(4, random_state=0).partial_fit(X, y, **kind)
+            memories.append(model._model.memory)
+    for name in "links", "place", "state":
+        assert_array_equal(*(getattr(memory, name) for memory in memories))
+    for name in "boxes", "numbers", "odds", "sums":
+        a, b = (getattr(memory, name) for memory in memories)
+        assert_allclose(a, b, rtol=1e-9)
+
+
+# Properties.
+
+
+@estimators
+@engines
+def test_any_unit_and_zero(estimator, engine):
+    X, y, kind = stream(estimator)
+    method = {"method": "predict_proba" if kind else "predict"}
+    model = estimator(4, random_state=0)
+    expected = model.partial_fit_predict(X, y, **kind, **method)
+    for other in X * [1e3, 1e-5, 7.0, 0.1, 3.0], X + np.array([1.0, -0.1, 0.3, 9, 7]):
+        model = estimator(4, random_state=0)
+        said = model.partial_fit_predict(other, y, **kind, **method)
+        assert_allclose(said, expected, rtol=1e-9)
+
+
+@estimators
+@engines
+def test_seeds_decide(estimator, engine):
+    X, y, kind = stream(estimator)
+    said = [
+        estimator(2, random_state=seed).partial_fit(X, y, **kind).predict(X)
+        for seed in (0, 0, 1, np.random.RandomState(0))
+    ]
+    assert_array_equal(said[0], said[1])
+    assert_array_equal(said[0], said[3])
+    assert np.any(said[0] != said[2])
+
+
+@estimators
+@engines
+def test_equal_rows_never_split(estimator, engine):
+    X = np.tile([[1.0, 2.0]], (40, 1))
+    y = np.arange(40) % 2
+    kind = {"classes": [0, 1]} if is_classifier(estimator()) else {}
+    model = estimator(3, random_state=0).partial_fit(X, y, **kind)
+    assert_array_equal(model.n_nodes_, 1)
+    X[:, 1] += y
+    model = estimator(3, random_state=0).partial_fit(X, y, **kind)
+    assert_array_equal(model.n_nodes_, 3)
+    assert_array_equal(model.predict(X) > 0.5, y > 0.5)
+
+
+@engines
+def test_pure_leaves_do_not_split(engine):
+    X, _ = data()
+    model = MondrianForestClassifier(3, random_state=0)
+    model.partial_fit(X, np.ones(len(X), int), classes=[0, 1])
+    assert_array_equal(model.n_nodes_, 1)
+    model = MondrianForestRegressor(3, random_state=0).partial_fit(X, np.ones(len(X)))
+    assert model.n_nodes_.min() > 100
+
+
+@engines
+def test_a_feature_outgrows_its_unit(engine):
+    """All values before count as 0, as for all learners."""
+    X, y, kind = stream(MondrianForestClassifier)
+    X[:, 0] *= 1e-200
+    X[80:, 0] *= 1e300
+    model = MondrianForestClassifier(3, random_state=0)
+    model.partial_fit(X[:80], y[:80], **kind)
+    model.partial_fit(X[80:81], y[80:81])
+    x = model._model.transform(X[80:81])[0, 0]
+    assert_array_equal(np.unique(model._model.memory.boxes[..., 0]), sorted([0.0, x]))
+    model._check_state()
+    assert np.isfinite(model.partial_fit_predict(X, y)).all()
+
+
+@estimators
+@engines
+def test_memory(estimator, engine):
+    """As documented: bytes of a node, and slots by powers of four."""
+    X, y, kind = stream(estimator, n=400)
+    model = estimator(2, random_state=0).partial_fit(X, y, **kind)
+    memory, n_features = model._model.memory, X.shape[1]
+    of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
+    besides = 3 * 8 + 52 if kind else 16 + 44
+    assert of_node == 16 * n_features + besides
+    n_slots = 64
+    while n_slots < model.n_nodes_.max() + 64:
+        n_slots *= 4
+    assert memory.n_slots == n_slots
+    bounded = estimator(2, max_nodes=50, random_state=0).partial_fit(X, y, **kind)
+    assert bounded._model.memory.n_slots == 50
+    assert_array_equal(bounded.n_nodes_, 49)
+
+
+def test_parameters_of_a_forest():
+    X, y, kind = stream(MondrianForestClassifier)
+    wrong = {"n_trees": 0, "step": 0.0, "dirichlet": -1.0, "max_nodes": 0}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+            MondrianForestClassifier(**{name: value}).partial_fit(X, y, **kind)
+
+
+@engines
+def test_class_weights(engine):
+    X, y, kind = stream(MondrianForestClassifier)
+    by_class = MondrianForestClassifier(
+        3, random_state=0, class_weight={0: 1.0, 1: 2.0, 2: 0.5}
+    ).partial_fit(X, y, **kind)
+    by_row = MondrianForestClassifier(3, random_state=0).partial_fit(
+        X, y, sample_weight=np.array([1.0, 2.0, 0.5])[y], **kind
+    )
+    assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
+
+
+# Merging.
+
+
+@estimators
+@engines
+def test_merged_forests_unite(estimator, engine):
+    X, y, kind = stream(estimator)
+    start = estimator(2, random_state=0).partial_fit(X[:30], y[:30], **kind)
+    parts = slice(30, 110), slice(110, None)
+    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
+    merged = merge_models(models, start=start)
+    merged._check_state()
+    assert merged.n_samples_seen_ == len(y)
+    assert_array_equal(
+        merged.n_nodes_, np.concatenate([model.n_nodes_ for model in models])
+    )
+    # Each tree counts by its rows, the start's among them.
+    method = "predict_proba" if kind else "predict"
+    said = [getattr(model, method)(X) for model in models]
+    expected = (110 * said[0] + 70 * said[1]) / 180
+    assert_allclose(getattr(merged, method)(X), expected, rtol=1e-12)
+    assert_identical(learned(merge_models(models[:1])), learned(models[0]))
+    merged.partial_fit(X, y)
+    merged._check_state()
+    swapped = merge_models(models[::-1], start=start).partial_fit(X, y)
+    assert_allclose(getattr(swapped, method)(X), getattr(merged, method)(X), rtol=1e-12)
+
+
+@engines
+def test_merged_weights_and_units(engine):
+    X, y, kind = stream(MondrianForestClassifier)
+    scale = np.array([1.0, 1e-150, 1.0, 1.0, 1.0])
+    first, second = slice(0, 80), slice(80, None)
+    model = MondrianForestClassifier(2, random_state=0)
+    models = [
+        deepcopy(model).partial_fit(X[first] * scale, y[first], **kind),
+        deepcopy(model).partial_fit(
+            X[second], y[second], sample_weight=np.full(len(y[second]), 4.0), **kind
+        ),
+    ]
+    merged = merge_models(models)
+    merged._check_state()
+    weights_of_trees = merged._model.memory.numbers[:, :, 2].max(axis=1)
+    assert_array_equal(weights_of_trees, [80.0, 80.0, 280.0, 280.0])
+
+
+@engines
+def test_merging_with_nothing(engine):
+    X, y, kind = stream(MondrianForestClassifier)
+    model = make(MondrianForestClassifier).partial_fit(X, y, **kind)
+    zeros = np.zeros(len(y))
+    nothing = make(MondrianForestClassifier)
+    nothing.partial_fit(X, y, sample_weight=zeros, **kind)
+    merged = merge_models([nothing, model])
+    assert_allclose(merged.predict_proba(X), model.predict_proba(X))
+    both = merge_models([nothing, deepcopy(nothing)])
+    assert_allclose(both.predict_proba(X), 1 / 3)
+    both._check_state()

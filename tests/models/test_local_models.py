@@ -1,0 +1,275 @@
+"""Models that predict from rows near by: neighbours and forests."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from support.comparisons import assert_identical, learned
+from support.copies import COPIES
+from support.local import data, labels, make, stream, weights
+from support.registry import ENGINES, ONE_PASS
+
+from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLClassifier
+
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+estimators = pytest.mark.parametrize("estimator", ONE_PASS)
+classifiers = pytest.mark.parametrize(
+    "estimator", [each for each in ONE_PASS if is_classifier(each())]
+)
+
+
+@estimators
+@pytest.mark.parametrize("n_outputs", [1, 2])
+@engines
+def test_chunks_do_not_matter(estimator, n_outputs, engine):
+    X, y, kind = stream(estimator)
+    if n_outputs > 1:
+        X, y = (X, y % 2) if kind else data(n_outputs=n_outputs)
+        kind = {"classes": [0, 1]} if kind else {}
+    c = weights(len(y))
+    c[::7] = 0.0
+    whole = make(estimator)
+    said = whole.partial_fit_predict(X, y, sample_weight=c, **kind)
+    for cuts in [1, 2, 3, 60, 64, 65, 131], range(1, len(y)):
+        parts = make(estimator)
+        found = []
+        for start, stop in zip([0, *cuts], [*cuts, len(y)], strict=True):
+            rows = slice(start, stop)
+            found.append(
+                parts.partial_fit_predict(
+                    X[rows], y[rows], sample_weight=c[rows], **kind
+                )
+            )
+        assert_array_equal(np.concatenate(found), said)
+        assert_identical(learned(parts), learned(whole))
+    fitted = make(estimator).fit(X, y, c)
+    assert_identical(learned(fitted), learned(whole))
+    fitted.fit(X, y, c)
+    assert_identical(learned(fitted), learned(whole))
+    assert fitted.n_iter_ == 1
+
+
+@estimators
+@engines
+def test_predictions_are_those_that_are_charged(estimator, engine):
+    X, y, kind = stream(estimator, n=100)
+    asked = "decision_function" if kind else "predict"
+    keywords = {"method": asked, **kind}
+    said = make(estimator).partial_fit_predict(X, y, **keywords)
+    model = make(estimator).partial_fit(X[:1], y[:1], **kind)
+    for r in range(1, len(y)):
+        before = deepcopy(learned(model))
+        assert_allclose(getattr(model, asked)(X[r : r + 1])[0], said[r], rtol=1e-10)
+        assert_identical(learned(model), before)
+        model.partial_fit(X[r : r + 1], y[r : r + 1])
+
+
+@estimators
+@engines
+def test_units_do_not_matter(estimator, engine):
+    X, y, kind = stream(estimator)
+    powers = 2.0 ** np.array([-300, 300, 17, -5, 0])
+    expected = make(estimator).partial_fit_predict(X, y, **kind)
+    said = make(estimator).partial_fit_predict(X * powers, y, **kind)
+    assert_array_equal(said, expected)
+    said = make(estimator).partial_fit_predict(
+        X, y, sample_weight=np.full(len(y), 8.0), **kind
+    )
+    assert_array_equal(said, expected)
+    padded = np.hstack([X, np.zeros((len(y), 1))])
+    said = make(estimator).partial_fit_predict(padded, y, **kind)
+    assert_array_equal(said, expected)
+
+
+@estimators
+@engines
+def test_units_of_targets(estimator, engine):
+    X, y, kind = stream(estimator)
+    if kind:
+        pytest.skip("classes have no unit")
+    expected = make(estimator).partial_fit_predict(X, y)
+    said = make(estimator).partial_fit_predict(X, 2.0**90 * y)
+    assert_array_equal(said, 2.0**90 * expected)
+
+
+@estimators
+@engines
+def test_rows_of_weight_0_are_not_learned(estimator, engine):
+    X, y, kind = stream(estimator)
+    c = np.arange(len(y)) % 2.0
+    model = make(estimator).partial_fit(X, y, sample_weight=c, **kind)
+    half = make(estimator).partial_fit(X[1::2], y[1::2], **kind)
+    assert_identical(learned(model), learned(half))
+    nothing = make(estimator).partial_fit(X, y, sample_weight=0.0 * c, **kind)
+    before = deepcopy(learned(nothing))
+    assert_identical(learned(nothing), before)
+    nothing.partial_fit(X[1::2], y[1::2])
+    assert_identical(learned(nothing), learned(half))
+
+
+@estimators
+@pytest.mark.parametrize("container", [sparse.csr_array, np.asfortranarray])
+@engines
+def test_other_rows_are_made_dense(estimator, container, engine):
+    X, y, kind = stream(estimator)
+    expected = make(estimator).partial_fit(X, y, **kind)
+    model = make(estimator).partial_fit(container(X[:80]), y[:80], **kind)
+    model.partial_fit(container(X[80:]), y[80:])
+    assert_identical(learned(model), learned(expected))
+    assert_array_equal(model.predict(container(X)), expected.predict(X))
+
+
+@estimators
+@engines
+def test_extreme_values_are_learned(estimator, engine):
+    X, y, kind = stream(estimator)
+    X[50, 0], X[90, 1] = 1e308, -1e308
+    model = make(estimator)
+    assert np.isfinite(model.partial_fit_predict(X, y, **kind)).all()
+    model.predict(1e308 * np.sign(X))
+    model._check_state()
+
+
+@estimators
+@pytest.mark.parametrize("way", COPIES)
+@engines
+def test_copies_go_on_where_the_original_would(estimator, way, tmp_path, engine):
+    X, y, kind = stream(estimator)
+    model = make(estimator).partial_fit(X[:100], y[:100], **kind)
+    copy = COPIES[way](model, tmp_path / "model")
+    assert_array_equal(copy.predict(X), model.predict(X))
+    for each in model, copy:
+        each.partial_fit(X[100:], y[100:])
+    assert_identical(copy._model, model._model)
+    copy._check_state()
+
+
+@estimators
+def test_one_row_at_a_time(estimator, engine):
+    X, y, kind = stream(estimator, n=60)
+    expected = make(estimator)
+    predictions = expected.partial_fit_predict(X, y, **kind)
+    rows = make(estimator).row_by_row(**kind)
+    said = [rows.predict_learn_one(*row) for row in zip(X, y, strict=True)]
+    assert_array_equal(said, predictions)
+    assert_identical(learned(rows.estimator), learned(expected))
+    for x in X[:5]:
+        assert rows.predict_one(x) == expected.predict(x[np.newaxis])[0]
+    assert_identical(learned(rows.estimator), learned(expected))
+
+
+@estimators
+@engines
+def test_a_call_that_fails_changes_nothing(estimator, engine):
+    X, y, kind = stream(estimator)
+    for n_before in 3, 60:
+        model = make(estimator).partial_fit(X[:n_before], y[:n_before], **kind)
+        before = deepcopy(vars(model))
+        bad = X.copy()
+        bad[-1, 0] = np.nan
+        c = np.ones(len(y))
+        c[-1] = 1e200
+        for rows, given in (bad, None), (X, c):
+            with pytest.raises(ValueError, match=r"NaN|Sample weights must be"):
+                model.partial_fit(rows, y, sample_weight=given)
+            assert_identical(vars(model), before)
+
+
+@estimators
+@engines
+def test_learned_rows_are_undone(estimator, engine):
+    """Also where memory grows, or the unit of a feature."""
+    X, y, kind = stream(estimator)
+    X[60, 0] = 1e200
+    for n_before in 1, 3, 60:
+        model = make(estimator).partial_fit(X[:n_before], y[:n_before], **kind)
+        before = deepcopy(model._model)
+        for rows in slice(n_before, n_before + 1), slice(n_before, None):
+            restore = model._model.checkpoint(X[rows])
+            model.partial_fit(X[rows], y[rows])
+            restore()
+            assert_identical(model._model, before)
+
+
+@estimators
+def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
+    X, y, kind = stream(estimator, n=80)
+    rows = make(estimator).row_by_row(**kind)
+    for x, target in zip(X[:70], y[:70], strict=True):
+        rows.learn_one(x, target)
+    before = deepcopy(learned(rows.estimator))
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    prepared = rows._prepared
+    if prepared is not None:
+        monkeypatch.setattr(prepared, "_add_to_curves", fail)
+        with pytest.raises(KeyboardInterrupt):
+            rows.learn_one(X[70], y[70])
+    assert_identical(learned(rows.estimator), before)
+
+
+@estimators
+def test_nothing_learned(estimator):
+    with pytest.raises(NotFittedError):
+        make(estimator).predict([[0.0]])
+
+
+@classifiers
+@engines
+def test_new_classes(estimator, engine):
+    X, y = data()
+    y = labels(y, 4)
+    _, first = np.unique(y, return_index=True)
+    letters = np.array(list("dbca"))  # as they come: each moves others
+    y = letters[np.argsort(np.argsort(first))[y]]
+    whole = make(estimator, new_classes="add").partial_fit(X, y)
+    rows = make(estimator, new_classes="add")
+    for r in range(len(y)):
+        rows.partial_fit(X[r : r + 1], y[r : r + 1])
+    assert_identical(learned(rows), learned(whole))
+    # The first rows of a single class are not learned.
+    start = np.flatnonzero(y != y[0])[0]
+    known = make(estimator).partial_fit(X[start:], y[start:], classes=list("abcd"))
+    said, expected = whole.predict_proba(X), known.predict_proba(X)
+    if hasattr(known, "window"):
+        assert_allclose(said, expected, rtol=1e-10)
+    else:  # the prior of earlier rows had fewer classes
+        assert np.abs(said - expected).mean() < 0.05
+
+
+@estimators
+@engines
+def test_experts_of_a_mixture(estimator, engine):
+    X, y, kind = stream(estimator)
+    mixture = HedgeClassifier if kind else HedgeRegressor
+    model = mixture([("a", make(estimator)), ("b", make(estimator))])
+    model.partial_fit(X, y, **kind)
+    alone = make(estimator).partial_fit(X, y, **kind)
+    assert_identical(learned(model.estimators_[1])["_model"], learned(alone)["_model"])
+    parts = clone(model)
+    for rows in slice(0, 50), slice(50, None):
+        parts.partial_fit(X[rows], y[rows], **kind)
+    assert_array_equal(parts.predict(X), model.predict(X))
+    one_by_one = clone(model).row_by_row(**kind)
+    for x, target in zip(X, y, strict=True):
+        one_by_one.learn_one(x, target)
+    said = one_by_one.estimator.predict(X)
+    assert_allclose(said, model.predict(X), rtol=1e-9)
+
+
+@classifiers
+@engines
+def test_experts_take_new_classes(estimator, engine):
+    X, y = data()
+    y = labels(y, 4)
+    y[:40] = y[:40] % 2
+    experts = [("near", make(estimator)), ("line", ScInOLClassifier())]
+    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
+    assert model.n_samples_seen_ > 140
+    assert model.predict_proba(X).shape == (150, 4)
