@@ -79,7 +79,7 @@ def forests():
     """Scores of `forests.py`, river's and ours, and how much faster ours are."""
     (_, _, *lines), *_ = printed("forests")
     rows = []
-    for accuracy, losses, _, faster in zip(*[iter(lines)] * 4, strict=True):
+    for accuracy, losses, _, faster, _ in zip(*[iter(lines)] * 5, strict=True):
         name, n_rows, n_features, *of_all = accuracy.replace(" ± ", "±").split()
         numbers = [cell.split("±")[0] for cell in of_all]
         numbers += [

@@ -47,7 +47,7 @@ def test_lines(script, river, tmp_path, monkeypatch, capsys):
     assert script.main(["--data-dir", str(tmp_path), "--seeds", "3"]) == 0
     out = capsys.readouterr().out
     assert "elec2 is not at hand." in out
-    *_, accuracy, losses, times, ratios = out.splitlines()
+    *_, accuracy, losses, times, ratios, of_numpy = out.splitlines()
     assert accuracy.split()[:3] == ["mails", "60", "3"]
     likely, right, _ = script.of_river(X, y, 0)
     assert likely[0] == 0.5
@@ -58,6 +58,7 @@ def test_lines(script, river, tmp_path, monkeypatch, capsys):
     assert script.of_ours(X, y, 1)[1].mean() == (said == y).mean()
     assert len(times.split()) == 6
     assert ratios.split()[:3] == ["times", "faster", "1"]
+    assert float(of_numpy.removeprefix("  µs, NumPy")) > 0.0
 
 
 def test_made_mails(script):

@@ -13,7 +13,14 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.registry import REPRESENTATIVES
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context, get_config
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    MondrianForestClassifier,
+    MondrianForestRegressor,
+    config_context,
+    get_config,
+)
 from sklearn_scinol.blocks import CSRRows, DenseRows, RowWeights
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.transforms.features import FeatureTransform
@@ -29,6 +36,11 @@ ESTIMATORS = {
     if case.n_outputs == 1 and not case.average and case.radius is None
 }
 ESTIMATORS |= {"classification": HedgeClassifier(), "regression": HedgeRegressor()}
+FORESTS = {
+    "forest": MondrianForestClassifier(3, max_nodes=5000, random_state=0),
+    "forest of means": MondrianForestRegressor(3, max_nodes=5000, random_state=0),
+}
+ESTIMATORS |= FORESTS
 
 
 @pytest.fixture
@@ -84,6 +96,24 @@ def test_learners_go_on(name, stream, engine):
     first, later = sum(losses[: N_CHUNKS // 2]), sum(losses[N_CHUNKS // 2 :])
     # Adam's steps do not become smaller.
     assert later <= (1.5 if name == "adam" else 1.05) * first + 1e-9
+
+
+@pytest.mark.parametrize("name", FORESTS)
+def test_forests_stay_small(name, engine):
+    """With new rows all along; labels are noisy, so that trees go on to split."""
+    rng, estimator = np.random.default_rng(0), clone(FORESTS[name])
+    n = N_ROWS // N_CHUNKS
+    estimator.set_params(max_nodes=N_ROWS // 10)
+    keywords = {"classes": [False, True]} if is_classifier(estimator) else {}
+    for _ in range(N_CHUNKS):
+        X = rng.normal(size=(n, 4))
+        y = X[:, 0] + rng.normal(size=n)
+        estimator.partial_fit(X, y > 0.0 if keywords else y, **keywords)
+    estimator._check_state()
+    memory = estimator._model.memory
+    assert memory.n_slots == estimator.max_nodes
+    assert estimator.n_nodes_.min() >= estimator.max_nodes - 1
+    assert memory.boxes.nbytes == 3 * estimator.max_nodes * 16 * 4
 
 
 # Running moments.
