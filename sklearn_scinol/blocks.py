@@ -199,6 +199,8 @@ class TreeRoom(NamedTuple):
     """Memory for a row in a tree, and for sums over trees."""
 
     inverse: np.ndarray  # (n_features,), of the ranges of features
+    start: np.ndarray  # (n_features,), from where to where a threshold may be
+    end: np.ndarray
     totals: np.ndarray  # (n,), weights of the trees at each row
     p: np.ndarray  # as the odds of a node
 

@@ -490,8 +490,8 @@ MUTATIONS = [
     Mutation(
         "a parent of an inner node has the odds of a leaf's parent",
         "learners/mondrian_tree.py",
-        "odds[parent, i] = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)",
-        "odds[parent, i] = 1.0",
+        "odds = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)",
+        "odds = 1.0",
         "forest prunings or recursion",
     ),
     Mutation(
@@ -504,22 +504,22 @@ MUTATIONS = [
     Mutation(
         "a leaf pays for its first row",
         "learners/mondrian_tree.py",
-        "        if not is_new:\n            ratios[i] = nodes",
-        "        if True:\n            ratios[i] = nodes",
+        "ratios[i] = 1.0 if is_new else own",
+        "ratios[i] = own",
         "forest prunings",
     ),
     Mutation(
         "thresholds are drawn from inside the box",
         "learners/mondrian_tree.py",
-        "bottom = high[j] if is_right else x[j]",
-        "bottom = low[j] if is_right else x[j]",
+        "bottom = high[j] if is_left else start[j]",
+        "bottom = low[j] if is_left else start[j]",
         "forest prunings",
     ),
     Mutation(
         "splits that were put off are not made up for",
         "learners/mondrian_tree.py",
-        "elif shapes and nodes.is_of_other(tree, leaf, y):",
-        "elif False:",
+        "if is_outside or (shapes and nodes.is_of_other(tree, leaf, y)):",
+        "if is_outside:",
         "forest recursion",
     ),
     Mutation(

@@ -30,6 +30,7 @@ from sklearn.base import is_classifier
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
     OnlineNewtonClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -110,6 +111,7 @@ CASES = {
     "ScInOL": (learn_with(ScInOLClassifier), None),
     "ScInOL, regression": (learn_with(ScInOLRegressor), None),
     "Newton": (learn_with(OnlineNewtonClassifier), None),
+    "forest": (learn_with(MondrianForestClassifier), None),
     "mixture": (classifier, None),
     "mixture, third class": (
         lambda X, _, y3: learn_with(HedgeClassifier)(X, y3, None),

@@ -235,7 +235,6 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     if shapes:
         low, high = tree.boxes[root, 0], tree.boxes[root, 1]
         if n_rows == 0:
-            save_box(tree, k, root, log)
             copy_into(x, low)
             copy_into(x, high)
         inverse_spans(x, low, high, room.inverse)
@@ -247,12 +246,15 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     if k == n_trees - 1:
         p /= room.totals[r]
     if c > 0.0:
-        is_new = split >= 0
-        if is_new:
-            leaf = insert_leaf(tree, split, time, x, room)
-        elif shapes and nodes.is_of_other(tree, leaf, y):
-            save_box(tree, k, leaf, log)
-            is_new = split_pure_leaf(tree, leaf, birth, x, weight / n_rows, room)
+        is_outside, is_new = split >= 0, False
+        if is_outside or (shapes and nodes.is_of_other(tree, leaf, y)):
+            if is_outside:
+                leaf = split
+            else:
+                save_box(tree, k, leaf, log)
+                time = birth
+            row = x, weight / larger(n_rows, 1)
+            leaf, is_new = split_node(tree, leaf, time, row, is_outside, room)
         learn_upwards(nodes, tree, leaf, is_new, y, c, deviation, room)
         tree.place[ROWS] += 1
 
@@ -330,72 +332,93 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
     return node, split, time, birth
 
 
-def insert_leaf(tree, node, time, x, room):
-    """Split a node by a new parent, whose other child, a new leaf, is returned."""
-    boxes, odds = tree.boxes, tree.odds
-    low, high = boxes[node, 0], boxes[node, 1]
-    j = split_feature(tree, x, low, high, room.inverse)
-    is_right = x[j] > high[j]
-    bottom = high[j] if is_right else x[j]
-    top = x[j] if is_right else low[j]
-    threshold = bottom + uniform(tree) * (top - bottom)
-    threshold = threshold if threshold < top else bottom
-    was_leaf = tree.links[node, LEFT] < 0
-    parent, leaf = insert_parent(tree, node, time, j, threshold, is_right)
-    for i in range(odds.shape[1]):
-        # The weight of the parent is that of the node, and the leaf has weight 1.
-        rho = odds[node, i]
-        odds[parent, i] = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)
-    copy_into(x, boxes[leaf, 0])
-    copy_into(x, boxes[leaf, 1])
-    extend_box(x, boxes[parent, 0], boxes[parent, 1])
-    return leaf
+def split_node(tree, node, time, row, is_outside, room):
+    """Split a node by a row outside its box, or a leaf of another class by one inside.
 
-
-def split_pure_leaf(tree, node, time, x, weight_of_row, room):
-    """Split a leaf of one class by a row of another class that is in its box.
-
-    The rows of the leaf count as uniform in the box: each split gives the two sides
-    their shares of them. The side of the new row is split again, until less than one
-    row is left there.
+    A row outside gets a new leaf. In the box of a leaf the rows count as uniform: each
+    split gives the two sides their shares of them, and the side of the new row is split
+    again, until less than one row is left there.
 
     Returns
     -------
+    leaf : int
+        Of the row.
     is_alone : bool
-        Whether the leaf has no other rows now.
+        Whether the leaf has no other rows.
     """
-    low, high, sums = tree.boxes[node, 0], tree.boxes[node, 1], tree.sums
-    is_alone, n_splits = False, 0
+    x, weight_of_row = row
+    low, high = tree.boxes[node, 0], tree.boxes[node, 1]
+    inverse, start, end = room.inverse, room.start, room.end
+    leaf, is_alone, n_splits = node, False, 0
     while not is_alone and n_splits < MAX_SPLITS and has_room(tree):
-        # The sides of the box are the ways from one of its corners to the other.
-        length = box_distance(low, high, high, room.inverse)
+        # Thresholds lie between the row and the box, or two corners of the box.
+        for i in range(x.size):
+            start[i] = x[i] if is_outside else low[i]
+            end[i] = low[i] if is_outside else high[i]
+        length = box_distance(start, end, high, inverse)
         if length == 0.0:
             break
         n_splits += 1
-        time -= np.log(1.0 - uniform(tree)) / length
-        j = split_feature(tree, low, high, high, room.inverse)
+        if not is_outside:
+            time -= np.log(1.0 - uniform(tree)) / length
+        j = feature_at(uniform(tree) * length, start, end, high, inverse)
+        is_left = start[j] > high[j]
+        bottom = high[j] if is_left else start[j]
+        top = start[j] if is_left else end[j]
         way = uniform(tree)
-        threshold = low[j] + way * (high[j] - low[j])
-        is_right = x[j] > threshold
-        share = 1.0 - way if is_right else way
+        threshold = bottom + way * (top - bottom)
+        threshold = threshold if threshold < top else bottom
+        if not is_outside:
+            is_left = not x[j] > threshold
+        was_leaf = tree.links[node, LEFT] < 0
+        parent, other = insert_parent(tree, node, time, j, threshold, is_left)
+        if is_outside:
+            for i in range(tree.odds.shape[1]):
+                # The weight of the parent is that of the node, and the leaf has 1.
+                rho = tree.odds[node, i]
+                odds = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)
+                tree.odds[parent, i] = odds
+            for i in range(x.size):
+                tree.boxes[other, 0, i] = tree.boxes[other, 1, i] = x[i]
+            extend_box(x, tree.boxes[parent, 0], tree.boxes[parent, 1])
+            leaf, is_alone = other, True
+            continue
+        share = way if is_left else 1.0 - way
         is_alone = share * tree.numbers[node, WEIGHT] < weight_of_row
         share = 0.0 if is_alone else share
-        _, leaf = insert_parent(tree, node, time, j, threshold, not is_right)
-        copy_into(low, tree.boxes[leaf, 0])
-        copy_into(high, tree.boxes[leaf, 1])
-        if is_right:
-            low[j] = tree.boxes[leaf, 1, j] = threshold
-        else:
-            high[j] = tree.boxes[leaf, 0, j] = threshold
-        tree.numbers[leaf, WEIGHT] = (1.0 - share) * tree.numbers[node, WEIGHT]
-        tree.numbers[node, WEIGHT] *= share
-        for k in range(sums.shape[1]):
-            sums[leaf, k] = (1.0 - share) * sums[node, k]
-            sums[node, k] *= share
-    if is_alone:
-        copy_into(x, low)
-        copy_into(x, high)
-    return is_alone
+        cut_leaf(tree, node, other, share, j, threshold, is_left)
+        if is_alone:
+            for i in range(x.size):
+                low[i] = high[i] = x[i]
+    return leaf, is_alone
+
+
+def feature_at(way, x, low, high, inverse):
+    """Return the feature at some way from `x` to a box, one feature after the other."""
+    place = 0
+    for j in range(x.size):
+        outside = larger(low[j] - x[j], 0.0) + larger(x[j] - high[j], 0.0)
+        length = outside * inverse[j]
+        if length > 0.0 and way >= 0.0:
+            place = j
+        way -= length
+    return place
+
+
+def cut_leaf(tree, leaf, other, share, j, threshold, is_left):
+    """Leave a share of its rows and box to a leaf; another leaf gets the rest."""
+    sums, boxes = tree.sums, tree.boxes
+    for side in range(2):
+        copy_into(boxes[leaf, side], boxes[other, side])
+    if is_left:
+        boxes[leaf, 1, j] = boxes[other, 0, j] = threshold
+    else:
+        boxes[leaf, 0, j] = boxes[other, 1, j] = threshold
+    tree.numbers[other, WEIGHT] = (1.0 - share) * tree.numbers[leaf, WEIGHT]
+    tree.numbers[leaf, WEIGHT] *= share
+    for k in range(sums.shape[1]):
+        sums[other, k] = (1.0 - share) * sums[leaf, k]
+        sums[leaf, k] *= share
 
 
 def insert_parent(tree, node, time, feature, threshold, is_left):
@@ -432,37 +455,23 @@ def insert_parent(tree, node, time, feature, threshold, is_left):
     return parent, leaf
 
 
-def split_feature(tree, x, low, high, inverse):
-    """Draw a feature in proportion to the lengths by which a box would grow."""
-    place, left = 0, uniform(tree) * box_distance(x, low, high, inverse)
-    for j in range(x.size):
-        outside = larger(low[j] - x[j], 0.0) + larger(x[j] - high[j], 0.0)
-        length = outside * inverse[j]
-        if length > 0.0 and left >= 0.0:
-            place = j
-        left -= length
-    return place
-
-
 def learn_upwards(nodes, tree, node, is_new, y, c, deviation, room):
     """Learn a row at a leaf and all nodes above; a new leaf's first one is free."""
-    ratios = room.p
-    for i in range(ratios.size):
-        ratios[i] = 1.0
-        if not is_new:
-            ratios[i] = nodes.likelihood(tree, node, i, y, c, deviation)
-    nodes.learn(tree, node, y, c)
-    node = tree.links[node, PARENT]
+    ratios, is_first = room.p, True
     while node >= 0:
         for i in range(ratios.size):
             own = nodes.likelihood(tree, node, i, y, c, deviation)
+            if is_first:
+                ratios[i] = 1.0 if is_new else own
+                continue
             rho, below = tree.odds[node, i], ratios[i]
             # A new parent adds to the weight of what was there, which is 1 + rho.
             ratios[i] = (rho * own + below) / (2.0 if is_new else 1.0 + rho)
             rho = larger(rho * (own / below), 1.0 / MAX_ODDS)
             tree.odds[node, i] = smaller(rho, MAX_ODDS)
         nodes.learn(tree, node, y, c)
-        node, is_new = tree.links[node, PARENT], False
+        is_new = is_new and is_first  # at the parent of a new leaf
+        node, is_first = tree.links[node, PARENT], False
 
 
 def uniform(tree):

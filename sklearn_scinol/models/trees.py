@@ -97,7 +97,7 @@ class Forest:
             self._plant()
         n_features, n_odds = self.boxes.shape[3], self.odds.shape[2]
         out = np.empty((n, n_columns))
-        room = TreeRoom(np.empty(n_features), np.empty(n), np.empty(n_odds))
+        room = TreeRoom(*np.empty((3, n_features)), np.empty(n), np.empty(n_odds))
         block = rows, targets, weights, deviations
         if hasattr(engine, "calls"):  # which are recorded
             log = self._new_log(True)
