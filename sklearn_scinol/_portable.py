@@ -111,7 +111,7 @@ def add_multiple(factor, a, out):
 
 
 def box_distance(x, low, high, factors):
-    """Return the sum of the ways from `x` to a box along each axis, times factors."""
+    """Return the sum of the distances from `x` to a box along axes, times factors."""
     outside = np.fmax(low - x, 0.0) + np.fmax(x - high, 0.0)
     return np.add.reduce(outside * factors)
 

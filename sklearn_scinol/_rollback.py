@@ -1,6 +1,7 @@
 """Rollback of estimators after calls that fail or are interrupted."""
 
 from contextvars import ContextVar, copy_context
+from weakref import ref
 
 from ._locks import locks_of
 
@@ -22,10 +23,38 @@ def finish(function):
 
 
 class UndoLog(list):
-    """What a state was before each change, while the change may be undone.
+    """Record of what a state was before each change."""
 
-    States have weak references to logs.
+
+class RecordsChanges:
+    """State that records its changes in logs, from which they can be undone.
+
+    It has only weak references to logs: nothing is recorded for calls that are over.
     """
+
+    def __init__(self):
+        self._logs = []
+
+    def _new_log(self):
+        """Return a log that gets all changes from now on."""
+        log = UndoLog()
+        self._logs = [each for each in self._logs if each() is not None]
+        self._logs.append(ref(log))
+        return log
+
+    @property
+    def _is_recorded(self):
+        return any(log() is not None for log in self._logs)
+
+    def _record(self, before):
+        """Add what a part of the state was before a change to all logs."""
+        for reference in self._logs:
+            log = reference()
+            if log is not None:
+                log.append(before)
+
+    def __getstate__(self):
+        return vars(self) | {"_logs": []}
 
 
 class rollback_on_error:

@@ -189,7 +189,7 @@ class Tree(NamedTuple):
     numbers: np.ndarray  # (n_slots, 3): time and threshold of the split, and weight
     odds: np.ndarray  # (n_slots, 1 or n_outputs), against subtrees
     sums: np.ndarray  # (n_slots, n_classes or n_outputs), weights, or sums of targets
-    links: np.ndarray  # int32, (n_slots, 5): children, parent, feature; 0 at rest
+    links: np.ndarray  # int32, (n_slots, 5): both children, parent, feature, is saved
     place: np.ndarray  # int64, (3,): the root, and the numbers of nodes and rows
     state: np.ndarray  # uint64, (1,), of the generator of random numbers
     max_nodes: int

@@ -703,7 +703,7 @@ MUTATIONS = [
     ),
     Mutation(
         "means of the target are not restored",
-        "transforms/target_means.py",
+        "_rollback.py",
         "                log.append(before)\n",
         "                pass\n",
         "dense_view refused",

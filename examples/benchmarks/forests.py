@@ -11,10 +11,10 @@ over ten seeds with their standard errors, and the time of a row::
 
 river is needed, and brings the data sets Bananas, Phishing and ImageSegments; pendigits
 and elec2 are looked for in the folder, as ``pendigits.csv`` or ``.csv.gz``. "mails" is
-made: 57 frequencies of words, most of them 0. river's features are scaled to between 0
-and 1 by all rows, as its documentation asks for; ours are as they come. At most 5,000
-rows are learned. river gives classes that it has not seen no probability, which counts
-as 1 over the number of classes here.
+drawn at random: 57 frequencies of words, most of them 0. river's features are scaled to
+between 0 and 1 by all rows, as its documentation asks for; ours are as they come. At
+most 5,000 rows are learned. river gives classes that it has not seen no probability,
+which counts as 1 over the number of classes here.
 
 Our forest is shown with the parameter `dirichlet` at 0.5 as river's, and as it is by
 default. Times are medians over the seeds, of both in turns, after ours is compiled. The
@@ -50,7 +50,7 @@ HEADER = COLUMNS("", "rows", "d", "river", "dirichlet=0.5", "default")
 
 
 def mails(n_rows=MAX_ROWS, n_features=57):
-    """Frequencies of words in made mails, some of which are spam."""
+    """Draw frequencies of words in mails, some of which are spam."""
     rng = np.random.default_rng(0)
     is_spam = rng.random(n_rows) < 0.4
     often = rng.gamma(0.4, 0.3, size=(2, n_features))
@@ -59,9 +59,8 @@ def mails(n_rows=MAX_ROWS, n_features=57):
 
 
 def data_sets(folder):
-    """Yield names, rows and classes 0, 1, ..."""
-    for name, X, y in streams(OF_RIVER, None):
-        yield name, X, np.unique(y, return_inverse=True)[1]
+    """Yield names, rows and labels."""
+    yield from streams(OF_RIVER, None)
     files = {} if folder is None else readers_of_folder(folder, "target")
     for name in OF_FOLDER:
         if name in files:
@@ -89,7 +88,7 @@ def of_river(X, y, seed):
 
 def of_ours(X, y, seed, **parameters):
     """Return what :func:`of_river` does."""
-    model, start = MondrianForestClassifier(random_state=seed, **parameters), 0.0
+    model = MondrianForestClassifier(random_state=seed, **parameters)
     start = perf_counter()
     p = model.partial_fit_predict(X, y, classes=np.unique(y), method="predict_proba")
     seconds = perf_counter() - start
@@ -112,16 +111,14 @@ def measure(name, X, y, n_seeds):
             results[learner].append((*scores, 1e6 * seconds / len(y)))
     columns = {learner: np.array(found).T for learner, found in results.items()}
 
-    def cells(k, digits):
-        return [
-            f"{found[k].mean():.{digits}f} ± {error(found[k]):.{digits}f}"
-            for found in columns.values()
-        ]
+    def cells(k):
+        found = [of_learner[k] for of_learner in columns.values()]
+        return [f"{each.mean():.4f} ± {error(each):.4f}" for each in found]
 
     times = {learner: median(found[2]) for learner, found in columns.items()}
     ratios = [f"{times['river'] / time:.0f}" for time in times.values()]
-    yield COLUMNS(name, *map(str, X.shape), *cells(0, 4))
-    yield COLUMNS("  log loss", "", "", *cells(1, 4))
+    yield COLUMNS(name, *map(str, X.shape), *cells(0))
+    yield COLUMNS("  log loss", "", "", *cells(1))
     yield COLUMNS("  µs a row", "", "", *(f"{time:.1f}" for time in times.values()))
     yield COLUMNS("  times faster", "", "", *ratios)
     X, y = X[:MAX_ROWS_OF_NUMPY], y[:MAX_ROWS_OF_NUMPY]
@@ -152,10 +149,9 @@ def main(argv=None):
         raise InputError("river is not installed: pip install river.")
     print("\n".join([HEADER, "-" * len(HEADER)]))
     for name, X, y in data_sets(arguments.data_dir):
-        X, y = np.ascontiguousarray(X[:MAX_ROWS], float), y[:MAX_ROWS]
-        for line in measure(
-            name, X, np.unique(y, return_inverse=True)[1], arguments.seeds
-        ):
+        X = np.ascontiguousarray(X[:MAX_ROWS], float)
+        y = np.unique(y[:MAX_ROWS], return_inverse=True)[1]
+        for line in measure(name, X, y, arguments.seeds):
             print(line, flush=True)
 
 

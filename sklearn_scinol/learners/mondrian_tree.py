@@ -18,17 +18,17 @@ This is not in the paper. Without it classes that overlap are not told apart.
 Each node :math:`v` predicts from the rows that it has learned, and has the weight
 :math:`w_v = \exp(-\eta L_v)`, where :math:`L_v` is the sum of its losses, for a leaf
 without that of its first row. A new parent has rows and weight of the node below. The
-tree predicts the mean over all its prunings, of which one whose nodes are
-:math:`\mathcal P` counts as :math:`2^{-|\mathcal P|} \prod_{v \in \mathcal P} w_v`; of
-leaves of the tree, the first factor leaves out the two. With
+tree predicts the mean over all its prunings. One with the leaves :math:`\mathcal P`
+counts as :math:`2^{-c} \prod_{v \in \mathcal P} w_v`, where :math:`c` is the number of
+its nodes, inner ones and leaves, that split in the tree. With
 
 .. math::
     \bar w_v = \tfrac12 w_v + \tfrac12 \bar w_{\mathrm{left}} \bar w_{\mathrm{right}},
 
-and :math:`\bar w_v = w_v` at a leaf, a node is a leaf of the pruning, once its parent
-is none, with the probability :math:`w_v / 2 \bar w_v`. What is stored are the odds
-:math:`\rho_v = w_v / (\bar w_{\mathrm{left}} \bar w_{\mathrm{right}})` of that. They
-change on the way of a row only, by the ratio of the likelihoods: no logarithms.
+and :math:`\bar w_v = w_v` at a leaf, a node that is in the pruning is a leaf of it with
+the probability :math:`w_v / 2 \bar w_v`. The state has the odds of that,
+:math:`\rho_v = w_v / (\bar w_{\mathrm{left}} \bar w_{\mathrm{right}})`. A row changes
+them on its way only, by ratios of likelihoods: no logarithms are needed.
 """
 
 from typing import NamedTuple
@@ -47,6 +47,7 @@ from .._portable import (
     larger,
     smaller,
 )
+from ..blocks import Tree
 
 __all__ = [
     "BOXES",
@@ -69,19 +70,20 @@ __all__ = [
     "NodeMeans",
     "is_full",
     "learn_row",
+    "one_tree",
 ]
 
 # Columns of the links of nodes: other nodes, or -1, the feature of the split, and
 # whether the node (1) and its box (2) are saved in the log.
 LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
 
-# What a log counts: saved nodes and boxes; and whether it is needed.
+# Entries of the counts of a log: saved nodes, saved boxes, and whether it is needed.
 NODES, BOXES, IS_NEEDED = range(3)
 
 # Columns of the numbers of nodes.
 TIME, THRESHOLD, WEIGHT = range(3)
 
-# What is stored of a tree: its root, and the numbers of its nodes and of rows.
+# Entries of the place of a tree: its root, and the numbers of its nodes and of rows.
 ROOT, SIZE, ROWS = range(3)
 
 #: Range of odds, and of the logarithms of likelihoods.
@@ -259,6 +261,20 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
         tree.place[ROWS] += 1
 
 
+def one_tree(trees, k):
+    """Return a tree of a forest."""
+    return Tree(
+        trees.boxes[k],
+        trees.numbers[k],
+        trees.odds[k],
+        trees.sums[k],
+        trees.links[k],
+        trees.place[k],
+        trees.state[k],
+        trees.max_nodes,
+    )
+
+
 def is_full(tree):
     """Whether a row may need more slots than a tree has, and the tree may grow."""
     n_slots = tree.links.shape[0]
@@ -333,7 +349,7 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
 
 
 def split_node(tree, node, time, row, is_outside, room):
-    """Split a node by a row outside its box, or a leaf of another class by one inside.
+    """Split a node whose box a row is outside of, or a leaf with rows of another class.
 
     A row outside gets a new leaf. In the box of a leaf the rows count as uniform: each
     split gives the two sides their shares of them, and the side of the new row is split

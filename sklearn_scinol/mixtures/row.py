@@ -73,7 +73,7 @@ class PreparedMixture(PreparedModel):
     def _record_local(self, recorder, shared, models, places):
         """Record what local models find for a row, by one call."""
         first, block = models[0], shared.for_model(models[0])
-        y = self.record_targets(recorder, first, block)
+        y = first.record_targets(recorder, block)
         found = first.learn_rows(recorder, models, block, y)
         for place, of_model in zip(places, found, strict=True):
             expert = self.model.experts[place]

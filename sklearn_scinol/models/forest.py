@@ -83,9 +83,6 @@ class ForestModel(LocalModel):
     def arrays_of_outputs(self):
         return [self.memory.sums]
 
-    def checkpoint_memory(self, X):
-        return self.memory.checkpoint()
-
     @property
     def _options(self):
         memory = self.memory

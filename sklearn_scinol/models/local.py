@@ -187,12 +187,8 @@ class LocalModel(Model):
     def is_finite(self, chunk):
         return bool(np.isfinite(self.numbers).all())
 
-    @abstractmethod
-    def checkpoint_memory(self, X):
-        """Return a function that undoes what the memory learns from the rows `X`."""
-
     def checkpoint(self, X):
-        restore_memory = self.checkpoint_memory(X)
+        restore_memory = self.memory.checkpoint(X.shape[0])
         parts = [part for part in self.parts if part is not self.memory]
         restore_others = snapshot(self, self.weight_scale, *parts)
 
@@ -227,6 +223,16 @@ class LocalModel(Model):
     def stays_finite(self, largest):
         """Return True: what is predicted are means of targets, or probabilities."""
         return True
+
+    def record_targets(self, recorder, block):
+        """Return the targets as they are stored, and record that they change."""
+        y = self.stored_targets(block.targets)
+
+        def copy_target():
+            y[:] = self.stored_targets(block.targets)
+
+        recorder.calls.append(copy_target)
+        return y
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
         row = n_features, n_classes, n_entries
@@ -308,9 +314,9 @@ class LocalModel(Model):
         n_classes = self.memory.n_classes
         yield "the memory has the classes", n_classes == self.n_classes
 
+    @abstractmethod
     def _parameters(self):
         """Yield what holds of parameters that :meth:`fresh` needs."""
-        yield from ()
 
 
 class PreparedLocalModel(PreparedModel):
@@ -319,7 +325,7 @@ class PreparedLocalModel(PreparedModel):
     def _record_calls(self, recorder):
         model = self.model
         block = self._block = model.block(recorder, self.row, ONE_ROW)
-        y = self.record_targets(recorder, model, block)
+        y = model.record_targets(recorder, block)
         (self._found,) = model.learn_rows(recorder, [model], block, y)
         self._losses = LossCalls(recorder, model.loss, block, model.n_outputs)
         return []

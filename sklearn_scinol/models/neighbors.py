@@ -77,9 +77,6 @@ class NeighborsModel(LocalModel):
     def arrays_of_outputs(self):
         return [self.memory.targets]
 
-    def checkpoint_memory(self, X):
-        return self.memory.checkpoint(X.shape[0])
-
     @property
     def _options(self):
         return {"n_neighbors": self.n_neighbors, "window": self.memory.window}

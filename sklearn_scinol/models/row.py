@@ -223,12 +223,12 @@ class PreparedModel:
         self._next_change = self._find_next_change()
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
-        memories = {id(m.memory): m for m in self._models if hasattr(m, "memory")}
-        self._local_models = [*memories.values()]
+        memories = [m.memory for m in self._models if hasattr(m, "memory")]
+        self._memories = {id(each): each for each in memories}
         recorded = [
             part
             for part in parts
-            if part not in self._bins and id(part) not in memories
+            if part not in self._bins and id(part) not in self._memories
         ]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, row.X)
@@ -248,17 +248,6 @@ class PreparedModel:
         predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
-
-    @staticmethod
-    def record_targets(recorder, model, block):
-        """Return the targets that a local model stores, and record that they change."""
-        y = model.stored_targets(block.targets)
-
-        def copy_target():
-            y[:] = model.stored_targets(block.targets)
-
-        recorder.calls.append(copy_target)
-        return y
 
     def _parts(self):
         for model in self._models:
@@ -369,8 +358,7 @@ class PreparedModel:
             self._new_units = new
         if row.given > 0.0:
             rollbacks.extend(bins.checkpoint() for bins in self._bins)
-            X = self._dense_row.X
-            rollbacks.extend(m.checkpoint_memory(X) for m in self._local_models)
+            rollbacks.extend(each.checkpoint(1) for each in self._memories.values())
         return rollbacks
 
     def _learn_new_features(self):

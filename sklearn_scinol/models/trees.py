@@ -2,12 +2,11 @@
 
 from copy import copy
 from functools import partial
-from weakref import ref
 
 import numpy as np
 
 from .._invariants import floats, is_count
-from .._rollback import UndoLog, finish
+from .._rollback import RecordsChanges, finish
 from ..blocks import Tree, TreeLog, TreeRoom, as_writable
 from ..learners.mondrian_tree import (
     BOXES,
@@ -32,7 +31,7 @@ __all__ = ["Forest"]
 MIN_SLOTS, GROWTH = 2 * MAX_SPLITS, 4
 
 
-class Forest:
+class Forest(RecordsChanges):
     """Trees of a forest, in arrays that grow.
 
     A node takes 16 bytes for each feature, and in classification 52 and 8 for each
@@ -60,6 +59,7 @@ class Forest:
     _BY_NODE = "numbers", "odds", "sums", "links", "boxes"
 
     def __init__(self, n_features, n_columns, n_classes, seeds, max_nodes):
+        super().__init__()
         self.n_classes, self.seeds, self.max_nodes = n_classes, seeds, max_nodes
         n_trees = len(seeds)
         self.boxes = np.zeros((n_trees, 0, 2, n_features))
@@ -69,7 +69,6 @@ class Forest:
         self.links = np.zeros((n_trees, 0, 5), np.int32)
         self.place = np.zeros((n_trees, 3), np.int64)
         self.state = seeds.copy()
-        self._logs = []
 
     @property
     def sizes(self):
@@ -100,13 +99,13 @@ class Forest:
         room = TreeRoom(*np.empty((3, n_features)), np.empty(n), np.empty(n_odds))
         block = rows, targets, weights, deviations
         if hasattr(engine, "calls"):  # which are recorded
-            log = self._new_log(True)
+            log = self._room_for_log(True)
             engine.learn_forest(nodes, self._trees(), *block, room, log, out, 0)
             engine.calls.append(partial(self._keep, log))
             return out
         start, stop = 0, len(self.links) * n
         while True:
-            log = self._new_log(weights.given.any() and self._has_checkpoints)
+            log = self._room_for_log(weights.given.any() and self._is_recorded)
             arguments = *block, room, log, out, start
             try:
                 start = engine.learn_forest(nodes, self._trees(), *arguments)
@@ -157,7 +156,7 @@ class Forest:
         return (self.n_slots - int(self.sizes.max())) // (2 * MAX_SPLITS)
 
     def forget(self, features):
-        """Let all values of features so far count as 0.
+        """Set all values of features so far to 0.
 
         All arrays are new then, and checkpoints need not know what will change in them.
         """
@@ -167,23 +166,17 @@ class Forest:
         self.boxes[..., features] = 0.0
         self.numbers[np.isin(self.links[..., FEATURE], features), THRESHOLD] = 0.0
 
-    @property
-    def _has_checkpoints(self):
-        return any(log() is not None for log in self._logs)
-
-    def _new_log(self, is_needed):
-        """Return a log with room for all nodes, of which little may be used."""
+    def _room_for_log(self, is_needed):
+        """Return arrays for engines to save all nodes in; few may be used."""
         counts = np.array([0, 0, is_needed], np.int64)
         n = self.links.shape[0] * self.n_slots if is_needed else 0
         nodes, of_boxes = np.empty((2, n, 2), np.int32)
-        arrays = [
-            np.empty((n, *getattr(self, name).shape[2:]), getattr(self, name).dtype)
-            for name in ("numbers", "odds", "sums", "links", "boxes")
-        ]
-        return TreeLog(counts, nodes, *arrays[:4], of_boxes, arrays[4])
+        arrays = [getattr(self, name) for name in self._BY_NODE]
+        saved = [np.empty((n, *each.shape[2:]), each.dtype) for each in arrays]
+        return TreeLog(counts, nodes, *saved[:-1], of_boxes, saved[-1])
 
     def _keep(self, log):
-        """Hand what a log has to the checkpoints, and empty it."""
+        """Record what engines have saved, and empty their log."""
         n, n_boxes, _ = log.counts
         if n == 0:
             return
@@ -196,18 +189,13 @@ class Forest:
             for name in self._BY_NODE[:-1]
         ]
         kept.append(("boxes", tuple(of_boxes), log.boxes[:n_boxes].copy()))
-        for reference in self._logs:
-            of_checkpoint = reference()
-            if of_checkpoint is not None:
-                of_checkpoint.append(kept)
+        self._record(kept)
         log.counts[[NODES, BOXES]] = 0
 
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
+    def checkpoint(self, n_rows):
+        """Return a function that undoes learning rows, of any number."""
         before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
-        log = UndoLog()
-        self._logs = [each for each in self._logs if each() is not None]
-        self._logs.append(ref(log))
+        log = self._new_log()
 
         def restore():
             vars(self).update(before)  # arrays are replaced where they grow
@@ -279,9 +267,6 @@ class Forest:
         part.numbers[is_split, THRESHOLD] *= scale[self.links[is_split, FEATURE]]
         part.numbers[..., WEIGHT] *= unit
         return part
-
-    def __getstate__(self):
-        return vars(self) | {"_logs": []}
 
     def invariants(self):
         """Yield what holds between two calls."""

@@ -10,14 +10,12 @@ as if there had been :math:`a` more rows with the mean of all. Each row is given
 means that were known before its own target.
 """
 
-from weakref import ref
-
 import numpy as np
 
 from .._hashing import place
 from .._invariants import floats, is_count, is_number
 from .._portable import larger
-from .._rollback import UndoLog
+from .._rollback import RecordsChanges
 from ..blocks import Means, as_writable
 
 __all__ = ["TargetMeans", "mean_of_all", "mean_of_key"]
@@ -36,7 +34,7 @@ def mean_of_key(total, weight, mean, smooth):
     return (total + smooth * mean) / (weight + smooth)
 
 
-class TargetMeans:
+class TargetMeans(RecordsChanges):
     """Running means of targets by keys, which are hashed to a number of places.
 
     Parameters
@@ -61,11 +59,11 @@ class TargetMeans:
     """
 
     def __init__(self, n_places, n_targets, start, n_start):
+        super().__init__()
         self.start, self.n_start = start, n_start
         self.sums = np.zeros((n_places, n_targets))
         self.weights = np.zeros(n_places)
         self.total = np.zeros(1 + n_targets)
-        self._logs = []
 
     def fresh(self):
         """Return means before the first row."""
@@ -103,7 +101,10 @@ class TargetMeans:
             targets, c = np.zeros((n, self.sums.shape[1])), np.zeros(n)
         else:
             self._ensure_layout()
-            self._save(places)
+            changed = places[places >= 0]
+            self._record(
+                (changed, self.sums[changed], self.weights[changed], self.total.copy())
+            )
             state = state._replace(
                 sums=self.sums, weights=self.weights, total=self.total
             )
@@ -114,20 +115,9 @@ class TargetMeans:
         self.sums, self.weights = as_writable(self.sums), as_writable(self.weights)
         self.total = as_writable(self.total)
 
-    def _save(self, places):
-        """Save what learning will change, for each :meth:`checkpoint`."""
-        places = places[places >= 0]
-        before = places, self.sums[places], self.weights[places], self.total.copy()
-        for reference in self._logs:
-            log = reference()
-            if log is not None:
-                log.append(before)
-
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
-        log = UndoLog()
-        self._logs = [each for each in self._logs if each() is not None]
-        self._logs.append(ref(log))
+        log = self._new_log()
 
         def restore():
             while log:
@@ -158,6 +148,3 @@ class TargetMeans:
         for value in self.start, self.n_start:
             yield "the start is a share", is_number(value, float) and 0 <= value <= 1
         yield "the weight of all is not negative", self.total[0] >= 0.0
-
-    def __getstate__(self):
-        return vars(self) | {"_logs": []}

@@ -2,7 +2,6 @@
 
 from functools import cache
 
-from ...blocks import Tree
 from ...learners import mondrian_tree
 from .compiling import compiled
 from .unowned import unowned
@@ -30,7 +29,7 @@ def _loop(nodes):
         trees, room, log = unowned(trees), unowned(room), unowned(log)
         n_trees, n = trees.links.shape[0], out.shape[0]
         for k in range(start // n, n_trees):
-            tree = one_tree(trees, k)
+            tree = mondrian_tree.one_tree(trees, k)
             for r in range(max(start - k * n, 0), n):
                 c = weights.relative[r] if weights.given[r] > 0.0 else 0.0
                 if c > 0.0 and mondrian_tree.is_full(tree):
@@ -42,17 +41,3 @@ def _loop(nodes):
         return n_trees * n
 
     return compiled(learn_forest)
-
-
-def one_tree(trees, k):
-    """Return a tree of a forest."""
-    return Tree(
-        trees.boxes[k],
-        trees.numbers[k],
-        trees.odds[k],
-        trees.sums[k],
-        trees.links[k],
-        trees.place[k],
-        trees.state[k],
-        trees.max_nodes,
-    )

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ...blocks import Tree
 from ...learners import mondrian_tree
 
 __all__ = ["learn_forest"]
@@ -13,7 +12,8 @@ def learn_forest(
 ):
     n_trees, n = len(trees.links), len(out)
     with np.errstate(all="ignore"):
-        for k, tree in enumerate(_trees(trees)):
+        for k in range(start // n, n_trees):
+            tree = mondrian_tree.one_tree(trees, k)
             for r in range(max(start - k * n, 0), n):
                 c = weights.relative[r] if weights.given[r] > 0.0 else 0.0
                 if c > 0.0 and mondrian_tree.is_full(tree):
@@ -21,8 +21,3 @@ def learn_forest(
                 row = k, n_trees, r, rows.X[r], targets[r], c, deviations[r]
                 mondrian_tree.learn_row(nodes, tree, *row, room, log, out[r])
     return n_trees * n
-
-
-def _trees(trees):
-    arrays = zip(*trees[:-1], strict=True)
-    return [Tree(*of_tree, trees.max_nodes) for of_tree in arrays]
