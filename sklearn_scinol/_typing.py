@@ -15,6 +15,7 @@ __all__ = [
     "LipschitzLoss",
     "MatrixLike",
     "Method",
+    "Quantiles",
     "RandomState",
     "RegressionLoss",
     "SampleWeight",
@@ -42,6 +43,8 @@ LipschitzLoss: TypeAlias = Literal[
     "absolute_error", "epsilon_insensitive", "huber", "quantile"
 ]
 RegressionLoss: TypeAlias = LipschitzLoss | Literal["squared_error"]
+#: A quantile, or several in ascending order.
+Quantiles: TypeAlias = float | ArrayLike
 ClassWeight: TypeAlias = dict[Any, float] | Literal["balanced"] | None
 RandomState: TypeAlias = int | np.random.RandomState | None
 KernelLike: TypeAlias = (

@@ -33,6 +33,7 @@ from .blocks import Slots
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
+from .mixtures.quantiles import QuantileMixtures
 from .models import (
     additive,
     forest,
@@ -42,6 +43,7 @@ from .models import (
     neighbors,
     newton,
     pool,
+    quantiles,
     random_features,
     recent,
     trees,
@@ -89,11 +91,12 @@ def _classes(*modules):
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
-    *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel, Slots],
+    *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
+    *[QuantileMixtures, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),
-    *_classes(pool, random_features, recent, trees, weights),
+    *_classes(pool, quantiles, random_features, recent, trees, weights),
     *[*_classes(columns, encoding, hashed, strings, vocabulary), dense.DenseView],
     *_classes(bins, clipping, features, fourier, standard),
     *_classes(target_means, targets, units),

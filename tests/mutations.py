@@ -265,6 +265,20 @@ MUTATIONS = [
         "losses",
     ),
     Mutation(
+        "quantiles cross",
+        "estimators/regressor.py",
+        "return np.sort(decision, axis=1)",
+        "return decision",
+        "quantiles",
+    ),
+    Mutation(
+        "one quantile stays behind when rows are restored",
+        "models/quantiles.py",
+        "return [undo for each in self._prepared for undo in each._rollbacks()]",
+        "return [undo for each in self._prepared[:1] for undo in each._rollbacks()]",
+        "quantiles",
+    ),
+    Mutation(
         "log loss half as steep",
         "losses/classification.py",
         "return -y / (1.0 + np.exp(y * p))",

@@ -104,6 +104,7 @@ KINDS = {
         ScInOLClassifier(class_weight="balanced", new_classes="add"), 3
     ),
     "scinol1": Kind(ScInOLRegressor("quantile", algorithm="scinol1"), 2),
+    "quantiles": Kind(ScInOLRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])),
     "scinol2-sparse": Kind(
         ScInOLRegressor("huber", scale=True, standardize_target=True),
         container=sparse.csr_array,
@@ -163,6 +164,13 @@ KINDS = {
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
+    ),
+    "hedge-quantiles": Kind(
+        HedgeRegressor(
+            experts(ScInOLRegressor, BaselineRegressor),
+            loss="quantile",
+            quantile=[0.1, 0.9],
+        )
     ),
     **{f"baseline-{name}": Kind(BaselineRegressor(name)) for name in BASELINES},
 }

@@ -283,8 +283,10 @@ def _save(model, path):
 
 
 def _metrics(model):
-    names = default_metrics(model)
-    return [*names, "r2"] if is_regressor(model) else names
+    metrics = default_metrics(model)
+    if is_regressor(model) and isinstance(metrics, list):  # of one prediction a row
+        return [*metrics, "r2"]
+    return metrics
 
 
 def _new_model(arguments):

@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from .._typing import ClassificationLoss, ClassWeight, RandomState, RegressionLoss
+from .._typing import (
+    ClassificationLoss,
+    ClassWeight,
+    Quantiles,
+    RandomState,
+    RegressionLoss,
+)
 from ..learners.adaftrl import TUNINGS, AdaFTRL
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
@@ -218,8 +224,9 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         "auto": where features are centred.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -306,7 +313,7 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         clip_ratio: float | None = None,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

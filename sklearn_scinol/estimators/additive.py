@@ -53,7 +53,7 @@ class Additive:
     def _new_bins(self, n_features):
         return new_bins(n_features, is_fine=self.interactions == "fine")
 
-    def _start(self, X):
+    def _new_model(self, X, loss):
         if self.additive == "pairs":
             warn(
                 "additive='pairs' is deprecated and will be removed in version 0.4: "
@@ -68,18 +68,18 @@ class Additive:
                 f"{name}={getattr(self, name)!r} is for up to {most:,} features, and X "
                 f"has {X.shape[1]:,}."
             )
-        super()._start(X)
+        return super()._new_model(X, loss)
 
     @property
     def _is_additive(self):
         if self.__sklearn_is_fitted__():
-            return isinstance(self._model, AdditiveModel)
+            return isinstance(self._model.singles[0], AdditiveModel)
         return self._learns_functions
 
     @property
     def _additive_model(self):
         """Return a model that has the bins."""
-        return self._fitted_model()
+        return self._fitted_model().singles[0]
 
     def _term(self, features, values):
         """Compute a function of features, see :meth:`LinearModel.term`."""

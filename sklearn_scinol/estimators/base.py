@@ -79,8 +79,8 @@ class OnlineEstimator(
         """Return the types that `_model` may have."""
 
     @abstractmethod
-    def _start(self, X):
-        """Create `_model` before it learns `X`, the first rows."""
+    def _new_model(self, X, loss):
+        """Return a model for a loss before it learns `X`, the first rows."""
 
     @abstractmethod
     def _make_loss(self):
@@ -101,6 +101,10 @@ class OnlineEstimator(
         """Convert predictions of shape (n, n_outputs) to the output of `method`."""
 
     # Learning.
+
+    def _start(self, X):
+        """Create `_model` before it learns `X`, the first rows."""
+        self._model = self._new_model(X, self._make_loss())
 
     @learns
     @_fit_context(prefer_skip_nested_validation=True)
@@ -494,7 +498,10 @@ class OnlineEstimator(
 
     @property
     def cumulative_loss_(self) -> float:
-        """Weighted sum of the losses of the predictions made before each update."""
+        """Weighted sum of the losses of the predictions made before each update.
+
+        With several targets or quantiles, it is the sum over them.
+        """
         return self._fitted_model().cumulative_loss
 
     def _fitted_model(self):

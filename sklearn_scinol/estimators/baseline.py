@@ -20,6 +20,7 @@ from .._typing import (
     ClassificationLoss,
     ClassWeight,
     KernelLike,
+    Quantiles,
     RandomState,
     RegressionLoss,
 )
@@ -466,8 +467,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         "auto": where features are centred.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -565,7 +567,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

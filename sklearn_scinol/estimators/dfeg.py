@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import ClassWeight, KernelLike, LipschitzLoss, RandomState
+from .._typing import ClassWeight, KernelLike, LipschitzLoss, Quantiles, RandomState
 from ..learners import DFEG
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .kernel import KernelMethods
@@ -267,8 +267,9 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         "auto": where features are centred.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -367,7 +368,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
         clip_ratio: float | None = None,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

@@ -40,11 +40,11 @@ class _Forest(OnePassMixin):
     def _model_types(self) -> tuple[type, ...]:
         return (ForestModel,)
 
-    def _start(self, X):
+    def _new_model(self, X, loss):
         n_features = X.shape[1]
         random_bytes = check_random_state(self.random_state).bytes(8 * self.n_trees)
-        self._model = ForestModel(
-            self._make_loss(),
+        return ForestModel(
+            loss,
             n_features,
             self._n_outputs(),
             step=float(self.step),

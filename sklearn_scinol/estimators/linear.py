@@ -72,7 +72,7 @@ class bounds_regret(Generic[Parameters, Bound]):
 
 def check_not_merged(estimator):
     """Raise AttributeError if the estimator was merged from several."""
-    if _is_fitted(estimator) and estimator._model.is_merged:
+    if _is_fitted(estimator) and estimator._model.singles[0].is_merged:
         raise AttributeError(
             f"This {type(estimator).__name__!r} has no attribute 'regret_bound', which "
             "holds for each of the models that it was merged from."
@@ -86,7 +86,7 @@ def _is_fitted(estimator):
 def _has_bound(estimator):
     """Whether a regret bound is known for the algorithm."""
     if _is_fitted(estimator):
-        return estimator._model.bounds_regret
+        return estimator._model.singles[0].bounds_regret
     return estimator._bounds_regret
 
 
@@ -103,8 +103,7 @@ def _changing_parameters(estimator):
             "interactions": getattr(estimator, "interactions", False),
             "random_features": getattr(estimator, "random_features", None) is not None,
         }
-    elif isinstance(estimator._model, LinearModel):
-        model = estimator._model
+    elif isinstance(model := estimator._model.singles[0], LinearModel):
         found = {
             "center": model.features.center,
             "scale": model.features.scale,
@@ -168,8 +167,7 @@ class _Linear:
         standardizes = getattr(self, "standardize_target", False)
         return self._centers(X) if standardizes == "auto" else bool(standardizes)
 
-    def _start(self, X):
-        loss = self._make_loss()
+    def _new_model(self, X, loss):
         lipschitz = loss.lipschitz
         if np.isfinite(lipschitz):
             if self._standardizes_target(X):
@@ -180,7 +178,7 @@ class _Linear:
                     f"{name} == {lipschitz:g} with loss={self.loss!r}, must be <= "
                     f"{MAX_PARAMETER:g} unless the target is standardised."
                 )
-        self._model = self._make_model(
+        return self._make_model(
             X,
             self._make_learner(lipschitz),
             loss,
@@ -250,7 +248,7 @@ class _Linear:
     def _coefficients(self, attribute):
         """Return weights and intercepts, in the units of the features."""
         model = self._fitted_model()
-        if isinstance(model, AdditiveModel):
+        if isinstance(model.singles[0], AdditiveModel):
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
                 "it is additive: see `plot_terms`."
@@ -303,12 +301,12 @@ class _Linear:
         """
         model = self._fitted_model()
         return model.regret_bound(
-            *self._check_comparator(coef, intercept, model.n_features)
+            *self._check_comparator(coef, intercept, model.singles[0].n_features)
         )
 
     def _check_comparator(self, coef, intercept, n_columns):
         """Validate coefficients, of shape (n_outputs, n_columns), and intercepts."""
-        model = self._model
+        n_outputs, model = self._model.n_outputs, self._model.singles[0]
         coef = check_array(
             coef,
             ensure_2d=False,
@@ -317,10 +315,8 @@ class _Linear:
             dtype=np.float64,
             input_name="coef",
         )
-        expected = (model.n_outputs, n_columns)
-        if coef.shape != expected and (
-            model.n_outputs > 1 or coef.shape != expected[1:]
-        ):
+        expected = (n_outputs, n_columns)
+        if coef.shape != expected and (n_outputs > 1 or coef.shape != expected[1:]):
             raise ValueError(f"coef.shape == {coef.shape}, expected {expected}!")
         intercept = np.array(intercept, dtype=np.float64)
         if intercept.shape not in [(), (1,), expected[:1]]:
@@ -364,7 +360,8 @@ class LinearRegressor(_Linear, OnlineRegressor):
     def coef_(self) -> NDArray[np.float64]:
         """Weights in the units of the features.
 
-        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions.
+        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions or
+        `quantile` is a list.
         """
         coef = self._coefficients("coef_")[0]
-        return coef if self._output_shape else coef[0]
+        return coef[0] if self._is_flat else coef

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from .._typing import RegressionLoss
+from .._typing import Quantiles, RegressionLoss
 from ..models.neighbors import NeighborsModel
 from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
@@ -23,10 +23,10 @@ class _Neighbors(OnePassMixin):
     def _model_types(self) -> tuple[type, ...]:
         return (NeighborsModel,)
 
-    def _start(self, X):
+    def _new_model(self, X, loss):
         n_features = X.shape[1]
-        self._model = NeighborsModel(
-            self._make_loss(),
+        return NeighborsModel(
+            loss,
             n_features,
             self._n_outputs(),
             n_neighbors=int(self.n_neighbors),
@@ -140,8 +140,9 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
         targets, "quantile" their quantile, "squared_error" their mean.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
 
     Attributes
     ----------
@@ -200,7 +201,7 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
         window: int = 1000,
         loss: RegressionLoss = "absolute_error",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.window = window

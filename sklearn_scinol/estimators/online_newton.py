@@ -11,10 +11,12 @@ from .._typing import (
     ClassificationLoss,
     ClassWeight,
     MatrixLike,
+    Quantiles,
     RandomState,
     RegressionLoss,
 )
 from ..learners import OnlineNewton, VovkAzouryWarmuth
+from ..models.quantiles import QuantileModels
 from .linear import LinearClassifier, LinearRegressor
 from .second_order import SecondOrder, second_order_constraints
 
@@ -325,8 +327,9 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         Whether to learn the target in running standard deviations from its mean.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     fit_intercept : bool, default=True
         Whether there is an intercept, of variance at least 1 before the first row.
     max_iter : int, default=1
@@ -435,7 +438,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         gamma: float | Literal["scale"] = "scale",
         standardize_target: bool = True,
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         fit_intercept: bool = True,
         max_iter: int = 1,
         tol: float | None = None,
@@ -516,11 +519,15 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
             rows are within 1.96 of them.
         """
         X = self._validate_rows(X)
-        predictions = self._to_output(self._decision_of_validated(X), "predict")
+        decision = self._decision_of_validated(X)
+        predictions = self._to_output(decision, "predict")
         if not return_std:
             return predictions
-        variances = self._model.target_variances(X)
-        return predictions, self._to_output(np.sqrt(variances), "predict")
+        deviations = np.sqrt(self._model.target_variances(X))
+        if isinstance(self._model, QuantileModels):  # as predictions are sorted
+            order = np.argsort(decision, axis=1, kind="stable")
+            return predictions, np.take_along_axis(deviations, order, axis=1)
+        return predictions, self._to_output(deviations, "predict")
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:
@@ -539,4 +546,4 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         had two dimensions.
         """
         covariance = self._coef_covariance(with_noise=True)
-        return covariance if self._output_shape else covariance[0]
+        return covariance[0] if self._is_flat else covariance

@@ -2,6 +2,7 @@
 
 from numbers import Real
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "GAMMA",
     "MAX_PARAMETER",
     "POSITIVE",
+    "QUANTILES",
     "UNITS",
 ]
 
@@ -25,6 +27,33 @@ FORGETTING: Interval = Interval(Real, 0, 1, closed="left")
 
 # Parameter of a Gaussian kernel of standardised features.
 GAMMA: list = [StrOptions({"scale"}), Interval(Real, 0, None, closed="left")]
+
+
+class IncreasingFloats(Interval):
+    """Constraint of an array-like of numbers in an interval, each above the last.
+
+    It comes after the interval itself in a list of constraints.
+    """
+
+    def is_satisfied_by(self, val):
+        try:
+            values = np.asarray(val)
+        except ValueError:  # rows of different lengths
+            return False
+        is_list = values.ndim == 1 and values.size > 0 and values.dtype.kind in "fiu"
+        if not is_list or isinstance(val, Real):
+            return False
+        return all(map(super().is_satisfied_by, values)) and (np.diff(values) > 0).all()
+
+    def __str__(self):
+        return "an array-like of strictly increasing numbers in that range"
+
+
+#: A quantile, or a list of quantiles.
+QUANTILES: list = [
+    Interval(Real, 0, 1, closed="neither"),
+    IncreasingFloats(Real, 0, 1, closed="neither"),
+]
 
 # Measured by examples/benchmarks/epochs.py on 27 real data sets, with five epochs of
 # patience. With this tolerance `fit` stopped after 24 epochs (median; the most was

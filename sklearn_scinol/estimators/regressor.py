@@ -6,14 +6,17 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
-from ..losses import REGRESSION
+from ..losses import REGRESSION, Quantile
+from ..models.quantiles import QuantileModels
 from .base import OnlineEstimator
+from .parameters import QUANTILES
 from .validation import are_finite
 
 __all__ = ["OnlineRegressor"]
@@ -29,7 +32,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         **OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
         "epsilon": [Interval(Real, 0, MAX_TARGET, closed="both")],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
+        "quantile": QUANTILES,
     }
     _target_checks = {"multi_output": True, "y_numeric": True}
     _METHODS = ("predict",)
@@ -89,8 +92,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         -------
         predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
             As :meth:`predict` would give, each row's made before its target was used.
-            With `average` these are predictions of averaged weights, while
-            `cumulative_loss_` counts the losses of the algorithm's own.
+            With a list of quantiles there is a column for each, and `cumulative_loss_`
+            counts the losses of predictions before they are sorted. With `average`
+            these are predictions of averaged weights, while `cumulative_loss_` counts
+            the losses of the algorithm's own.
 
         Raises
         ------
@@ -115,12 +120,74 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         Returns
         -------
         predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            In the units of the targets.
+            In the units of the targets. With a list of quantiles there is a column for
+            each. They do not cross: the predictions of a row are sorted [1]_, which
+            never raises the sum of its losses.
+
+        References
+        ----------
+        .. [1] V. Chernozhukov, I. Fernández-Val, A. Galichon. "Quantile and
+           probability curves without crossing." Econometrica 78(3), 2010.
         """
         return self._to_output(self._decision(X), "predict")
 
+    def score(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
+    ) -> float:
+        """Return the coefficient of determination R^2 of predictions.
+
+        With a list of quantiles, it is the mean over them of the share of the pinball
+        loss that is explained, :func:`~sklearn.metrics.d2_pinball_score`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows to predict.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            At most 1, which is best. 0 is that of the best constants.
+        """
+        if not isinstance(getattr(self, "_model", None), QuantileModels):
+            return super().score(X, y, sample_weight)
+        pairs = zip(self._model.quantiles, self.predict(X).T, strict=True)
+        scores = [
+            d2_pinball_score(y, of_level, sample_weight=sample_weight, alpha=level)
+            for level, of_level in pairs
+        ]
+        return float(np.mean(scores))
+
     def _to_output(self, decision, method):
-        return decision if self._output_shape else decision[:, 0]
+        if isinstance(self._model, QuantileModels):
+            return np.sort(decision, axis=1)
+        return decision[:, 0] if self._is_flat else decision
+
+    @property
+    def _is_flat(self):
+        """Whether predictions are of shape (n_samples,)."""
+        return not (self._output_shape or isinstance(self._model, QuantileModels))
+
+    #: Type of the model of a list of quantiles.
+    _quantile_models: type = QuantileModels
+
+    @property
+    def _has_quantiles(self):
+        """Whether a list of quantiles is to be learned."""
+        quantile = getattr(self, "quantile", 0.5)
+        return self.loss == "quantile" and not isinstance(quantile, Real)
+
+    def _start(self, X):
+        if not self._has_quantiles:
+            super()._start(X)
+            return
+        levels = [float(level) for level in self.quantile]
+        models = [self._new_model(X, Quantile(level)) for level in levels]
+        self._model = self._quantile_models(levels, models)
 
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
@@ -130,6 +197,11 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             with np.errstate(all="ignore"):
                 y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
         if reset:
+            if y.ndim > 1 and self._has_quantiles:
+                raise ValueError(
+                    f"y should be a 1d array, got an array of shape {y.shape} instead: "
+                    "a list of quantiles is of one target."
+                )
             self._output_shape = y.shape[1:]
         if np.abs(y).max() > MAX_TARGET:
             raise ValueError(
@@ -160,6 +232,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _make_loss(self):
         if is_value(self.loss):
             return self._custom_loss()
+        if self._has_quantiles:  # what losses of all quantiles have in common
+            return Quantile()
         loss_type = REGRESSION[self.loss]
         loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
         if loss.lipschitz == 0:
@@ -171,5 +245,5 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = not self._has_quantiles
         return tags

@@ -5,7 +5,7 @@ from typing import Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from .._typing import ClassWeight, LipschitzLoss, RandomState
+from .._typing import ClassWeight, LipschitzLoss, Quantiles, RandomState
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
 from .additive import Additive
@@ -247,8 +247,9 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         "auto": where features are centred.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     fit_intercept : bool, default=True
         Whether there is an intercept: a constant feature 1 with its own coordinate.
     max_iter : int, default=1000
@@ -319,6 +320,13 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     >>> before_each_row = ScInOLRegressor().partial_fit_predict(X, y)
     >>> before_each_row.shape
     (442,)
+
+    Three quantiles of the target of each row, which do not cross:
+
+    >>> model = ScInOLRegressor(loss="quantile", quantile=[0.1, 0.5, 0.9])
+    >>> model.partial_fit(X, y).predict(X[:2]).round()
+    array([[103., 205., 262.],
+           [ 37.,  58., 140.]])
     """
 
     _parameter_constraints: dict = {
@@ -341,7 +349,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

@@ -78,7 +78,7 @@ class SecondOrder:
         model.learner = model.learner._replace(limit=limit)
         return model
 
-    def _start(self, X):
+    def _new_model(self, X, loss):
         n_columns, n_outputs = X.shape[1], self._n_outputs()
         what = f"{n_columns} features"
         if self.random_features is not None:
@@ -98,7 +98,7 @@ class SecondOrder:
                 "covariances of their weights would be more than "
                 f"{MAX_COVARIANCES} numbers; use {self._lighter} instead."
             )
-        super()._start(X)
+        return super()._new_model(X, loss)
 
     def _coefficients(self, attribute):
         self._check_learns_features(attribute)
@@ -110,7 +110,7 @@ class SecondOrder:
 
     def _check_learns_features(self, attribute):
         """Raise AttributeError if the model has weights of random features."""
-        model = self._fitted_model()
+        model = self._fitted_model().singles[0]
         if isinstance(model, RandomFeaturesModel) and model.n_features:
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "

@@ -101,7 +101,8 @@ def progressive_validation(
         or a dict from your own names to these or to results of
         :func:`~sklearn.metrics.make_scorer`. Greater is better: losses are negative.
         None stands for "neg_log_loss" and "accuracy" of a classifier with
-        probabilities, "accuracy" of any other, "neg_mean_absolute_error" in regression.
+        probabilities, "accuracy" of any other, "neg_mean_absolute_error" in regression;
+        with a list of quantiles the mean over them, "neg_mean_pinball_loss".
         All are exact. Memory stays constant for means over rows, "r2" and metrics of
         predicted labels (as "f1"); others (as "roc_auc") keep labels and predictions.
     classes : array-like of shape (n_classes,), default=None

@@ -99,8 +99,8 @@ def regret_curve(
         no `coef_`, as with kernels, or if it is a mixture.
     ValueError
         If the stream is empty, classes are missing, or the estimator has
-        ``new_classes="add"`` or ``class_weight="balanced"``. The estimator raises its
-        own errors.
+        ``new_classes="add"``, ``class_weight="balanced"`` or a list of quantiles. The
+        estimator raises its own errors.
 
     See Also
     --------
@@ -176,6 +176,11 @@ class _RegretRun:
         for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
             if learner.get_params().get(name) == value:
                 raise ValueError(f"regret_curve does not take {name}={value!r}.")
+        if getattr(learner, "_has_quantiles", False):
+            raise ValueError(
+                f"regret_curve does not take quantile={learner.quantile!r}: follow the "
+                "regret of one quantile at a time."
+            )
         self.learner = learner
         self.first_call = {}
         if is_classifier(learner):

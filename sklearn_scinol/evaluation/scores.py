@@ -15,6 +15,7 @@ from sklearn.metrics import (
     mean_absolute_error,
     mean_absolute_percentage_error,
     mean_gamma_deviance,
+    mean_pinball_loss,
     mean_poisson_deviance,
     mean_squared_error,
     mean_squared_log_error,
@@ -25,8 +26,20 @@ from sklearn.utils.metaestimators import available_if
 
 from .._curves import point_after
 
+
+def _mean_pinball_loss(y_true, y_pred, *, quantiles, sample_weight=None):
+    """Return the mean pinball loss over rows and quantiles, the columns of `y_pred`."""
+    return np.mean(
+        [
+            mean_pinball_loss(y_true, p, sample_weight=sample_weight, alpha=level)
+            for p, level in zip(y_pred.T, quantiles, strict=True)
+        ]
+    )
+
+
 #: Metrics that are means over rows, so that each block can be scored by itself.
 _MEANS_OVER_ROWS = {
+    _mean_pinball_loss,
     brier_score_loss,
     log_loss,
     mean_absolute_error,
@@ -43,7 +56,13 @@ _MAX_PENDING_ROWS = 10_000
 
 
 def default_metrics(estimator):
-    """Return names of default metrics for an estimator: means over rows."""
+    """Return default metrics of an estimator, by name: means over rows."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    if getattr(last, "_has_quantiles", False):
+        scorer = make_scorer(
+            _mean_pinball_loss, greater_is_better=False, quantiles=last.quantile
+        )
+        return {"neg_mean_pinball_loss": scorer}
     if not is_classifier(estimator):
         return ["neg_mean_absolute_error"]
     if hasattr(estimator, "predict_proba"):

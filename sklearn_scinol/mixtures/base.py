@@ -69,23 +69,8 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def _start(self, X):
         loss = self._make_loss()
-        adds_classes = is_classifier(self) and self._adds_classes
-        experts = []
-        chosen, found = self._experts(loss, X)
-        for name, estimator, *view in chosen:
-            estimator = clone(estimator)
-            if adds_classes and isinstance(estimator, OnlineClassifier):
-                estimator.set_params(new_classes="add")
-            experts.append((name, estimator, *view))
+        experts, found = self._experts(loss, X)
         no_pools = self._why_no_pools(loss, len(experts))
-        self._model = MixtureModel(
-            experts,
-            loss,
-            self._n_outputs(),
-            max(len(self.classes_), 2) if is_classifier(self) else None,
-            switching=self.switching,
-            pooling=no_pools is None,
-        )
         pools = "" if no_pools else f"of {len(experts)} experts"
         found = [*found, FoundKind("", "pools", pools, no_pools)]
         self.expert_kinds_ = {
@@ -93,11 +78,38 @@ class MixtureEstimator(Additive, _BaseComposition):
             or f"none: {each.reason}"
             for each in found
         }
+        super()._start(X)
         if self.estimators is None and not is_rehearsal():
             name, n = type(self).__name__, len(experts)
             logger.info("%s has %d experts%s.", name, n, _without(found))
-        if adds_classes:
+        if self._experts_add_classes:
             self._check_takes_classes()
+
+    def _new_model(self, X, loss):
+        chosen, _ = self._experts(loss, X)
+        return MixtureModel(
+            [
+                (name, self._new_expert(name, e, loss), *view)
+                for name, e, *view in chosen
+            ],
+            loss,
+            self._n_outputs(),
+            max(len(self.classes_), 2) if is_classifier(self) else None,
+            switching=self.switching,
+            pooling=self._why_no_pools(loss, len(chosen)) is None,
+        )
+
+    @property
+    def _experts_add_classes(self):
+        """Whether classes may come later."""
+        return is_classifier(self) and self._adds_classes
+
+    def _new_expert(self, name, estimator, loss):
+        """Return a clone of an estimator, for a mixture with a loss."""
+        estimator = clone(estimator)
+        if self._experts_add_classes and isinstance(estimator, OnlineClassifier):
+            estimator.set_params(new_classes="add")
+        return estimator
 
     def _why_no_pools(self, loss, n_experts):
         """Return why there is no second level; None if there is one."""
@@ -156,17 +168,20 @@ class MixtureEstimator(Additive, _BaseComposition):
         return experts, [FoundKind("", "given", names)]
 
     def _configured_model(self):
-        self._model.n_jobs = self.n_jobs
+        for single in self._model.singles:
+            single.n_jobs = self.n_jobs
         return self._model
 
     def _invariants(self):
         yield from super()._invariants()
         if not self.__sklearn_is_fitted__():
             return
-        has_classes = self._model.mixing_scale.n_classes is not None
-        yield "only classifiers have classes", has_classes == is_classifier(self)
-        for expert in self._model.experts:
-            if expert.model is not None and not expert.sees_dense_view:
+        for single in self._model.singles:
+            has_classes = single.mixing_scale.n_classes is not None
+            yield "only classifiers have classes", has_classes == is_classifier(self)
+            for expert in single.experts:
+                if expert.model is None or expert.sees_dense_view:
+                    continue
                 n_features = expert.estimator.n_features_in_
                 yield "the number of features fits", n_features == self.n_features_in_
 
@@ -298,7 +313,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def _additive_models(self):
-        experts = self._fitted_model().experts
+        experts = self._fitted_model().singles[0].experts
         models = [each.model for each in experts if not each.sees_dense_view]
         return [model for model in models if isinstance(model, AdditiveModel)]
 
@@ -457,6 +472,7 @@ def _without(found):
 
 
 def _has_terms(expert):
-    model = expert.model
-    is_linear = isinstance(model, LinearModel) and not expert.sees_dense_view
-    return is_linear and not isinstance(model, RandomFeaturesModel)
+    if expert.model is None or expert.sees_dense_view:
+        return False
+    model = expert.model.singles[0]
+    return isinstance(model, LinearModel) and not isinstance(model, RandomFeaturesModel)

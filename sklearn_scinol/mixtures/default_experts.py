@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from ..losses import Quantile
 from ..views import dense_view_of
 
 __all__ = [
@@ -235,6 +236,8 @@ def _experts(mixture, loss, X, view="", prefix=""):
     shared = {name: getattr(mixture, name) for name in family.parameters}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
+    if isinstance(loss, Quantile):
+        shared["quantile"] = loss.quantile  # of a list, one
     kinds, reasons = _kinds(mixture, loss, X, is_of_table=bool(view))
     experts, by_kind = [], {"linear": []} | {kind: [] for kind in reasons}
     for expert in DEFAULT_EXPERTS:

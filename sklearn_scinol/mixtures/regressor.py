@@ -2,7 +2,9 @@
 
 from typing import Any, Literal
 
-from .._typing import RandomState, RegressionLoss
+import numpy as np
+
+from .._typing import Quantiles, RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
 from ..estimators.forest import MondrianForestRegressor
 from ..estimators.implicit import AdaImplicitRegressor
@@ -13,6 +15,7 @@ from ..estimators.regressor import OnlineRegressor
 from ..estimators.scinol import ScInOLRegressor
 from .base import MixtureEstimator
 from .default_experts import Family
+from .quantiles import QuantileMixtures
 
 __all__ = ["HedgeRegressor"]
 
@@ -42,8 +45,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         "squared_error" (without ScInOL), "huber", "epsilon_insensitive" or "quantile".
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target.
-    quantile : float, default=0.5
-        The quantile of the loss "quantile", between 0 and 1.
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
     switching : bool, default=True
         Whether the weights follow an expert that becomes the best later on, as those of
         :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
@@ -133,8 +137,11 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Weighted sum of the losses of each expert on rows that were new to it.
     regret_bound_ : float
         Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
-    estimators_
-    named_estimators_
+    estimators_ : list of estimators
+        The fitted experts, in order. With a list of quantiles those of this package
+        have all of them; of one from elsewhere there is a list, one a quantile.
+    named_estimators_ : Bunch
+        The fitted experts by name.
     intercept_
     n_samples_seen_
     t_
@@ -201,6 +208,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         MondrianForestRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
+    _quantile_models = QuantileMixtures
 
     def __init__(
         self,
@@ -208,7 +216,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         *,
         loss: RegressionLoss = "absolute_error",
         epsilon: float = 0.1,
-        quantile: float = 0.5,
+        quantile: Quantiles = 0.5,
         switching: bool = True,
         additive: bool | Literal["auto"] = "auto",
         interactions: bool | Literal["auto"] = "auto",
@@ -252,3 +260,14 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.verbose = verbose
+
+    def _new_expert(self, name, estimator, loss):
+        estimator = super()._new_expert(name, estimator, loss)
+        if getattr(estimator, "_has_quantiles", False):
+            if not np.array_equal(estimator.quantile, self.quantile):
+                raise ValueError(
+                    f"The estimator {name!r} has quantile={estimator.quantile!r}, "
+                    f"expected {self.quantile!r} as of the mixture."
+                )
+            estimator.set_params(quantile=loss.quantile)
+        return estimator

@@ -130,8 +130,7 @@ class PreparedMixture(PreparedModel):
         numbers = self.reported.ravel().tolist()
         return all(map(isfinite, numbers)) and isfinite(self.model.cumulative_loss)
 
-    def _add_to_curves(self, estimator, loss_before, rollbacks):
-        super()._add_to_curves(estimator, loss_before, rollbacks)
+    def _add_to_expert_curves(self, rollbacks):
         c, entries = self.row.given, []
         if c == 0.0:
             return
@@ -143,7 +142,7 @@ class PreparedMixture(PreparedModel):
                 loss = (numbers.item(1) - before) / c
                 entries.append((own.loss_curve_, loss, own._max_curve))
             else:
-                super()._add_to_curves(own, before, rollbacks)
+                self._add_to_curves(own, before, rollbacks)
         append_losses(entries, rollbacks)
 
     def estimators(self, own):

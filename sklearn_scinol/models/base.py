@@ -107,6 +107,11 @@ class Model(metaclass=ABCMeta):
     #: Whether it was merged from models that learned different rows.
     is_merged = False
 
+    @property
+    def singles(self):
+        """Models of one quantile each, see :class:`QuantileModels`: here itself."""
+        return [self]
+
     def __init__(self, loss, n_outputs):
         self.loss = loss
         self.n_outputs = n_outputs

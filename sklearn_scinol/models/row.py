@@ -326,7 +326,6 @@ class PreparedModel:
         An estimator records the loss, of a row that is learned. Returns whether all is
         finite. If not, or after an error, the state is as it was.
         """
-        self._state.save()
         rollbacks = self._rollbacks()
 
         def restore():
@@ -342,6 +341,7 @@ class PreparedModel:
             if self._learn_new_features() and self._learn_row():
                 if estimator is not None:
                     self._add_to_curves(estimator, loss_before, rollbacks)
+                    self._add_to_expert_curves(rollbacks)
                 return True
             restore()
             return False
@@ -350,6 +350,8 @@ class PreparedModel:
             raise
 
     def _rollbacks(self):
+        """Save the state; return functions that restore it, to call in reverse."""
+        self._state.save()
         row, rollbacks, self._new_units = self.row, [self._state.restore], []
         if row.capacity is not None and row.given > 0.0:
             indices = row.indices
@@ -391,6 +393,9 @@ class PreparedModel:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
         estimator._record_row(loss_before, self.row.given, rollbacks)
+
+    def _add_to_expert_curves(self, rollbacks):
+        """Add the losses of a learned row to the curves of experts, if any."""
 
 
 class LossCalls:

@@ -1,0 +1,570 @@
+"""A list of quantiles: each is learned as if alone, and predictions do not cross."""
+
+import copy
+import logging
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.linear_model import SGDRegressor
+from sklearn.metrics import d2_pinball_score, mean_pinball_loss
+from sklearn.model_selection import cross_val_score
+from support import naive
+from support.comparisons import assert_identical
+from support.registry import CASES, LAYOUTS, compiled, thinned
+
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    DFEGRegressor,
+    HedgeRegressor,
+    OnlineKNeighborsRegressor,
+    OnlineNewtonRegressor,
+    ScInOLRegressor,
+    merge_models,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.evaluation import progressive_validation, regret_curve
+from sklearn_scinol.models.base import Learned
+from sklearn_scinol.models.quantiles import PreparedQuantiles, _in_step
+from sklearn_scinol.persistence import load, save
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineScaler
+
+LEVELS = [0.1, 0.5, 0.75]
+
+OF_QUANTILE = [case for case in CASES if case.loss == "quantile"]
+OF_QUANTILE += [
+    case._replace(average=15)
+    for case in OF_QUANTILE
+    if case.averages and case.radius is None
+]
+
+#: Estimators that are not linear, or of more than one learner.
+OTHERS = [
+    OnlineKNeighborsRegressor(loss="quantile"),
+    OnlineNewtonRegressor(loss="quantile", random_features=5, random_state=0),
+    ScInOLRegressor(loss="quantile", additive=True, interactions=True),
+    DFEGRegressor(loss="quantile", kernel="rbf", gamma=0.1, max_support=12),
+    BaselineRegressor(
+        loss="quantile", algorithm="kernel_gd", kernel="laplacian", average=9
+    ),
+    HedgeRegressor(loss="quantile"),
+    HedgeRegressor(loss="quantile", switching=False, pooling=False),
+]
+
+
+def noisy(n=60, seed=0):
+    """Rows whose noise depends on a feature, with weights that may be 0."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    y = X @ [1.0, -2.0, 0.5] + (1.0 + np.abs(X[:, 0])) * rng.standard_t(3, size=n)
+    return X, y, rng.choice([0.0, 0.5, 1.0, 2.0], size=n)
+
+
+def each_alone(estimator):
+    return [clone(estimator).set_params(quantile=level) for level in LEVELS]
+
+
+def all_together(estimator):
+    return clone(estimator).set_params(quantile=LEVELS)
+
+
+def side_by_side(predictions):
+    return np.sort(np.column_stack(predictions), axis=1)
+
+
+def assert_learns_each_as_alone(estimator, X, y, c=None):
+    """Learn in two chunks; compare with estimators of one quantile."""
+    model, singles = all_together(estimator), each_alone(estimator)
+    for rows in slice(None, 25), slice(25, None):
+        stream = X[rows], y[rows]
+        weights = {"sample_weight": None if c is None else c[rows]}
+        predictions = model.partial_fit_predict(*stream, **weights)
+        expected = [each.partial_fit_predict(*stream, **weights) for each in singles]
+        np.testing.assert_array_equal(predictions, side_by_side(expected))
+    of_models = [each._model.decision(X)[:, 0] for each in singles]
+    np.testing.assert_array_equal(model._model.decision(X), np.column_stack(of_models))
+    np.testing.assert_array_equal(model.predict(X), side_by_side(of_models))
+    losses = [each.cumulative_loss_ for each in singles]
+    assert model.cumulative_loss_ == sum(losses)
+    assert model.n_samples_seen_ == singles[0].n_samples_seen_
+    model._check_state()
+    return model, singles
+
+
+@thinned(OF_QUANTILE, layout=LAYOUTS, standardize_target=[False, True])
+def test_each_quantile_is_learned_as_if_alone(case, layout, standardize_target, engine):
+    X, y = case.data(60)
+    parameters = {"center": layout.center, "scale": layout.scale}
+    if case.has("standardize_target"):
+        parameters["standardize_target"] = standardize_target
+    c = np.random.default_rng(0).choice([0.0, 0.3, 1.0, 3.0], size=len(y))
+    assert_learns_each_as_alone(case.make(**parameters), layout.container(X), y, c)
+
+
+@pytest.mark.parametrize("estimator", OTHERS)
+def test_other_estimators_learn_each_quantile_as_if_alone(estimator):
+    assert_learns_each_as_alone(estimator, *noisy())
+
+
+@compiled
+def test_compiled_loops_learn_each_quantile_as_if_alone(engine):
+    X, y, c = noisy()
+    for container in np.array, sparse.csr_array:
+        assert_learns_each_as_alone(
+            ScInOLRegressor(loss="quantile"), container(X), y, c
+        )
+
+
+# Crossing.
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 0.99), st.floats(-1e3, 1e3)), min_size=1, max_size=8
+    ),
+    st.floats(-1e3, 1e3),
+)
+def test_sorting_lowers_the_sum_of_pinball_losses(pairs, y):
+    levels, predictions = zip(*pairs, strict=True)
+    levels = np.sort(levels)
+    losses = [naive.Quantile(level) for level in levels]
+
+    def total(predictions):
+        pairs = zip(losses, predictions, strict=True)
+        return sum(loss.value(y, p) for loss, p in pairs)
+
+    ordered = np.sort(predictions)
+    gain = levels @ (ordered - predictions)
+    assert gain >= -1e-9
+    assert total(predictions) - total(ordered) == pytest.approx(gain, abs=1e-8)
+
+
+def test_predictions_do_not_cross():
+    X, y, _ = noisy(300)
+    model = ScInOLRegressor(loss="quantile", quantile=[0.4, 0.45, 0.5, 0.55])
+    predictions = model.partial_fit_predict(X, y)
+    raw = model._model.decision(X)
+    assert (np.diff(raw, axis=1) < 0.0).any()
+    assert (np.diff(predictions, axis=1) >= 0.0).all()
+    assert (np.diff(model.predict(X), axis=1) >= 0.0).all()
+    sorted_loss, raw_loss = (
+        sum(
+            mean_pinball_loss(y, of_level, alpha=level)
+            for level, of_level in zip(model.quantile, p.T, strict=True)
+        )
+        for p in (model.predict(X), raw)
+    )
+    assert sorted_loss < raw_loss
+
+
+def test_deviations_go_with_their_predictions():
+    X, y, _ = noisy(200)
+    levels = [0.05, 0.5, 0.95]
+    model = OnlineNewtonRegressor(loss="quantile", quantile=levels).partial_fit(X, y)
+    singles = [
+        OnlineNewtonRegressor(loss="quantile", quantile=level).partial_fit(X, y)
+        for level in levels
+    ]
+    X = 10.0 * X  # far away lines cross
+    each = [single.predict(X, return_std=True) for single in singles]
+    crosses = False
+    for row, predictions, deviations in zip(
+        range(len(X)), *model.predict(X, return_std=True), strict=True
+    ):
+        pairs = [(p[row], deviation[row]) for p, deviation in each]
+        crosses |= pairs != sorted(pairs)
+        assert [*zip(predictions, deviations, strict=True)] == sorted(pairs)
+    assert crosses
+    assert model.noise_variance_.shape == (3,)
+    assert model.coef_covariance_.shape == (3, 3, 3)
+
+
+# Epochs, single rows, merging, saving.
+
+
+def test_fit_learns_each_quantile_for_the_same_epochs():
+    X, y, _ = noisy()
+    options = {"max_iter": 3, "tol": None, "random_state": 0}
+    estimator = AdaImplicitRegressor(loss="quantile", **options)
+    model = all_together(estimator).fit(X, y)
+    singles = [each.fit(X, y) for each in each_alone(estimator)]
+    expected = side_by_side([each.predict(X) for each in singles])
+    np.testing.assert_array_equal(model.predict(X), expected)
+    curves = [each.loss_curve_ for each in singles]
+    np.testing.assert_allclose(model.loss_curve_, np.sum(curves, axis=0), rtol=1e-14)
+    # With a tolerance, the sum of the losses decides.
+    stops = AdaImplicitRegressor(loss="quantile", quantile=LEVELS, early_stopping=True)
+    stops.fit(X, y)
+    assert stops.n_iter_ < stops.max_iter
+
+
+@compiled
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLRegressor(loss="quantile"),
+        AdaFTRLRegressor(loss="quantile", average=5),
+        ScInOLRegressor(loss="quantile", additive=True),
+        OnlineKNeighborsRegressor(loss="quantile"),
+        HedgeRegressor(loss="quantile", interactions=False),
+        HedgeRegressor([("a", DFEGRegressor()), ("b", ScInOLRegressor(average=True))]),
+    ],
+)
+def test_single_rows_are_learned_alike(estimator, engine):
+    X, y, c = noisy(130)
+    by_chunk = all_together(estimator).set_params(loss="quantile")
+    by_row = clone(by_chunk)
+    rows = by_row.row_by_row()
+    for x, target, weight in zip(X, y, c, strict=True):
+        if by_row.__sklearn_is_fitted__():
+            (expected,) = by_chunk.predict([x])
+            np.testing.assert_allclose(rows.predict_one(x), expected, rtol=1e-12)
+        (expected,) = by_chunk.partial_fit_predict(
+            [x], [target], sample_weight=[weight]
+        )
+        prediction = rows.predict_learn_one(x, target, weight)
+        np.testing.assert_array_equal(prediction, expected)
+    assert isinstance(rows._prepared, PreparedQuantiles)
+    assert_identical(by_row, by_chunk)
+
+
+@compiled
+def test_sparse_rows_are_learned_alike_one_at_a_time(engine):
+    X, y, _ = noisy()
+    X = sparse.csr_array(X)
+    by_chunk = ScInOLRegressor(loss="quantile", quantile=LEVELS)
+    rows = clone(by_chunk).row_by_row(n_features=3)
+    for k, target in enumerate(y):
+        x = X[[k]]
+        expected = by_chunk.partial_fit_predict(x, [target])[0]
+        prediction = rows.predict_learn_one((x.indices, x.data), target)
+        np.testing.assert_array_equal(prediction, expected)
+    assert isinstance(rows._prepared, PreparedQuantiles)
+    assert_identical(rows.estimator, by_chunk)
+
+
+@compiled
+def test_a_row_is_learned_for_all_quantiles_or_none(engine):
+    X, y, _ = noisy()
+    by_chunk = all_together(ScInOLRegressor(loss="quantile")).partial_fit(X, y)
+    model = copy.deepcopy(by_chunk)
+    rows = model.row_by_row().learn_one(X[0], y[0])
+    by_chunk.partial_fit(X[:1], y[:1])
+    last = rows._prepared._prepared[-1]
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    last._learn_row = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        rows.learn_one(X[1], y[1])
+    assert_identical(model, by_chunk)
+    last._learn_row = lambda: False  # as for a row that diverges
+    rows.learn_one(X[1], y[1])
+    assert_identical(model, by_chunk.partial_fit(X[1:2], y[1:2]))
+
+
+@pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
+def test_merged_quantiles_are_the_quantiles_of_merged_models(estimator):
+    if getattr(estimator, "additive", False) is True:
+        estimator = clone(estimator).set_params(interactions=False)
+    X, y, _ = noisy()
+    parts = slice(0, 25), slice(25, 60)
+
+    def merged(model):
+        start = model.partial_fit(X[:20], y[:20])
+        models = [copy.deepcopy(start).partial_fit(X[p], y[p]) for p in parts]
+        return merge_models(models, start=start)
+
+    model = merged(all_together(estimator))
+    expected = side_by_side([merged(e).predict(X) for e in each_alone(estimator)])
+    np.testing.assert_array_equal(model.predict(X), expected)
+    model.partial_fit(X, y)._check_state()
+
+
+def test_models_of_other_quantiles_are_not_merged():
+    X, y, _ = noisy()
+    models = [
+        ScInOLRegressor(loss="quantile", quantile=levels).partial_fit(X, y)
+        for levels in ([0.1, 0.9], [0.2, 0.9])
+    ]
+    with pytest.raises(ValueError, match="same parameters can be merged: quantile"):
+        merge_models(models)
+
+
+@pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
+def test_saved_models_go_on_alike(estimator, tmp_path):
+    X, y, _ = noisy()
+    model = all_together(estimator).partial_fit(X[:30], y[:30])
+    save(model, tmp_path / "model.skops")
+    for other in load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model)):
+        other.partial_fit(X[30:], y[30:])
+        assert_identical(other, copy.deepcopy(model).partial_fit(X[30:], y[30:]))
+
+
+def test_damaged_lists_of_quantiles_are_found():
+    X, y, _ = noisy()
+
+    def damaged(change):
+        model = ScInOLRegressor(loss="quantile", quantile=LEVELS).partial_fit(X, y)
+        change(model._model)
+        with pytest.raises(AssertionError):
+            model._check_state()
+
+    damaged(lambda model: model.quantiles.reverse())
+    damaged(lambda model: model.quantiles.pop())
+    damaged(lambda model: (model.quantiles.clear(), model.singles.clear()))
+    damaged(lambda model: setattr(model, "quantiles", [0.1, 0.5, 1]))
+    damaged(lambda model: model.singles[1].numbers.__setitem__(0, 3.0))
+
+
+def test_quantiles_pass_through_pipelines():
+    X, y, _ = noisy()
+    model = ScInOLRegressor(loss="quantile", quantile=LEVELS)
+    pipeline = make_online_pipeline(OnlineScaler(), clone(model))
+    predictions = pipeline.partial_fit_predict(X, y)
+    Z = OnlineScaler().partial_fit_transform(X)
+    np.testing.assert_allclose(predictions, model.partial_fit_predict(Z, y))
+    assert pipeline.row_by_row().predict_learn_one(X[0], y[0]).shape == (3,)
+
+
+# Parameters and targets.
+
+
+@pytest.mark.parametrize(
+    "quantile",
+    [[], [0.9, 0.1], [0.5, 0.5], [0.0, 0.5], [0.5, 1.0], [[0.1], [0.9]], ["a"], None],
+)
+def test_other_lists_are_refused(quantile):
+    X, y, _ = noisy()
+    message = (
+        "The 'quantile' parameter of HedgeRegressor must be a float in the range "
+        r"\(0.0, 1.0\) or an array-like of strictly increasing numbers"
+    )
+    with pytest.raises(ValueError, match=message):
+        HedgeRegressor(loss="quantile", quantile=quantile).partial_fit(X, y)
+
+
+def test_a_list_is_a_parameter_like_others():
+    X, y, _ = noisy()
+    for levels in LEVELS, tuple(LEVELS), np.array(LEVELS):
+        model = ScInOLRegressor(loss="quantile", quantile=levels)
+        assert model.get_params()["quantile"] is levels
+        assert type(clone(model).quantile) is type(levels)
+        assert clone(model).partial_fit(X, y).predict(X).shape == (60, 3)
+    # That of the fitted model matters, until it is fitted again.
+    model.partial_fit(X, y).set_params(quantile=0.5)
+    assert model.predict(X).shape == (60, 3)
+    one_quantile = clone(model).set_params(quantile=[0.5]).partial_fit(X, y)
+    assert one_quantile.predict(X).shape == (60, 1)
+    # Other losses have no quantile.
+    other = ScInOLRegressor(loss="absolute_error", quantile=LEVELS).partial_fit(X, y)
+    assert other.predict(X).shape == (60,)
+
+
+def test_lists_take_one_target():
+    X, y, _ = noisy()
+    model = ScInOLRegressor(loss="quantile", quantile=LEVELS)
+    with pytest.raises(ValueError, match=r"y should be a 1d array, got .*\(60, 2\)"):
+        model.partial_fit(X, np.column_stack([y, y]))
+    assert not hasattr(model, "_model")
+    assert not model.__sklearn_tags__().target_tags.multi_output
+    model.partial_fit(X, y)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="expected"):
+        model.partial_fit(X, np.column_stack([y, y]))
+    assert_identical(model, before)
+
+
+# Attributes.
+
+
+def test_coefficients_and_bounds_are_of_all_quantiles():
+    X, y, _ = noisy()
+    for estimator in (
+        ScInOLRegressor(loss="quantile", center=False),
+        DFEGRegressor(loss="quantile", center=False),
+    ):
+        model, singles = assert_learns_each_as_alone(estimator, X, y)
+        np.testing.assert_array_equal(model.coef_, [each.coef_ for each in singles])
+        expected = np.concatenate([each.intercept_ for each in singles])
+        np.testing.assert_array_equal(model.intercept_, expected)
+        coef, intercept = np.arange(9.0).reshape(3, 3), np.arange(3.0)
+        pairs = zip(singles, coef, intercept, strict=True)
+        bounds = [each.regret_bound(w, b) for each, w, b in pairs]
+        assert model.regret_bound(coef, intercept) == pytest.approx(sum(bounds))
+        with pytest.raises(ValueError, match=r"expected \(3, 3\)"):
+            model.regret_bound(coef[0])
+    with pytest.raises(AttributeError, match="center=False"):
+        all_together(ScInOLRegressor(loss="quantile")).fit(X, y).regret_bound  # noqa: B018
+
+
+def test_quantiles_have_support_of_their_own():
+    X, y, _ = noisy()
+    estimator = DFEGRegressor(loss="quantile", kernel="rbf", gamma=0.1)
+    model, singles = assert_learns_each_as_alone(estimator, X, y)
+    for name in "support_", "support_vectors_", "dual_coef_":
+        for found, single in zip(getattr(model, name), singles, strict=True):
+            np.testing.assert_array_equal(found, getattr(single, name))
+    assert model.gamma_ == 0.1
+    vectors, coef = X[:2], np.ones((3, 2))
+    bounds = [each.regret_bound([1.0, 1.0], vectors=vectors) for each in singles]
+    assert model.regret_bound(coef, vectors=vectors) == pytest.approx(sum(bounds))
+    with pytest.raises(ValueError, match="vectors must be given"):
+        model.regret_bound(coef)
+
+
+def test_attributes_of_algorithms_have_a_number_for_each_quantile():
+    X, y, _ = noisy()
+    model, singles = assert_learns_each_as_alone(
+        AdaImplicitRegressor(loss="quantile"), X, y
+    )
+    expected = np.concatenate([each.lambda_ for each in singles])
+    np.testing.assert_array_equal(model.lambda_, expected)
+
+
+def test_functions_of_features_are_those_of_each_quantile():
+    X, y, _ = noisy(150)
+    estimator = ScInOLRegressor(loss="quantile", additive=True)
+    model, singles = assert_learns_each_as_alone(estimator, X, y)
+    values = np.linspace(-1, 1, 5)[:, np.newaxis]
+    expected = np.hstack([each._term([0], values) for each in singles])
+    np.testing.assert_array_equal(model._term([0], values), expected)
+    with pytest.raises(AttributeError, match="additive"):
+        model.coef_  # noqa: B018
+
+
+def test_experts_have_weights_for_each_quantile(caplog):
+    X, y, _ = noisy()
+    estimator = HedgeRegressor(loss="quantile", random_features=False)
+    model, singles = assert_learns_each_as_alone(estimator, X, y)
+    for name in "weights_", "level_weights_", "pool_coef_", "expert_losses_":
+        expected = [getattr(each, name) for each in singles]
+        np.testing.assert_array_equal(getattr(model, name), expected)
+    for name in "weights_curve_", "level_weights_curve_":
+        points, curve = getattr(model, name)
+        np.testing.assert_array_equal(points, getattr(singles[0], name)[0])
+        expected = np.stack([getattr(each, name)[1] for each in singles], axis=1)
+        np.testing.assert_array_equal(curve, expected)
+    assert model.regret_bound_ == pytest.approx(
+        sum(each.regret_bound_ for each in singles)
+    )
+    assert model.expert_kinds_ == singles[0].expert_kinds_
+    for name, expert in model.named_estimators_.items():
+        of_singles = [each.named_estimators_[name].predict(X) for each in singles]
+        np.testing.assert_array_equal(expert.predict(X), side_by_side(of_singles))
+        losses = [each.named_estimators_[name].cumulative_loss_ for each in singles]
+        assert expert.cumulative_loss_ == sum(losses)
+        assert expert.quantile == LEVELS
+    with caplog.at_level(logging.INFO, logger="sklearn_scinol"):
+        all_together(estimator).partial_fit(X, y)
+    assert sum("experts" in message for message in caplog.messages) == 1
+
+
+def test_coefficients_of_mixtures_are_means_for_each_quantile():
+    X, y, _ = noisy()
+    experts = [("a", ScInOLRegressor(loss="quantile")), ("b", AdaFTRLRegressor())]
+    experts[0][1].set_params(quantile=LEVELS)
+    model = HedgeRegressor(experts, loss="quantile", quantile=LEVELS).fit(X, y)
+    of_experts = [each.coef_ for each in model.estimators_]
+    assert [each.shape for each in of_experts] == [(3, 3), (3, 3)]
+    weights = model._model.weights_in_mean
+    expected = np.einsum("qe,eqd->qd", weights, np.stack(of_experts))
+    np.testing.assert_allclose(model.coef_, expected)
+
+
+def test_given_experts_have_the_quantiles_of_the_mixture():
+    X, y, _ = noisy()
+    quantiles = ScInOLRegressor(loss="quantile", quantile=LEVELS)
+    experts = [("a", quantiles), ("b", SGDRegressor(random_state=0))]
+    model = HedgeRegressor(experts, loss="quantile", quantile=LEVELS)
+    predictions = model.partial_fit_predict(X, y)
+    singles = []
+    for level in LEVELS:
+        experts = [("a", clone(quantiles).set_params(quantile=level)), experts[1]]
+        single = HedgeRegressor(experts, loss="quantile", quantile=level)
+        singles.append(single.partial_fit_predict(X, y))
+    np.testing.assert_array_equal(predictions, side_by_side(singles))
+    assert [type(each) for each in model.named_estimators_["b"]] == [SGDRegressor] * 3
+    for other in 0.5, [0.1, 0.2]:
+        wrong = clone(model).set_params(quantile=other)
+        with pytest.raises(ValueError, match="estimator 'a' has quantile="):
+            wrong.partial_fit(X, y)
+
+
+# Scores.
+
+
+def test_score_is_the_mean_share_of_pinball_loss_explained():
+    X, y, c = noisy()
+    model = ScInOLRegressor(loss="quantile", quantile=LEVELS, max_iter=2, tol=None)
+    model.fit(X, y)
+    pairs = [*zip(LEVELS, model.predict(X).T, strict=True)]
+    expected = [d2_pinball_score(y, p, alpha=level) for level, p in pairs]
+    assert model.score(X, y) == pytest.approx(np.mean(expected))
+    expected = [
+        d2_pinball_score(y, p, alpha=level, sample_weight=c) for level, p in pairs
+    ]
+    assert model.score(X, y, c) == pytest.approx(np.mean(expected))
+    assert np.isfinite(cross_val_score(model, X, y)).all()
+    single = ScInOLRegressor(loss="quantile").partial_fit(X, y)
+    residuals = ((y - single.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum()
+    assert single.score(X, y) == pytest.approx(1.0 - residuals)
+
+
+def test_progressive_validation_scores_the_mean_pinball_loss():
+    X, y, c = noisy(150)
+    model = ScInOLRegressor(loss="quantile", quantile=LEVELS)
+    predictions = clone(model).partial_fit_predict(X, y, sample_weight=c)
+    expected = [
+        mean_pinball_loss(y, p, alpha=level, sample_weight=c)
+        for level, p in zip(LEVELS, predictions.T, strict=True)
+    ]
+    stream = [(X[:70], y[:70], c[:70]), (X[70:], y[70:], c[70:])]
+    result = progressive_validation(clone(model), stream, window=50)
+    assert result.scores == {"neg_mean_pinball_loss": pytest.approx(-np.mean(expected))}
+    with_pipeline = make_online_pipeline(clone(model))
+    result = progressive_validation(with_pipeline, stream)
+    assert result.scores == {"neg_mean_pinball_loss": pytest.approx(-np.mean(expected))}
+
+
+def test_regret_curves_are_of_one_quantile():
+    X, y, _ = noisy()
+    model = ScInOLRegressor(loss="quantile", quantile=LEVELS, center=False)
+    with pytest.raises(ValueError, match="does not take quantile="):
+        regret_curve(model, [(X, y)])
+
+
+# Blocks.
+
+
+def test_models_with_blocks_of_different_lengths_keep_in_step():
+    def stream(lengths, indices=None):
+        start = 0
+        for length in lengths:
+            rows = slice(start, start + length)
+            values = np.arange(start, start + length)[:, np.newaxis]
+            yield Learned(rows if indices is None else indices[rows], values, True)
+            start += length
+
+    for indices in None, np.arange(10)[::-1]:
+        streams = [stream([4, 4, 2], indices), stream([2, 2, 6], indices)]
+        found = [*_in_step(streams)]
+        assert [[len(one.predictions) for one in both] for both in found] == [
+            [4, 4],
+            [6, 6],
+        ]
+        rows = np.arange(10) if indices is None else indices
+        for one, other in found:
+            np.testing.assert_array_equal(one.predictions, other.predictions)
+            np.testing.assert_array_equal(np.r_[one.rows], np.r_[other.rows])
+        for k in 0, 1:
+            joined = np.concatenate([np.r_[both[k].rows] for both in found])
+            np.testing.assert_array_equal(joined, rows)
