@@ -19,7 +19,7 @@ from .base import OnlineEstimator
 from .parameters import QUANTILES
 from .validation import are_finite
 
-__all__ = ["OnlineRegressor"]
+__all__ = ["OnlineRegressor", "with_quantiles"]
 
 #: Limit of targets: their squares, and sums of squares, are finite.
 MAX_TARGET = 1e100
@@ -247,3 +247,12 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = not self._has_quantiles
         return tags
+
+
+def with_quantiles(estimator):
+    """Return the estimator, or the last step of a pipeline, that learns a list.
+
+    None if it learns no list of quantiles.
+    """
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    return last if getattr(last, "_has_quantiles", False) else None

@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._curves import point_after
 from .._typing import Labels
+from ..estimators.regressor import with_quantiles
 from .comparator import Comparator, best_on_targets, row_losses
 from .progressive import _progress_bar, _unpack
 
@@ -176,7 +177,7 @@ class _RegretRun:
         for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
             if learner.get_params().get(name) == value:
                 raise ValueError(f"regret_curve does not take {name}={value!r}.")
-        if getattr(learner, "_has_quantiles", False):
+        if with_quantiles(learner) is not None:
             raise ValueError(
                 f"regret_curve does not take quantile={learner.quantile!r}: follow the "
                 "regret of one quantile at a time."

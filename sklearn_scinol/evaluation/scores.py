@@ -25,6 +25,7 @@ from sklearn.metrics import (
 from sklearn.utils.metaestimators import available_if
 
 from .._curves import point_after
+from ..estimators.regressor import with_quantiles
 
 
 def _mean_pinball_loss(y_true, y_pred, *, quantiles, sample_weight=None):
@@ -57,8 +58,7 @@ _MAX_PENDING_ROWS = 10_000
 
 def default_metrics(estimator):
     """Return default metrics of an estimator, by name: means over rows."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    if getattr(last, "_has_quantiles", False):
+    if (last := with_quantiles(estimator)) is not None:
         scorer = make_scorer(
             _mean_pinball_loss, greater_is_better=False, quantiles=last.quantile
         )

@@ -11,7 +11,7 @@ from ..estimators.implicit import AdaImplicitRegressor
 from ..estimators.neighbors import OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
-from ..estimators.regressor import OnlineRegressor
+from ..estimators.regressor import OnlineRegressor, with_quantiles
 from ..estimators.scinol import ScInOLRegressor
 from .base import MixtureEstimator
 from .default_experts import Family
@@ -263,11 +263,12 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
 
     def _new_expert(self, name, estimator, loss):
         estimator = super()._new_expert(name, estimator, loss)
-        if getattr(estimator, "_has_quantiles", False):
-            if not np.array_equal(estimator.quantile, self.quantile):
+        if (last := with_quantiles(estimator)) is not None:
+            are_equal = np.array_equal(last.quantile, self.quantile)
+            if not (self._has_quantiles and are_equal):
                 raise ValueError(
-                    f"The estimator {name!r} has quantile={estimator.quantile!r}, "
-                    f"expected {self.quantile!r} as of the mixture."
+                    f"The estimator {name!r} has quantile={last.quantile!r}, expected "
+                    f"{self.quantile!r} as of the mixture."
                 )
-            estimator.set_params(quantile=loss.quantile)
+            last.set_params(quantile=loss.quantile)
         return estimator

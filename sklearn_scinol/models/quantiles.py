@@ -244,7 +244,7 @@ class PreparedQuantiles(PreparedModel):
     def _learn_row(self):
         if not all(each._learn_row() for each in self._prepared):
             return False
-        self.reported = np.hstack([each.reported for each in self._prepared])
+        self.reported = np.concatenate([p.reported for p in self._prepared], axis=1)
         return True
 
     def _add_to_expert_curves(self, rollbacks):

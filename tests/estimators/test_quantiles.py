@@ -483,18 +483,21 @@ def test_coefficients_of_mixtures_are_means_for_each_quantile():
 def test_given_experts_have_the_quantiles_of_the_mixture():
     X, y, _ = noisy()
     quantiles = ScInOLRegressor(loss="quantile", quantile=LEVELS)
-    experts = [("a", quantiles), ("b", SGDRegressor(random_state=0))]
+    pipeline = make_online_pipeline(OnlineScaler(), quantiles)
+    experts = [("a", quantiles), ("b", SGDRegressor(random_state=0)), ("c", pipeline)]
     model = HedgeRegressor(experts, loss="quantile", quantile=LEVELS)
     predictions = model.partial_fit_predict(X, y)
     singles = []
     for level in LEVELS:
-        experts = [("a", clone(quantiles).set_params(quantile=level)), experts[1]]
+        alone = clone(quantiles).set_params(quantile=level)
+        pipeline = make_online_pipeline(OnlineScaler(), alone)
+        experts = [("a", alone), experts[1], ("c", pipeline)]
         single = HedgeRegressor(experts, loss="quantile", quantile=level)
         singles.append(single.partial_fit_predict(X, y))
     np.testing.assert_array_equal(predictions, side_by_side(singles))
     assert [type(each) for each in model.named_estimators_["b"]] == [SGDRegressor] * 3
-    for other in 0.5, [0.1, 0.2]:
-        wrong = clone(model).set_params(quantile=other)
+    for other in {"quantile": 0.5}, {"quantile": [0.1, 0.2]}, {"loss": "huber"}:
+        wrong = clone(model).set_params(**other)
         with pytest.raises(ValueError, match="estimator 'a' has quantile="):
             wrong.partial_fit(X, y)
 
