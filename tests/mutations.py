@@ -276,7 +276,7 @@ MUTATIONS = [
         "models/quantiles.py",
         "return [undo for each in self._prepared for undo in each._rollbacks()]",
         "return [undo for each in self._prepared[:1] for undo in each._rollbacks()]",
-        "quantiles",
+        "quantiles all_quantiles_or_none",
     ),
     Mutation(
         "log loss half as steep",
