@@ -19,6 +19,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
+from .late_labels import LateLabels
 
 __all__ = [
     "EstimatorRows",
@@ -27,6 +28,7 @@ __all__ = [
     "SparseRow",
     "chunk_of",
     "row_of",
+    "without_names",
 ]
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
@@ -240,6 +242,34 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("predict_proba")
         return self._predict(x, "predict_proba")
 
+    def with_late_labels(self, *, max_waiting: int = 10_000) -> LateLabels:
+        """Return an object that keeps the rows it predicts until their labels come.
+
+        Parameters
+        ----------
+        max_waiting : int, default=10_000
+            Maximum number of rows that wait. One more drops the oldest, whose label may
+            never come, without learning it.
+
+        Returns
+        -------
+        late : LateLabels
+            With methods `predict_one(x, key)`, `predict_proba_one(x, key)` and
+            `decision_function_one(x, key)`, and `learn_one(key, y)` for when the label
+            has come. The keys are yours: any hashable values.
+
+        Examples
+        --------
+        >>> from sklearn_scinol import ScInOLRegressor
+        >>> model = ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0])
+        >>> late = model.row_by_row().with_late_labels(max_waiting=1000)
+        >>> prediction = late.predict_one([3.0], key="order 17")
+        >>> late = late.learn_one("order 17", 3.0)
+        >>> model.n_samples_seen_
+        3
+        """
+        return LateLabels(self, max_waiting)
+
     @abstractmethod
     def _check_method(self, method):
         """Raise an error if the estimator does not have the method."""
@@ -308,7 +338,7 @@ class EstimatorRows(RowByRow):
             sample_weight = np.reshape(sample_weight, 1)
         check_not_masked(y=y)
         X = chunk_of(x)
-        with _without_names(estimator):
+        with without_names(estimator):
             answer = estimator._partial_fit(
                 X, np.asarray([y]), sample_weight, classes, method
             )
@@ -326,7 +356,7 @@ class EstimatorRows(RowByRow):
             return self._to_output(prepared.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
-        with _without_names(estimator):
+        with without_names(estimator):
             return estimator._to_output(estimator._decision(X), method)[0]
 
     def _to_output(self, reported, method):
@@ -462,7 +492,7 @@ def _are_indices(indices, values, n_features):
 
 
 @contextmanager
-def _without_names(estimator):
+def without_names(estimator):
     """Ignore warnings about rows without feature names in the block."""
     if not hasattr(estimator, "feature_names_in_"):
         yield

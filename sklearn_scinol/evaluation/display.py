@@ -138,6 +138,7 @@ class ProgressiveValidationDisplay:
         classes: Labels | None = None,
         target: str | None = None,
         window: int | None = None,
+        delay: int | None = None,
         progress: bool = True,
         name: str | None = None,
         negate_score: bool = False,
@@ -150,7 +151,7 @@ class ProgressiveValidationDisplay:
         ----------
         estimator : object
             Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream, metrics, classes, target, window, progress : as of the function
+        stream, metrics, classes, target, window, delay, progress : as of the function
             See :func:`progressive_validation`.
         name, negate_score, ax, **kwargs : as of `plot`
             See :meth:`plot`. A `name` of None stands for the estimator's class.
@@ -168,6 +169,7 @@ class ProgressiveValidationDisplay:
             classes=classes,
             target=target,
             window=window,
+            delay=delay,
             progress=progress,
         )
         return cls.from_result(

@@ -16,6 +16,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Labels
+from .late import DelayedEstimator
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
 __all__ = ["ProgressiveValidationResult", "progressive_validation"]
@@ -66,6 +67,7 @@ def progressive_validation(
     classes: Labels | None = None,
     target: str | None = None,
     window: int | None = None,
+    delay: int | None = None,
     progress: bool = True,
 ) -> ProgressiveValidationResult:
     """Score an estimator on a stream, each row predicted before it is learned.
@@ -85,6 +87,21 @@ def progressive_validation(
       is predicted, the other steps see its features, never its labels: steps with
       `partial_fit`, as :class:`~sklearn.preprocessing.StandardScaler`, learn from the
       chunk and transform it; others only transform it, and must be stateless or fitted.
+
+    *Late labels.* With a `delay` of d, the label of a row is known once d more rows
+    have come. A row is then learned as a whole, features and label, by all steps of a
+    pipeline, and is scored; until then nothing is learned of it. So row i is predicted
+    by what has learned the rows up to i - 1 - d:
+
+    - exactly by estimators and pipelines of this package, however the stream is cut
+      into chunks;
+    - by any other estimator, or pipeline of scikit-learn, for the first row of a chunk:
+      it predicts the whole chunk, then learns the rows whose labels have come by the
+      end of the chunk.
+
+    Rows that come before the first label is learned are not scored, unless the
+    estimator is fitted. At the end of the stream the waiting rows are learned and
+    scored as well. Only they are kept, with their predictions.
 
     Parameters
     ----------
@@ -116,6 +133,9 @@ def progressive_validation(
     window : int, default=None
         Number of latest rows to score as well, which shows how the quality changes
         along the stream. Their labels and predictions are kept.
+    delay : int, default=None
+        Number of rows that come between a row and its label. None and 0 stand for
+        labels that come before the next row.
     progress : bool, default=True
         Whether to show a progress bar, if tqdm is installed and the stream takes longer
         than a second.
@@ -167,10 +187,17 @@ def progressive_validation(
     if window is not None:
         check_scalar(window, "window", Integral, min_val=1)
         window = int(window)
+    if delay is not None:
+        check_scalar(delay, "delay", Integral, min_val=0)
     learner = ProgressiveEstimator(estimator, metrics, classes)
+    follower = DelayedEstimator(learner, int(delay)) if delay else learner
     running = RunningScores(learner.scorers, learner.is_classifier, window)
     n_chunks = n_rows = 0
     y = None
+
+    def add(scored):
+        for labels, predictions, weights in scored:
+            running.add(labels, predictions, weights, learner.classes)
 
     def result():
         fields = running.finish()
@@ -183,13 +210,12 @@ def progressive_validation(
                 if y.shape[0]:
                     if learner.is_classifier:
                         y = column_or_1d(y, warn=True)
-                    predictions = learner.predict_and_learn(X, y, sample_weight)
-                    if predictions is not None:
-                        running.add(y, predictions, sample_weight, learner.classes)
+                    add(follower.follow(X, y, sample_weight))
                 n_chunks, n_rows = n_chunks + 1, n_rows + y.shape[0]
                 if bar is not None:
                     bar.set_postfix(running.latest(), refresh=False)
                     bar.update(y.shape[0])
+            add(follower.finish())
         except Exception as error:
             error.add_note(
                 f"This happened at chunk {n_chunks} of the stream, counted from 0, "
@@ -199,7 +225,7 @@ def progressive_validation(
             with suppress(Exception):
                 error.result = result()  # type: ignore[attr-defined]
             with suppress(Exception):
-                if learner.lacks_classes(y):
+                if follower.lacks_classes(y):
                     error.add_note(
                         "The classes are from the first chunk: pass classes= with "
                         "all of them."
@@ -328,28 +354,64 @@ class ProgressiveEstimator:
         None if the estimator could not predict yet.
         """
         start = perf_counter()
+        X = self._learn_features(X)
+        self.infer_classes(y)
+        predictions = None
+        if self.predicts_by_row:
+            prediction = self.learn_by(
+                self.predictor.partial_fit_predict,
+                X,
+                y,
+                sample_weight,
+                method=self.methods[0],
+            )
+            predictions = self.with_labels(prediction, self.classes)
+        else:
+            if self.is_fitted:
+                predictions = self._predict_transformed(X)
+            self.learn_by(self.predictor.partial_fit, X, y, sample_weight)
+        self.seconds += perf_counter() - start
+        return predictions
+
+    def follow(self, X, y, sample_weight):
+        """Predict and learn the next rows of a stream.
+
+        Return what is scored by now, in blocks: labels, predictions by method, weights.
+        """
+        predictions = self.predict_and_learn(X, y, sample_weight)
+        return [] if predictions is None else [(y, predictions, sample_weight)]
+
+    def finish(self):
+        """Return what is scored when the stream has ended, see :meth:`follow`."""
+        return []
+
+    def learn(self, X, y, sample_weight):
+        """Learn rows without predicting them."""
+        X = self._learn_features(X)
+        self.learn_by(self.predictor.partial_fit, X, y, sample_weight)
+
+    def learn_by(self, learn, X, y, sample_weight, **parameters):
+        """Learn transformed rows by a method of the predictor; return its result."""
+        parameters |= self.first_call
+        if sample_weight is not None:
+            parameters["sample_weight"] = sample_weight
+        result = learn(X, y, **parameters)
+        self.is_fitted = True
+        self.first_call = {}
+        return result
+
+    def infer_classes(self, y):
+        """Take the classes from the labels of the first chunk, if none are given."""
+        if self.infers_classes and not (self.is_fitted or self.first_call):
+            self.first_call = {"classes": np.unique(y)}
+
+    def _learn_features(self, X):
+        """Learn and transform rows by all steps but the last."""
         for transformer in self.transformers:
             if hasattr(transformer, "partial_fit"):
                 transformer.partial_fit(X)
             X = transformer.transform(X)
-        if self.infers_classes and not self.is_fitted:
-            self.first_call = {"classes": np.unique(y)}
-        parameters = self.first_call
-        if sample_weight is not None:
-            parameters = {**parameters, "sample_weight": sample_weight}
-        predictions = None
-        if self.predicts_by_row:
-            parameters = {**parameters, "method": self.methods[0]}
-            prediction = self.predictor.partial_fit_predict(X, y, **parameters)
-            predictions = self._with_labels(prediction)
-        else:
-            if self.is_fitted:
-                predictions = self._predict_transformed(X)
-            self.predictor.partial_fit(X, y, **parameters)
-        self.is_fitted = True
-        self.first_call = {}
-        self.seconds += perf_counter() - start
-        return predictions
+        return X
 
     def predict(self, X):
         """Return predictions for rows that are not learned, by method."""
@@ -357,7 +419,8 @@ class ProgressiveEstimator:
             X = transformer.transform(X)
         predictions = self._predict_transformed(X)
         if self.predicts_by_row:
-            predictions = self._with_labels(predictions[self.methods[0]])
+            prediction = predictions[self.methods[0]]
+            predictions = self.with_labels(prediction, self.classes)
         return predictions
 
     def _predict_transformed(self, X):
@@ -375,15 +438,15 @@ class ProgressiveEstimator:
         classes = self.classes if self.is_fitted else self.first_call["classes"]
         return classes.size < 2 or not np.isin(y, classes).all()
 
-    def _with_labels(self, prediction):
+    def with_labels(self, prediction, classes):
         """Return predictions of the only method, and the labels they imply."""
         (method,) = self.methods
         if method == "predict":
             labels = prediction
         elif prediction.ndim == 1:
-            labels = self.classes[(prediction > 0).astype(np.intp)]
+            labels = classes[(prediction > 0).astype(np.intp)]
         else:
-            labels = self.classes[prediction.argmax(axis=1)]
+            labels = classes[prediction.argmax(axis=1)]
         return {method: prediction, "predict": labels}
 
 

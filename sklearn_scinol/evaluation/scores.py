@@ -432,8 +432,8 @@ class RunningScores:
         """Score the remaining rows; return the fields of the result."""
         if self.n_added == 0:
             raise ValueError(
-                "No row of the stream was scored: all have weight 0, or the only chunk "
-                "was needed to fit the estimator."
+                "No row of the stream was scored: all have weight 0, or came before "
+                "anything was learned."
             )
         self._score_pending()
         scores = self._values()

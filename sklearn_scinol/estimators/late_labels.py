@@ -1,0 +1,228 @@
+"""Rows that are predicted when they come, and learned when their labels come."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping
+from copy import deepcopy
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_scalar
+
+from .._locks import locks_of
+
+if TYPE_CHECKING:
+    from .rows import RowByRow, RowLike
+
+__all__ = ["LateLabels"]
+
+
+class LateLabels:
+    """Predict rows when they come, and learn each when its label comes.
+
+    Made by `with_late_labels` of the object that `row_by_row` returns. Each row has a
+    key, under which a copy of it waits; :meth:`learn_one` names the key. Rows are
+    learned in the order of their labels, each as `learn_one(x, y)` would learn it then,
+    to the last bit. Predicting changes nothing that was learned.
+
+    A label may never come. So at most `max_waiting` rows wait: one more drops the
+    oldest, which is not learned. If no label is a label as well, as no complaint within
+    a month, learn it under the key when the time is over.
+
+    The keys that wait are a collection: ``len(late)``, ``key in late``, and
+    ``list(late)`` with the oldest first. Pickles have the rows that wait;
+    :func:`~sklearn_scinol.persistence.save` saves the estimator alone.
+
+    Parameters
+    ----------
+    rows : RowByRow
+        Learns and predicts single rows.
+    max_waiting : int
+        Maximum number of rows that wait.
+
+    Attributes
+    ----------
+    n_dropped : int
+        Number of rows that were dropped without being learned: the oldest ones, when
+        too many waited, and those whose key came again.
+
+    Examples
+    --------
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> model = ScInOLClassifier().partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
+    >>> late = model.row_by_row().with_late_labels(max_waiting=2)
+    >>> for key, x in {"a": [0.1], "b": [0.9], "c": [0.8]}.items():
+    ...     label = late.predict_one(x, key)
+    >>> list(late), late.n_dropped
+    (['b', 'c'], 1)
+    >>> late = late.learn_one("c", 1).learn_one("b", 1)
+    >>> print(len(late), model.n_samples_seen_)
+    0 4
+    """
+
+    def __init__(self, rows: RowByRow, max_waiting: int) -> None:
+        check_scalar(max_waiting, "max_waiting", Integral, min_val=1)
+        self.rows = rows
+        self.max_waiting = int(max_waiting)
+        self.n_dropped = 0
+        self._waiting: OrderedDict[Hashable, Any] = OrderedDict()
+
+    def __getstate__(self):
+        with locks_of(self).state:
+            return vars(self) | {"_waiting": self._waiting.copy()}
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._waiting
+
+    def __iter__(self) -> Iterator[Hashable]:
+        with locks_of(self).state:
+            return iter([*self._waiting])
+
+    def predict_one(self, x: RowLike, key: Hashable) -> Any:
+        """Predict the label or the target of a row, which then waits for it.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+            The row. A copy of it waits.
+        key : hashable
+            Stands for the row until it is learned. If another row waits under the key,
+            it is dropped.
+
+        Returns
+        -------
+        prediction : label, float or ndarray of shape (n_outputs,)
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learned yet. The row does not wait; see :meth:`keep_one`.
+        ValueError
+            If the row is not usable. It does not wait.
+        """
+        return self._predict(self.rows.predict_one, x, key)
+
+    def decision_function_one(
+        self, x: RowLike, key: Hashable
+    ) -> float | NDArray[np.float64]:
+        """Predict the scores of a row, which then waits; of classifiers only.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+            See :meth:`predict_one`.
+        key : hashable
+            See :meth:`predict_one`.
+
+        Returns
+        -------
+        scores : float or ndarray of shape (n_classes,)
+        """
+        return self._predict(self.rows.decision_function_one, x, key)
+
+    def predict_proba_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes of a row, which then waits.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+            See :meth:`predict_one`.
+        key : hashable
+            See :meth:`predict_one`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_classes,)
+            In the order of the estimator's `classes_`.
+        """
+        return self._predict(self.rows.predict_proba_one, x, key)
+
+    def keep_one(self, x: RowLike, key: Hashable) -> Self:
+        """Let a row wait without predicting it, as before anything is learned.
+
+        The row is checked when it is learned.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+            See :meth:`predict_one`.
+        key : hashable
+            See :meth:`predict_one`.
+
+        Returns
+        -------
+        self : LateLabels
+        """
+        self._keep(_copied(x), key)
+        return self
+
+    def learn_one(
+        self, key: Hashable, y: Any, sample_weight: float | None = None
+    ) -> Self:
+        """Learn from a row that waits.
+
+        Parameters
+        ----------
+        key : hashable
+            Key of the row.
+        y : label, float or array-like of shape (n_outputs,)
+            Its label or target.
+        sample_weight : float, default=None
+            Non-negative weight of its loss. None stands for 1.
+
+        Returns
+        -------
+        self : LateLabels
+
+        Raises
+        ------
+        KeyError
+            If no row waits under the key.
+        ValueError
+            If the row, the label or the weight is not usable. The estimator is then as
+            it was, and the row goes on waiting.
+        """
+        with locks_of(self.rows.estimator).learning:
+            try:
+                x = self._waiting[key]
+            except KeyError:
+                raise KeyError(
+                    f"No row waits under the key {key!r}: none came, it was learned, "
+                    f"or it was dropped as the oldest of more than {self.max_waiting}."
+                ) from None
+            self.rows.learn_one(x, y, sample_weight)
+            with locks_of(self).state:
+                if self._waiting.get(key) is x:
+                    del self._waiting[key]
+                else:  # another thread has dropped it meanwhile
+                    self.n_dropped -= 1
+        return self
+
+    def _predict(self, predict, x, key):
+        x = _copied(x)
+        prediction = predict(x)
+        self._keep(x, key)
+        return prediction
+
+    def _keep(self, x, key):
+        with locks_of(self).state:
+            if key in self._waiting:
+                del self._waiting[key]
+                self.n_dropped += 1
+            elif len(self._waiting) >= self.max_waiting:
+                self._waiting.popitem(last=False)
+                self.n_dropped += 1
+            self._waiting[key] = x
+
+
+def _copied(x):
+    """Copy a row, so that it stays as it is predicted."""
+    if type(x) is np.ndarray and x.dtype != object:
+        return x.copy()
+    return deepcopy(dict(x) if isinstance(x, Mapping) else x)
