@@ -172,7 +172,7 @@ class DelayedEstimator:
     def _process_at_once(self, chunk, due, matrices):
         """Predict and learn in one call: rows of weight 0 are only predicted."""
         learner, n = self.learner, len(chunk)
-        # The first row to be learned comes after row n - n_learned of the chunk.
+        # A row is learned after each of the last rows of the chunk.
         after = np.arange(n - _n_rows(due), n) + 0.5
         order = np.argsort(np.concatenate([np.arange(n), after]))
         # Rows that are only predicted have valid targets, which are not looked at.

@@ -1,0 +1,285 @@
+"""Rows that wait for their labels are learned as if they came with them, bitwise."""
+
+import copy
+import pickle
+import threading
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+from sklearn.exceptions import NotFittedError
+from support.comparisons import assert_identical
+from support.steps import assert_same_steps
+from support.tables import table
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineKNeighborsClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+
+def data(n=60, d=4):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-1, d - 1)
+    return X, (X[:, 0] + rng.normal(size=n) * 0.1 > 0.0).astype(int)
+
+
+def fitted(estimator, X, y):
+    classes = {} if hasattr(estimator, "quantile") else {"classes": [0, 1]}
+    return copy.deepcopy(estimator).partial_fit(X[:20], y[:20], **classes)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(),
+        ScInOLRegressor(),
+        ScInOLClassifier(class_weight="balanced"),
+        OnlineKNeighborsClassifier(window=30),
+        HedgeClassifier(),
+        make_online_pipeline(ScInOLClassifier()),
+    ],
+    ids=str,
+)
+def test_rows_are_learned_when_their_labels_come(estimator, engine):
+    """In any order, by keys of any kind, with weights, and others in between."""
+    X, y = data()
+    plain = fitted(estimator, X, y)
+    model = copy.deepcopy(plain)
+    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    keys = {i: (i, f"row {i}") if i % 2 else i for i in range(20, 60)}
+    order = np.random.default_rng(1).permutation([*range(20, 60)])
+    for part in order[:20], order[20:]:
+        for i in sorted(part):
+            assert late.predict_one(X[i], keys[i]) == rows.predict_one(X[i])
+        for i in part[::-1]:
+            c = None if i % 3 else float(i)
+            late.learn_one(keys[i], y[i], c)
+            rows.learn_one(X[i], y[i], c)
+        model.partial_fit(X[:3], y[:3])
+        plain.partial_fit(X[:3], y[:3])
+    assert len(late) == late.n_dropped == 0
+    if isinstance(estimator, type(make_online_pipeline(ScInOLClassifier()))):
+        assert_same_steps(model, plain)
+    else:
+        assert_identical(vars(model), vars(plain))
+
+
+def test_rows_of_a_table():
+    """Dicts wait as they are; what the caller does with them later is no matter."""
+    rows, (_, y) = table(80), data(80)
+    plain = make_online_pipeline(TableEncoder(n_hashed=200), ScInOLClassifier())
+    plain.partial_fit(rows[:40], y[:40], classes=[0, 1])
+    model = copy.deepcopy(plain)
+    late, one = model.row_by_row().with_late_labels(), plain.row_by_row()
+    for i in range(40, 80):
+        row = rows[i].copy()
+        given = MappingProxyType(row) if i % 2 else row
+        expected = one.predict_proba_one(row)
+        assert_identical(late.predict_proba_one(given, i), expected)
+        row.clear()
+    for i in range(79, 39, -1):
+        late.learn_one(i, y[i])
+        one.learn_one(rows[i], y[i])
+    assert_same_steps(model, plain)
+
+
+def test_rows_are_copied():
+    """However they are given."""
+    X, y = data()
+    model, plain = fitted(ScInOLClassifier(center=False), X, y), None
+    plain = copy.deepcopy(model)
+    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    indices, values, whole = np.array([0, 2]), np.array([1.0, -3.0]), X[0].copy()
+    listed, cells = X[1].tolist(), X[2].astype(object)
+    for key, x in enumerate([(indices, values), whole, listed, cells]):
+        late.decision_function_one(x, key)
+    kept = copy.deepcopy([(indices, values), whole, listed, cells])
+    indices[:], values[:], whole[:], listed[0], cells[:] = 1, 5.0, 6.0, 7.0, 8.0
+    for key, x in enumerate(kept):
+        late.learn_one(key, 1)
+        rows.learn_one(x, 1)
+    assert_identical(vars(model), vars(plain))
+
+
+# Labels that never come.
+
+
+def test_oldest_rows_are_dropped():
+    X, y = data()
+    model = fitted(ScInOLClassifier(), X, y)
+    late = model.row_by_row().with_late_labels(max_waiting=5)
+    for i in range(20, 40):
+        late.predict_one(X[i], i)
+        assert len(late) == min(i - 19, 5)
+    assert late.n_dropped == 15
+    assert [*late] == [35, 36, 37, 38, 39]
+    assert 34 not in late
+    before = copy.deepcopy(model)
+    with pytest.raises(KeyError, match=r"No row waits under the key 34: .* than 5"):
+        late.learn_one(34, 1)
+    assert_identical(vars(model), vars(before))
+    late.learn_one(36, y[36]).predict_one(X[40], 40)
+    assert [*late] == [35, 37, 38, 39, 40]
+    assert late.n_dropped == 15
+    assert model.n_samples_seen_ == 21
+
+
+def test_key_that_comes_again():
+    """The later row is the one that waits, from then on; it is the youngest."""
+    X, y = data()
+    model = fitted(ScInOLClassifier(), X, y)
+    plain = copy.deepcopy(model)
+    late = model.row_by_row().with_late_labels(max_waiting=2)
+    for row, key in zip(X[20:24], "abac", strict=True):
+        late.predict_one(row, key)
+    assert [*late] == ["a", "c"]
+    assert late.n_dropped == 2
+    late.learn_one("a", 1)
+    plain.row_by_row().learn_one(X[22], 1)
+    assert_identical(vars(model), vars(plain))
+    with pytest.raises(KeyError, match="'a'"):
+        late.learn_one("a", 1)
+
+
+@pytest.mark.parametrize(
+    ("max_waiting", "error"), [(0, ValueError), (2.5, TypeError), (None, TypeError)]
+)
+def test_bad_limits(max_waiting, error):
+    rows = ScInOLRegressor().row_by_row()
+    with pytest.raises(error, match="max_waiting"):
+        rows.with_late_labels(max_waiting=max_waiting)
+
+
+# Errors.
+
+
+def test_before_anything_is_learned():
+    """Nothing can be predicted; rows can wait all the same."""
+    X, y = data()
+    model = ScInOLClassifier()
+    late = model.row_by_row(classes=[0, 1]).with_late_labels()
+    with pytest.raises(NotFittedError):
+        late.predict_one(X[0], 0)
+    assert 0 not in late
+    late.keep_one(X[0], 0).keep_one(X[1], 1).learn_one(1, y[1])
+    assert late.predict_one(X[2], 2) in (0, 1)
+    assert [*late] == [0, 2]
+    expected = ScInOLClassifier().partial_fit(X[1:2], y[1:2], classes=[0, 1])
+    assert_identical(vars(model), vars(expected))
+
+
+def test_rows_that_cannot_be_predicted_do_not_wait():
+    X, y = data()
+    model = fitted(ScInOLClassifier("hinge"), X, y)
+    late = model.row_by_row().with_late_labels(max_waiting=1)
+    late.predict_one(X[20], "first")
+    for x in X[0, :2], X[0] * np.nan, {"a": 1.0}:
+        with pytest.raises((ValueError, TypeError)):
+            late.predict_one(x, "second")
+    with pytest.raises(AttributeError, match="predict_proba"):
+        late.predict_proba_one(X[0], "second")
+    with pytest.raises(TypeError, match="unhashable"):
+        late.predict_one(X[0], ["second"])
+    assert [*late] == ["first"]
+    assert late.n_dropped == 0
+    late = ScInOLRegressor().row_by_row().with_late_labels()
+    with pytest.raises(ValueError, match="method must be one of"):
+        late.decision_function_one(X[0], 0)
+
+
+def test_row_that_cannot_be_learned_goes_on_waiting():
+    X, y = data()
+    model = fitted(ScInOLClassifier(), X, y)
+    before = copy.deepcopy(model)
+    late = model.row_by_row().with_late_labels()
+    late.predict_one(X[20], "a")
+    for label, c in (7, None), (1, -1.0), (None, None):
+        with pytest.raises((ValueError, TypeError)):
+            late.learn_one("a", label, c)
+    assert_identical(vars(model), vars(before))
+    assert "a" in late
+    late.learn_one("a", 1)
+    before.row_by_row().learn_one(X[20], 1)
+    assert_identical(vars(model), vars(before))
+
+
+# Copies and threads.
+
+
+@pytest.mark.parametrize(
+    "way", [copy.deepcopy, lambda late: pickle.loads(pickle.dumps(late))]
+)
+def test_copies_have_what_waits(way):
+    X, y = data()
+    late = fitted(ScInOLClassifier(), X, y).row_by_row().with_late_labels(max_waiting=3)
+    for i in range(20, 25):
+        late.predict_one(X[i], i)
+    other = way(late)
+    late.learn_one(23, 0).predict_one(X[30], 30)
+    assert [*other] == [22, 23, 24]
+    assert (other.n_dropped, other.max_waiting) == (2, 3)
+    other.learn_one(23, 0).predict_one(X[30], 30)
+    assert_identical(vars(other.rows.estimator), vars(late.rows.estimator))
+    assert [*other] == [*late]
+
+
+def test_row_that_is_dropped_while_it_is_learned():
+    """It was learned, and counts as that."""
+    X, y = data()
+    late = fitted(ScInOLClassifier(), X, y).row_by_row().with_late_labels(max_waiting=2)
+    late.keep_one(X[20], "a").keep_one(X[21], "b")
+    learn_one = late.rows.learn_one
+
+    def learn_while_another_comes(x, y, sample_weight):
+        learn_one(x, y, sample_weight)
+        late.keep_one(X[22], "c")
+
+    late.rows.learn_one = learn_while_another_comes
+    late.learn_one("a", 1)
+    assert [*late] == ["b", "c"]
+    assert late.n_dropped == 0
+
+
+def test_threads():
+    """Each row is learned or dropped, and none twice."""
+    X, y = data(400)
+    model = fitted(ScInOLClassifier(), X, y)
+    late = model.row_by_row().with_late_labels(max_waiting=50)
+    errors, n_learned = [], [0, 0, 0, 0]
+    barrier = threading.Barrier(6)
+
+    def predict(start):
+        barrier.wait()
+        for i in range(20 + start, 400, 2):
+            late.predict_one(X[i], i)
+
+    def learn(number):
+        barrier.wait()
+        for _ in range(300):
+            for key in [*late][:3]:
+                try:
+                    late.learn_one(key, y[key])
+                    n_learned[number] += 1
+                except KeyError:
+                    pass
+
+    def guarded(function, number):
+        try:
+            function(number)
+        except BaseException as error:
+            errors.append(error)
+
+    work = [(predict, 0), (predict, 1), *((learn, i) for i in range(4))]
+    threads = [threading.Thread(target=guarded, args=each) for each in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert model.n_samples_seen_ == 20 + sum(n_learned)
+    assert sum(n_learned) + late.n_dropped + len(late) == 380
