@@ -43,6 +43,42 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
+    # Late labels.
+    Mutation(
+        "a row is learned right before the row that it should come after",
+        "evaluation/late.py",
+        "        after = np.arange(n - _n_rows(due), n) + 0.5",
+        "        after = np.arange(n - _n_rows(due), n) - 0.5",
+        "delay every_learner",
+    ),
+    Mutation(
+        "rows that wait in progressive validation are no copies",
+        "evaluation/late.py",
+        "deepcopy(block[n_removed:])",
+        "block[n_removed:]",
+        "delay reused",
+    ),
+    Mutation(
+        "predictions are scored as if classes had been known that came later",
+        "evaluation/late.py",
+        "            if learner.classes is not classes:",
+        "            if False:",
+        "delay come_late",
+    ),
+    Mutation(
+        "the youngest row is dropped instead of the oldest",
+        "estimators/late_labels.py",
+        "popitem(last=False)",
+        "popitem(last=True)",
+        "late_labels oldest",
+    ),
+    Mutation(
+        "rows that wait under keys are no copies",
+        "estimators/late_labels.py",
+        "        x = _copied(x)\n        prediction",
+        "        prediction",
+        "late_labels copied",
+    ),
     # Compiling ahead.
     Mutation(
         "a process does not remember what it compiled ahead",

@@ -430,6 +430,7 @@ class OnlineEstimator(
             With methods `learn_one`, `predict_one`, `predict_learn_one`,
             `predict_proba_one` and `decision_function_one`, at little cost a call.
             This estimator learns as by `partial_fit` with each row, to the last bit.
+            `with_late_labels` keeps rows whose labels come later.
         """
         self._validate_params()
         self._check_first_call(not self.__sklearn_is_fitted__(), classes)

@@ -90,14 +90,15 @@ def progressive_validation(
 
     *Late labels.* With a `delay` of d, the label of a row is known once d more rows
     have come. A row is then learned as a whole, features and label, by all steps of a
-    pipeline, and is scored; until then nothing is learned of it. So row i is predicted
-    by what has learned the rows up to i - 1 - d:
+    pipeline, and is scored; until then nothing is learned of it. So row i is to be
+    predicted by what has learned the rows up to i - 1 - d:
 
-    - exactly by estimators and pipelines of this package, however the stream is cut
-      into chunks;
-    - by any other estimator, or pipeline of scikit-learn, for the first row of a chunk:
-      it predicts the whole chunk, then learns the rows whose labels have come by the
-      end of the chunk.
+    - By an estimator with `row_by_row`, as all estimators of this package and an
+      :class:`~sklearn_scinol.pipeline.OnlinePipeline` that ends in one, each row is.
+      The size of the chunks changes nothing.
+    - By any other, and by a :class:`~sklearn.pipeline.Pipeline` as a whole, the first
+      row of each chunk is: it predicts the chunk, then learns the rows whose labels
+      have come by the end of the chunk.
 
     Rows that come before the first label is learned are not scored, unless the
     estimator is fitted. At the end of the stream the waiting rows are learned and
