@@ -16,7 +16,6 @@ from .._typing import (
     RegressionLoss,
 )
 from ..learners import OnlineNewton, VovkAzouryWarmuth
-from ..models.quantiles import QuantileModels
 from .linear import LinearClassifier, LinearRegressor
 from .second_order import SecondOrder, second_order_constraints
 
@@ -520,14 +519,9 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
         """
         X = self._validate_rows(X)
         decision = self._decision_of_validated(X)
-        predictions = self._to_output(decision, "predict")
         if not return_std:
-            return predictions
-        deviations = np.sqrt(self._model.target_variances(X))
-        if isinstance(self._model, QuantileModels):  # as predictions are sorted
-            order = np.argsort(decision, axis=1, kind="stable")
-            return predictions, np.take_along_axis(deviations, order, axis=1)
-        return predictions, self._to_output(deviations, "predict")
+            return self._to_output(decision, "predict")
+        return self._with_deviations(decision, np.sqrt(self._model.target_variances(X)))
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ __all__ = [
     "GAMMA",
     "MAX_PARAMETER",
     "POSITIVE",
-    "QUANTILES",
+    "PROBABILITIES",
     "UNITS",
 ]
 
@@ -49,8 +49,8 @@ class IncreasingFloats(Interval):
         return "an array-like of strictly increasing numbers in that range"
 
 
-#: A quantile, or a list of quantiles.
-QUANTILES: list = [
+#: A probability, or several.
+PROBABILITIES: list = [
     Interval(Real, 0, 1, closed="neither"),
     IncreasingFloats(Real, 0, 1, closed="neither"),
 ]

@@ -16,13 +16,21 @@ from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION, Quantile
 from ..models.quantiles import QuantileModels
 from .base import OnlineEstimator
-from .parameters import QUANTILES
+from .parameters import PROBABILITIES
 from .validation import are_finite
 
-__all__ = ["OnlineRegressor", "with_quantiles"]
+__all__ = ["MAX_TARGET", "OnlineRegressor", "check_size", "with_quantiles"]
 
 #: Limit of targets: their squares, and sums of squares, are finite.
 MAX_TARGET = 1e100
+
+
+def check_size(y):
+    """Refuse targets that are too large."""
+    if np.abs(y).max() > MAX_TARGET:
+        raise ValueError(
+            f"Input y contains a value that is too large: above {MAX_TARGET:g}."
+        )
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -32,7 +40,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         **OnlineEstimator._parameter_constraints,
         "loss": [StrOptions(set(REGRESSION))],
         "epsilon": [Interval(Real, 0, MAX_TARGET, closed="both")],
-        "quantile": QUANTILES,
+        "quantile": PROBABILITIES,
     }
     _target_checks = {"multi_output": True, "y_numeric": True}
     _METHODS = ("predict",)
@@ -167,6 +175,14 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             return np.sort(decision, axis=1)
         return decision[:, 0] if self._is_flat else decision
 
+    def _with_deviations(self, decision, deviations):
+        """Return predictions, and standard deviations of the targets around them."""
+        predictions = self._to_output(decision, "predict")
+        if isinstance(self._model, QuantileModels):  # as predictions are sorted
+            order = np.argsort(decision, axis=1, kind="stable")
+            return predictions, np.take_along_axis(deviations, order, axis=1)
+        return predictions, self._to_output(deviations, "predict")
+
     @property
     def _is_flat(self):
         """Whether predictions are of shape (n_samples,)."""
@@ -203,10 +219,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
                     "a list of quantiles is of one target."
                 )
             self._output_shape = y.shape[1:]
-        if np.abs(y).max() > MAX_TARGET:
-            raise ValueError(
-                f"Input y contains a value that is too large: above {MAX_TARGET:g}."
-            )
+        check_size(y)
         outputs = y.reshape(y.shape[0], -1)
         if outputs.shape[1] != self._n_outputs():
             expected = (y.shape[0], *self._output_shape)

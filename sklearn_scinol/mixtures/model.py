@@ -1,5 +1,7 @@
 """A mixture of experts, which are estimators: predictions, by learned weights."""
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from copy import copy, deepcopy
 from functools import partial
 from itertools import product
@@ -12,7 +14,7 @@ from sklearn.base import clone
 from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
 from .._shards import merge
-from ..blocks import Block
+from ..blocks import Block, as_writable
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
@@ -36,13 +38,34 @@ from .second_level import SecondLevel
 from .shared_block import SharedBlock
 from .target_range import TargetRange
 
-__all__ = ["MixtureModel"]
+__all__ = ["MixtureModel", "recorded_deviations"]
 
 # Number of entries of a block of rows, which all experts learn before the next block,
 # since it stays in a processor's second cache. Blocks are larger for threads, which
 # wait for each other after a block, and for sparse rows, where caches hold states.
 BLOCK_ENTRIES = 2**18
 LARGE_BLOCK_ENTRIES = 2**21
+
+# Limit of squared errors: their weighted sums are finite.
+MAX_SQUARE = 1e200
+
+# The mixture whose deviations are recorded, and the list that gets them.
+_recorded: ContextVar = ContextVar("recorded", default=(None, None))
+
+
+@contextmanager
+def recorded_deviations(mixture):
+    """Record the standard deviations of the targets of rows learned in the block.
+
+    The block gets a list of arrays of shape (n, n_outputs), with what
+    :meth:`HedgeRegressor.predict` would return before each of the rows, in order.
+    """
+    deviations: list = []
+    token = _recorded.set((mixture, deviations))
+    try:
+        yield deviations
+    finally:
+        _recorded.reset(token)
 
 
 class MixtureModel(Model):
@@ -76,6 +99,9 @@ class MixtureModel(Model):
         One for each set of weights.
     target_range : TargetRange or None
         The range that predictions are clipped to, when weights can switch.
+    squared_errors : ndarray of shape (1 + n_outputs,) or (1,)
+        In regression, the total weight of the rows but the first, and weighted sums of
+        their squared errors. The first error depends on the zero of the target.
     levels : list of SecondLevel
         One for each set of weights, or none.
     points : list of int
@@ -101,6 +127,7 @@ class MixtureModel(Model):
         ]
         algorithm = AdaHedge
         self.target_range = None
+        self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
         if switching:
             algorithm = partial(
                 FixedShare, learning_rate=self.mixing_scale.learning_rate
@@ -118,8 +145,14 @@ class MixtureModel(Model):
         self.has_begun = False
 
     def __setstate__(self, state):
-        # Mixtures of earlier versions have one level.
-        vars(self).update({"levels": [], "level_curve": []} | state)
+        # Mixtures of earlier versions have one level, and did not sum squared errors.
+        n_targets = 0 if state["mixing_scale"].n_classes else state["n_outputs"]
+        new = {
+            "levels": [],
+            "level_curve": [],
+            "squared_errors": np.zeros(1 + n_targets),
+        }
+        vars(self).update(new | state)
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
@@ -202,15 +235,32 @@ class MixtureModel(Model):
         weights = self.weights[:, np.newaxis]
         if are_new:
             weights = self._learn_weights(engine, losses, block.weights.given)
+        has_learned = self.t > 0
         self.t += np.count_nonzero(block.weights.given)
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
         mean, of_levels = self._predict_levels(
             engine, predictions, mean, limits, block if are_new else None
         )
+        if self.mixing_scale.n_classes is None:
+            sums = self._learn_errors(block, mean, has_learned)
+            mixture, deviations = _recorded.get()
+            if mixture is not None and mixture._model is self:
+                deviations.append(_deviations(sums, predictions, weights, mean))
         if are_new:
             self._record_weights(weights, of_levels, block.weights.given)
         self._add_losses(engine, block, mean)
         return mean
+
+    def _learn_errors(self, block, mean, has_learned):
+        """Learn squared errors; return the sums of `squared_errors` before each row."""
+        c = block.weights.given[:, np.newaxis]
+        if not has_learned:
+            c = np.where(np.cumsum(c > 0.0, axis=0) > 1, c, 0.0)
+        steps = np.hstack([c, c * _squared(block.targets - mean)])
+        sums = np.vstack([self.squared_errors, steps])
+        np.cumsum(sums, axis=0, out=sums)
+        self.squared_errors[:] = sums[-1]
+        return sums[:-1]
 
     def _predict_levels(self, engine, predictions, mean, limits, block=None):
         """Predict by both levels; the second one learns a block, if one is given.
@@ -261,6 +311,7 @@ class MixtureModel(Model):
     def ensure_layout(self, X):
         """Prepare the arrays of the state for rows like `X`."""
         self._ensure_layout()
+        self.squared_errors = as_writable(self.squared_errors)
         for level in self.levels:
             level.ensure_layout()
         for expert in self.experts:
@@ -395,6 +446,9 @@ class MixtureModel(Model):
             n_scores = 1 if n_classes == 2 else n_classes
             yield "n_outputs fits n_classes", n_outputs == n_scores
         yield "the number of hedges fits", shape[0] == n_hedges
+        n_targets = n_outputs if n_classes is None else 0
+        yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
+        yield "squared_errors >= 0", self.squared_errors >= 0.0
         if self.target_range is not None:
             limits = self.target_range.limits
             yield "limits have all outputs", limits.shape == (2, n_outputs)
@@ -561,6 +615,8 @@ class MixtureModel(Model):
         if model.target_range is not None:
             ranges = shards.map(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)
+        sums = in_own_units.map(lambda each: each.squared_errors)
+        model.squared_errors = np.maximum(sums.sum(), 0.0)
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())
@@ -576,7 +632,8 @@ class MixtureModel(Model):
 
     # Predictions.
 
-    def decision(self, X):
+    def decision(self, X, deviations=None):
+        """Return predictions; put standard deviations of targets into `deviations`."""
         self._check_dense_view(X)
         engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
@@ -601,6 +658,9 @@ class MixtureModel(Model):
                     predictions = self.target_range.clip(predictions, limits)
                 mean = engine.mix(self.mixing_scale.kind, predictions, weights)
                 p[rows], _ = self._predict_levels(engine, predictions, mean, limits)
+                if deviations is not None:
+                    sums = self.squared_errors[np.newaxis]
+                    deviations[rows] = _deviations(sums, predictions, weights, p[rows])
         return p
 
     # Restoring.
@@ -638,3 +698,27 @@ class MixtureModel(Model):
         )
         row = n_features, n_classes, n_entries
         return prepare(PreparedMixture, self, models, engine, *row, of_dense)
+
+
+def _deviations(sums, predictions, weights, mean):
+    """Return standard deviations of targets: their noise, and the experts' spread.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (n or 1, 1 + n_outputs)
+        See :class:`MixtureModel`, before each row.
+    predictions : ndarray of shape (n_experts, n, n_outputs)
+    weights : ndarray of shape (n_outputs, n or 1, n_experts)
+    mean : ndarray of shape (n, n_outputs)
+    """
+    weight = np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0)
+    squares = np.ascontiguousarray(_squared(predictions - mean).transpose(1, 2, 0))
+    # A sum over the last axis is the same for any number of rows.
+    spread = np.add.reduce(squares * weights.transpose(1, 0, 2), axis=-1)
+    return np.sqrt(sums[:, 1:] / weight + spread)
+
+
+def _squared(errors):
+    """Return squares, limited to those of errors that targets can have."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.fmin(errors**2, MAX_SQUARE)

@@ -16,6 +16,14 @@ class QuantileMixtures(QuantileModels):
     row for each quantile.
     """
 
+    def decision(self, X, deviations=None):
+        """Return predictions, see :meth:`MixtureModel.decision`."""
+        of_singles = [None] * len(self.singles)
+        if deviations is not None:
+            of_singles = np.split(deviations, len(self.singles), axis=1)  # views
+        pairs = zip(self.singles, of_singles, strict=True)
+        return np.hstack([single.decision(X, each) for single, each in pairs])
+
     @property
     def experts(self):
         """Experts with the models of all quantiles."""

@@ -1,10 +1,12 @@
 """Mixture of experts for numbers, which needs no tuning."""
 
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from .._typing import Quantiles, RandomState, RegressionLoss
+from .._locks import reads
+from .._typing import MatrixLike, Quantiles, RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
 from ..estimators.forest import MondrianForestRegressor
 from ..estimators.implicit import AdaImplicitRegressor
@@ -272,3 +274,45 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
                 )
             last.set_params(quantile=loss.quantile)
         return estimator
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    @reads
+    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
+        """Predict the targets of rows.
+
+        For each row exactly what the mixture would be charged for if the row came next.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the standard deviations of the targets around their
+            predictions, too.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In the units of the targets.
+        deviations : ndarray of the same shape
+            Only if `return_std`: the root of the mean squared error of all predictions
+            before, but the first, plus the weighted mean of squared differences of the
+            experts from the prediction. The experts differ most on rows that are unlike
+            those learned.
+            :class:`~sklearn_scinol.OnlineConformalRegressor` has intervals that hold
+            their level.
+        """
+        X = self._validate_rows(X)
+        if not return_std:
+            return self._to_output(self._decision_of_validated(X), "predict")
+        deviations = np.empty((X.shape[0], self._model.n_outputs))
+        decision = self._decision_of_validated(X, deviations)
+        return self._with_deviations(decision, deviations)

@@ -37,12 +37,13 @@ from sklearn.utils import get_tags
 from support import naive_hedge
 from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
-from support.registry import compiled, thoroughly
+from support.registry import ENGINES, compiled, thoroughly
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
     config_context,
@@ -1166,3 +1167,31 @@ def test_words_of_classifiers():
     assert not hasattr(HedgeClassifier(loss="hinge"), "predict_proba")
     with pytest.raises(ValueError, match="method must be one of"):
         model.partial_fit_predict(X, 1 * (X[:, 0] > 0), method="transform")
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+@pytest.mark.parametrize("pooling", [False, True])
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_standard_deviations(n_outputs, pooling, engine):
+    rng = np.random.default_rng(0)
+    X, shape = rng.normal(size=(60, 3)), (60,) if n_outputs is None else (60, n_outputs)
+    y = rng.normal(size=shape) + 100.0
+    c = rng.choice([0.0, 1.0, 3.0], size=60)
+    experts = [("scinol", ScInOLRegressor()), ("newton", OnlineNewtonRegressor())]
+    model = HedgeRegressor(experts, pooling=pooling)
+    predictions = np.zeros(shape)
+    for rows in [slice(0, 1), slice(1, 30), slice(30, 60)]:
+        predictions[rows] = model.partial_fit_predict(
+            X[rows], y[rows], sample_weight=c[rows]
+        )
+    first = np.flatnonzero(c)[0]  # its error depends on the zero of the target
+    c[first] = 0.0
+    noise = (c @ (y - predictions).reshape(60, -1) ** 2) / c.sum()
+    p, deviations = model.predict(X, return_std=True)
+    assert_array_equal(p, model.predict(X))
+    means = np.stack([each.predict(X) for each in model.estimators_], axis=-1)
+    lowest, highest = y.min(axis=0), y.max(axis=0)  # predictions are clipped
+    means = np.clip(means, np.expand_dims(lowest, -1), np.expand_dims(highest, -1))
+    spread = np.sum(model.weights_ * (means - p[..., np.newaxis]) ** 2, axis=-1)
+    expected = np.sqrt(noise.reshape(shape[1:]) + spread)
+    assert_allclose(deviations, expected, rtol=1e-7)
