@@ -3,6 +3,7 @@
 from ._version import __version__ as __version__
 from .compiling import compile_estimator as compile
 from .config import config_context, get_config, set_config
+from .conformal.regressor import OnlineConformalRegressor
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
 from .estimators.forest import MondrianForestClassifier, MondrianForestRegressor
@@ -28,6 +29,7 @@ __all__ = [
     "HedgeRegressor",
     "MondrianForestClassifier",
     "MondrianForestRegressor",
+    "OnlineConformalRegressor",
     "OnlineKNeighborsClassifier",
     "OnlineKNeighborsRegressor",
     "OnlineNewtonClassifier",

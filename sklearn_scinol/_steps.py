@@ -10,7 +10,6 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
-from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow, chunk_of, row_of
 from .preprocessing.stream import StreamTransformer
 
@@ -18,6 +17,14 @@ from .preprocessing.stream import StreamTransformer
 def can_learn(step, method="partial_fit"):
     """Whether a step learns from a stream; a frozen one does not."""
     return hasattr(step, method) and not isinstance(step, FrozenEstimator)
+
+
+def adds_rollbacks(step):
+    """Whether a step predicts and learns row by row, and adds its own rollbacks.
+
+    So do estimators and pipelines of this package, see :func:`learn_as_last_step`.
+    """
+    return getattr(step, "_adds_rollbacks", False)
 
 
 class PipelineRows(RowByRow):
@@ -98,7 +105,7 @@ def merge_steps(name, steps, start, placements):
     """
     all_steps = steps if start is None else [*steps, start]
     first = all_steps[0]
-    if isinstance(first, OnlineEstimator):
+    if adds_rollbacks(first) and not hasattr(first, "_merged_with_placements"):
         check_alike(all_steps)
         return first._merged(steps[1:], start, placements), placements
     if any(placement is not None for placement in placements):

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from ._typing import Labels
+from .conformal.regressor import OnlineConformalRegressor
 from .estimators.base import OnlineEstimator
 from .estimators.rehearsal import compile_loops
 from .preprocessing.stream import StreamTransformer
@@ -72,7 +73,8 @@ def compile_estimator(
     True
     """
     parts = [estimator, *estimator.get_params().values()]
-    if not any(isinstance(part, OnlineEstimator | StreamTransformer) for part in parts):
+    own = OnlineEstimator | StreamTransformer | OnlineConformalRegressor
+    if not any(isinstance(part, own) for part in parts):
         raise TypeError(
             f"Nothing to compile: no part of {type(estimator).__name__} is an "
             "estimator or transformer of sklearn-scinol."

@@ -30,6 +30,8 @@ from ._optional import import_optional
 from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
+from .conformal.offsets import Offsets
+from .learners.interval_ends import ErrorSizes, IntervalEnds
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
@@ -92,7 +94,7 @@ def _classes(*modules):
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
-    *[QuantileMixtures, Slots],
+    *[ErrorSizes, IntervalEnds, Offsets, QuantileMixtures, Slots],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),

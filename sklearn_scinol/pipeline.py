@@ -24,9 +24,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
-from ._steps import PipelineRows, can_learn, checkpoint_step, learn_step, merge_steps
+from ._steps import (
+    PipelineRows,
+    adds_rollbacks,
+    can_learn,
+    checkpoint_step,
+    learn_step,
+    merge_steps,
+)
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
-from .estimators.base import OnlineEstimator
 from .estimators.rows import RowByRow
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
@@ -169,6 +175,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
     >>> model.predict(X[:3])
     array([0, 0, 0])
     """
+
+    _adds_rollbacks = True
 
     # For the steps, not for this class to request.
     __metadata_request__partial_fit = {"classes": UNUSED, "sample_weight": UNUSED}
@@ -327,6 +335,33 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         return PipelineRows(self, classes)
 
+    @available_if(_last_step_has("predict_interval"))
+    @reads
+    def predict_interval(
+        self, X: Any, coverage: float | Sequence[float] | None = None
+    ) -> NDArray[np.float64]:
+        """Predict intervals that contain the targets with a given probability.
+
+        Only available if the last step is an
+        :class:`~sklearn_scinol.OnlineConformalRegressor`.
+
+        Parameters
+        ----------
+        X : object
+            Rows, as the first step takes them.
+        coverage : float or list of float, default=None
+            See :meth:`OnlineConformalRegressor.predict_interval
+            <sklearn_scinol.OnlineConformalRegressor.predict_interval>`.
+
+        Returns
+        -------
+        intervals : ndarray
+            Of the last step, for the transformed rows.
+        """
+        for _, _, step in self._iter(with_final=False):
+            X = step.transform(X)
+        return self._final_estimator.predict_interval(X, coverage)
+
     @available_if(_has_table_terms)
     @reads
     def plot_terms(
@@ -427,7 +462,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         name, final = self.steps[-1]
         if not can_learn(final):
             return X, {}
-        if not isinstance(final, OnlineEstimator | OnlinePipeline):
+        if not adds_rollbacks(final):
             rollbacks.append(checkpoint_step(final))
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}

@@ -24,6 +24,7 @@ from sklearn_scinol import (
     HedgeRegressor,
     MondrianForestClassifier,
     MondrianForestRegressor,
+    OnlineConformalRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
@@ -164,6 +165,13 @@ KINDS = {
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
+    ),
+    "intervals": Kind(
+        OnlineConformalRegressor(
+            HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)),
+            coverage=[0.5, 0.9],
+        ),
+        2,
     ),
     "hedge-quantiles": Kind(
         HedgeRegressor(

@@ -288,6 +288,37 @@ class Engine(Protocol):
             `n`.
         """
 
+    def learn_error_sizes(self, sizes, errors, weights, out):
+        """Learn running means of the sizes of errors.
+
+        Parameters
+        ----------
+        sizes : ErrorSizes
+            Changed.
+        errors : ndarray of shape (n,)
+            Absolute errors.
+        weights : ndarray of shape (n,)
+            Rows of weight 0 are not learned.
+        out : ndarray of shape (n, n_means)
+            Filled with the means before each row.
+        """
+
+    def learn_interval_ends(self, ends, errors, quantiles, weights, out):
+        """Correct quantiles of errors, which are ends of intervals.
+
+        Parameters
+        ----------
+        ends : IntervalEnds
+            Changed.
+        errors : ndarray of shape (n,)
+        quantiles : ndarray of shape (n, n_ends)
+            Predicted quantiles of the errors, C-contiguous.
+        weights : ndarray of shape (n,)
+            Rows of weight 0 are not learned.
+        out : ndarray of shape (n, n_ends)
+            Filled with the ends before each row.
+        """
+
     def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 

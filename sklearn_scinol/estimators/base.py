@@ -22,6 +22,7 @@ from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
 from ..models.row import append_losses
+from ..models.weights import check_not_all_zero
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .invariants import InvariantsMixin
@@ -65,6 +66,9 @@ class OnlineEstimator(
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
+
+    # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
+    _adds_rollbacks = True
 
     # Attributes of a fitted estimator that are not public; callbacks need them.
     _private_state = ("_model", "_class_weight", "_class_counts", "_output_shape")
@@ -145,10 +149,8 @@ class OnlineEstimator(
             chunk = self._validate(
                 X, y, sample_weight, reset=not continues, row_by_row=False
             )
-            if chunk.sample_weight is not None and not chunk.sample_weight.any():
-                raise ValueError(
-                    "Sample weights must contain at least one non-zero number."
-                )
+            if chunk.sample_weight is not None:
+                check_not_all_zero(chunk.sample_weight)
             if continues:
                 rollbacks.append(self._model.checkpoint(chunk.X))
             else:
@@ -447,8 +449,8 @@ class OnlineEstimator(
     def _decision(self, X):
         return self._decision_of_validated(self._validate_rows(X))
 
-    def _decision_of_validated(self, X):
-        decision = self._configured_model().decision(X)
+    def _decision_of_validated(self, X, *details):
+        decision = self._configured_model().decision(X, *details)
         if not np.isfinite(decision).all():
             raise ValueError(
                 "Input X contains values so far beyond those learned that predictions "

@@ -27,7 +27,9 @@ __all__ = [
     "RowByRow",
     "SparseRow",
     "chunk_of",
+    "is_sparse",
     "row_of",
+    "sparse_row",
     "without_names",
 ]
 
@@ -242,6 +244,22 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("predict_proba")
         return self._predict(x, "predict_proba")
 
+    def predict_interval_one(self, x: RowLike) -> NDArray[np.float64]:
+        """Predict intervals for the target of a row; of regressors with intervals only.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+
+        Returns
+        -------
+        interval : ndarray of shape (2,) or (2, n_levels)
+            As of :meth:`OnlineConformalRegressor.predict_interval
+            <sklearn_scinol.OnlineConformalRegressor.predict_interval>`.
+        """
+        self._check_method("predict_interval")
+        return self._predict(x, "predict_interval")
+
     def with_late_labels(self, *, max_waiting: int = 10_000) -> LateLabels:
         """Return an object that keeps the rows it predicts until their labels come.
 
@@ -432,19 +450,9 @@ class EstimatorRows(RowByRow):
         """Convert a row to an array, unless a pipeline has converted it."""
         if type(x) in (SparseRow, OpaqueRow):
             return x
-        if type(x) is tuple and _is_sparse(x):
+        if is_sparse(x):
             n_features = getattr(self.estimator, "n_features_in_", self._n_features)
-            if n_features is None:
-                raise ValueError(
-                    "n_features must be passed to row_by_row where the first row is "
-                    "sparse."
-                )
-            if not _are_indices(*x, n_features):
-                raise ValueError(
-                    "A sparse row must have indices in ascending order, from 0 to "
-                    f"{n_features - 1}, and as many values."
-                )
-            return SparseRow(*x, n_features)
+            return sparse_row(x, n_features)
         if type(x) is not np.ndarray:
             if isinstance(x, Mapping):
                 raise dicts_error(type(self.estimator).__name__)
@@ -455,6 +463,20 @@ class EstimatorRows(RowByRow):
                 f"x must be one row, of shape (n_features,), got shape {x.shape}."
             )
         return x
+
+
+def sparse_row(x, n_features):
+    """Convert a tuple of indices and values to a :class:`SparseRow`."""
+    if n_features is None:
+        raise ValueError(
+            "n_features must be passed to row_by_row where the first row is sparse."
+        )
+    if not _are_indices(*x, n_features):
+        raise ValueError(
+            "A sparse row must have indices in ascending order, from 0 to "
+            f"{n_features - 1}, and as many values."
+        )
+    return SparseRow(*x, n_features)
 
 
 def row_of(X):
@@ -475,8 +497,11 @@ def chunk_of(x):
     return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
 
 
-def _is_sparse(x):
-    return len(x) == 2 and all(isinstance(part, np.ndarray) for part in x)
+def is_sparse(x):
+    """Whether a row is a tuple of two arrays."""
+    if type(x) is not tuple or len(x) != 2:
+        return False
+    return all(isinstance(part, np.ndarray) for part in x)
 
 
 def _are_indices(indices, values, n_features):

@@ -21,7 +21,7 @@ from ..models.base import Chunk
 __all__ = ["ValidationMixin", "are_finite"]
 
 # scikit-learn 1.9 refuses weights that are all zero unless this is passed.
-_ALLOW_ZERO_WEIGHTS = (
+ALLOW_ZERO_WEIGHTS = (
     {"allow_all_zero_weights": True}
     if "allow_all_zero_weights" in inspect.signature(_check_sample_weight).parameters
     else {}
@@ -90,7 +90,7 @@ class ValidationMixin:
                 X,
                 dtype=np.float64,
                 ensure_non_negative=True,
-                **_ALLOW_ZERO_WEIGHTS,
+                **ALLOW_ZERO_WEIGHTS,
             )
         rest = self._validate_target(y, sample_weight, reset, classes, row_by_row)
         return Chunk(X, *rest)

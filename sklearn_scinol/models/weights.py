@@ -4,7 +4,7 @@ import numpy as np
 
 from ..blocks import RowWeights, as_writable
 
-__all__ = ["WeightScale", "check_range", "is_in_range"]
+__all__ = ["WeightScale", "check_not_all_zero", "check_range", "is_in_range"]
 
 #: Range of positive weights: quotients of two are at most 1e100.
 MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
@@ -26,6 +26,12 @@ def check_range(weights):
         raise ValueError(
             f"Sample weights must be 0 or between {MIN_WEIGHT:g} and {MAX_WEIGHT:g}."
         )
+
+
+def check_not_all_zero(weights):
+    """Raise an error if no weight is positive."""
+    if not np.asarray(weights).any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
 
 
 class WeightScale:

@@ -130,6 +130,7 @@ ROOMS = [
     "experts",
     "baselines",
     "_steps",
+    "conformal",
     "pipeline",
     "merging",
     "compiling",

@@ -26,10 +26,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 
 import sklearn_scinol
 from sklearn_scinol import baselines, learners
+from sklearn_scinol.estimators.base import OnlineEstimator
 from sklearn_scinol.learners import interface
 from support import naive
 
@@ -46,7 +47,7 @@ PUBLIC_ESTIMATORS = [
     public
     for module in (sklearn_scinol, baselines)
     for public in map(vars(module).get, module.__all__)
-    if isclass(public) and issubclass(public, BaseEstimator)
+    if isclass(public) and issubclass(public, OnlineEstimator)
 ]
 
 #: Public estimators that mix others.

@@ -15,6 +15,7 @@ the next one.
 
 from .combination import learn_combination
 from .forest import learn_forest
+from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .matrices import inverse
@@ -57,7 +58,9 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_error_sizes",
     "learn_forest",
+    "learn_interval_ends",
     "learn_neighbors",
     "learn_pool",
     "learn_rounds",

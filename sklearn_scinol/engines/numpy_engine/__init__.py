@@ -3,6 +3,7 @@
 from ..._portable import inverse
 from .combination import learn_combination
 from .forest import learn_forest
+from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
@@ -41,7 +42,9 @@ __all__ = [
     "inverse",
     "join_entries",
     "learn_combination",
+    "learn_error_sizes",
     "learn_forest",
+    "learn_interval_ends",
     "learn_neighbors",
     "learn_pool",
     "learn_rounds",

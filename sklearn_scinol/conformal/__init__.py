@@ -1,0 +1,1 @@
+"""Prediction intervals that hold their level on a stream."""

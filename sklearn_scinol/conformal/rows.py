@@ -1,0 +1,79 @@
+"""Rows one at a time, for regressors with intervals."""
+
+import numpy as np
+
+from .._rollback import learn_as_last_step, rollback_on_error
+from ..estimators.rows import RowByRow, chunk_of, is_sparse, sparse_row
+
+__all__ = ["ConformalRows", "predicts_by_row"]
+
+
+def predicts_by_row(estimator):
+    """Whether an estimator predicts each row after learning all rows before it."""
+    return hasattr(estimator, "partial_fit_predict")
+
+
+class ConformalRows(RowByRow):
+    """Learn and predict single rows by a :class:`OnlineConformalRegressor`."""
+
+    def __init__(self, model, n_features=None):
+        super().__init__(model)
+        self._n_features = n_features
+        self._rows = {}
+
+    def __getstate__(self):
+        # Prepared objects are of this process only.
+        return super().__getstate__() | {"_rows": {}}
+
+    def _check_method(self, method):
+        self.estimator._check_method(method)
+
+    def _learn_locked(self, x, y, sample_weight, method):
+        model, x, y = self.estimator, self._read(x), np.asarray([y])
+        c = None if sample_weight is None else np.reshape(sample_weight, 1)
+        if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
+            answer = model._partial_fit(chunk_of(x), y, c, method)
+            return None if method is None else answer[0]
+        self._x = x
+        with rollback_on_error(model) as rollbacks:
+            learned = model._learn(chunk_of(x), y, c, rollbacks, prepared=self)
+        predictions, intervals = learned
+        if method is None:
+            return None
+        return (predictions if method == "predict" else intervals)[0]
+
+    def _predict_locked(self, x, method):
+        return getattr(self.estimator, method)(chunk_of(self._read(x)))[0]
+
+    def _read(self, x):
+        """Return a row, as a :class:`SparseRow` if it is sparse."""
+        if not is_sparse(x):
+            return x
+        n_features = getattr(self.estimator, "n_features_in_", self._n_features)
+        return sparse_row(x, n_features)
+
+    def _rows_of(self, estimator):
+        """Return the object that learns single rows of an estimator."""
+        found = self._rows.get(id(estimator))
+        if found is None or found.estimator is not estimator:
+            found = self._rows[id(estimator)] = estimator.row_by_row()
+        return found
+
+    # As `_learn_estimator` and `_learn_quantiles` do with chunks.
+
+    def learn_estimator(self, X, y, sample_weight, rollbacks):
+        """Learn the row by the estimator; return its prediction and deviation."""
+        estimator = self.estimator.estimator_
+        c = None if sample_weight is None else sample_weight[0]
+        row = self._x, y[0], c, "predict"
+        with self.estimator._recorded_deviations() as deviations:
+            learn = self._rows_of(estimator)._learn
+            prediction = learn_as_last_step(estimator, rollbacks, learn, *row)
+        return np.asarray([prediction]), deviations[0] if deviations else None
+
+    def learn_quantiles(self, k, rollbacks, features, errors, weights):
+        """Learn the quantiles of an error; return the quantiles before."""
+        model = self.estimator._outputs[k].quantiles
+        row = features[0], errors[0], weights[0], "predict"
+        learn = self._rows_of(model)._learn
+        return learn_as_last_step(model, rollbacks, learn, *row)[np.newaxis]

@@ -1,0 +1,48 @@
+"""Loops over the errors that prediction intervals learn."""
+
+from functools import cache
+
+from ..._portable import larger, smaller
+from ...learners.interval_ends import learn_end, learn_size, learn_weight, nest
+from .compiling import STRICT, compiled
+
+__all__ = ["learn_error_sizes", "learn_interval_ends"]
+
+
+def learn_error_sizes(*arguments):
+    _sizes_loop()(*arguments)
+
+
+def learn_interval_ends(*arguments):
+    _ends_loop()(*arguments)
+
+
+@cache
+def _sizes_loop():
+    def learn_error_sizes(s, sizes, weights, out):
+        for r in range(out.shape[0]):
+            for i in range(out.shape[1]):
+                out[r, i] = s.means[i]
+                if weights[r] > 0.0:
+                    learn_size(s, i, sizes[r], weights[r])
+
+    return compiled(learn_error_sizes, STRICT)
+
+
+@cache
+def _ends_loop():
+    def learn_interval_ends(s, errors, quantiles, weights, out):
+        for r in range(out.shape[0]):
+            error, c, least, most = errors[r], 0.0, s.limits[0], s.limits[1]
+            if weights[r] > 0.0:
+                c = learn_weight(s, weights[r])
+            for i in range(out.shape[1]):
+                end = smaller(larger(quantiles[r, i], least), most)
+                out[r, i] = end + s.correction[i]
+            nest(out[r])
+            if c > 0.0:
+                for i in range(out.shape[1]):
+                    learn_end(s, i, error, out[r, i], c)
+                s.limits[0], s.limits[1] = smaller(least, error), larger(most, error)
+
+    return compiled(learn_interval_ends, STRICT)

@@ -1,0 +1,592 @@
+"""Prediction intervals: their formulas, their coverage, and the ways to learn them."""
+
+import pickle
+import re
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
+from support import comparisons
+from support.comparisons import assert_identical
+from support.copies import COPIES
+from support.estimator_checks import with_checks
+from support.naive_intervals import interval_offsets, standardised
+from support.registry import ENGINES
+
+from sklearn_scinol import (
+    AdaImplicitRegressor,
+    HedgeRegressor,
+    OnlineConformalRegressor,
+    OnlineNewtonRegressor,
+    ScInOLRegressor,
+    merge_models,
+)
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.learners.interval_ends import STEP
+from sklearn_scinol.mixtures.model import recorded_deviations
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+#: A mixture of few experts, which has standard deviations.
+MIXTURE = HedgeRegressor(
+    [("linear", ScInOLRegressor()), ("newton", OnlineNewtonRegressor())]
+)
+ESTIMATORS = {"linear": ScInOLRegressor(), "mixture": MIXTURE}
+estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+def data(n=150, n_outputs=None, seed=0):
+    """Targets with errors that are skewed and larger for some rows."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    shape = (n,) if n_outputs is None else (n, n_outputs)
+    noise = (random.exponential(size=shape) - 0.5).T * np.exp(X[:, 0])
+    return X, (X @ [1.0, 2.0, 3.0] + noise).T
+
+
+def weights(n):
+    return np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
+
+
+def with_intervals(estimator, coverage=0.8):
+    return OnlineConformalRegressor(clone(estimator), coverage=coverage)
+
+
+def learned(model):
+    """All that was learned, without what counts calls."""
+    found = vars(model).copy()
+    found["estimator_"] = _learned(model.estimator_)
+    found["_outputs"] = [
+        vars(each) | {"quantiles": _learned(each.quantiles)} for each in model._outputs
+    ]
+    return found
+
+
+def _learned(estimator):
+    if hasattr(estimator, "steps"):
+        return [_learned(step) for _, step in estimator.steps if step != "passthrough"]
+    if isinstance(estimator, HedgeRegressor):
+        experts = [comparisons.learned(each) for each in estimator.estimators_]
+        return [experts, estimator.weights_, estimator._model.squared_errors]
+    return comparisons.learned(estimator)
+
+
+def intervals_of(model, X, y, **arguments):
+    return model.partial_fit_predict(X, y, method="predict_interval", **arguments)
+
+
+# Formulas.
+
+
+@estimators
+@pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_reference(estimator, coverage, weighted, engine):
+    X, y = data()
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    model = with_intervals(estimator, coverage)
+    found = intervals_of(model, X, y, sample_weight=c)
+    alone = clone(estimator)
+    with recorded_deviations(alone) as recorded:
+        p = alone.partial_fit_predict(X, y, sample_weight=c)
+    deviations = np.concatenate(recorded)[:, 0].tolist() if recorded else None
+    assert (deviations is not None) == (estimator is MIXTURE)
+    c[: np.flatnonzero(c)[0] + 1] = 0.0  # the first has no prediction
+    features = [standardised(each, c > 0.0) for each in np.column_stack([p, X]).T]
+    levels = np.atleast_1d(coverage).tolist()
+    lower, upper, corrections = interval_offsets(
+        (y - p).tolist(), c.tolist(), np.transpose(features), deviations, levels
+    )
+    expected = p[:, np.newaxis, np.newaxis] + np.stack([lower, upper], axis=1)
+    expected = expected if np.ndim(coverage) else expected[..., 0]
+    assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    (offsets,) = model._outputs
+    assert_allclose(offsets.ends.correction, corrections, rtol=1e-9, atol=1e-9)
+    is_scored = c > 0.0
+    is_scored[np.flatnonzero(is_scored)[0]] = False  # the first has no unit
+    inside = (y >= found[:, 0].T) & (y <= found[:, 1].T)
+    width = found[:, 1].T - found[:, 0].T
+    c = c[is_scored]
+    assert_allclose(model.coverage_, inside[..., is_scored] @ c / c.sum())
+    assert_allclose(model.mean_width_, width[..., is_scored] @ c / c.sum())
+
+
+@estimators
+@engines
+def test_predicted_intervals_are_those_that_are_charged(estimator, engine):
+    X, y = data(60)
+    said = intervals_of(with_intervals(estimator), X, y)
+    model = with_intervals(estimator).partial_fit(X[:1], y[:1])
+    for r in range(1, len(y)):
+        row = X[r : r + 1], y[r : r + 1]
+        before = deepcopy(learned(model))
+        assert_allclose(model.predict_interval(row[0])[0], said[r], rtol=1e-9)
+        assert_identical(learned(model), before)
+        model.partial_fit(*row)
+
+
+@estimators
+@pytest.mark.parametrize("n_outputs", [None, 2])
+@engines
+def test_chunks_do_not_matter(estimator, n_outputs, engine):
+    X, y = data(n_outputs=n_outputs)
+    c = weights(len(y))
+    whole = with_intervals(estimator)
+    said = intervals_of(whole, X, y, sample_weight=c)
+    for ends in [1, 2, 70], range(1, len(y)):
+        model, found = with_intervals(estimator), []
+        for rows in np.split(np.arange(len(y)), ends):
+            part = X[rows], y[rows]
+            found.append(intervals_of(model, *part, sample_weight=c[rows]))
+        assert_array_equal(np.concatenate(found), said)
+        assert_identical(learned(model), learned(whole))
+    assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_row_by_row(n_outputs, engine):
+    X, y = data(n_outputs=n_outputs)
+    c = weights(len(y))
+    whole = with_intervals(MIXTURE, [0.5, 0.9])
+    said = intervals_of(whole, X, y, sample_weight=c)
+    model = with_intervals(MIXTURE, [0.5, 0.9])
+    rows = pickle.loads(pickle.dumps(model.row_by_row()))
+    model = rows.estimator
+    found = [
+        rows.predict_learn_one(*row, method="predict_interval")
+        for row in zip(X, y, c, strict=True)
+    ]
+    assert_array_equal(found, said)
+    assert_identical(learned(model), learned(whole))
+    assert_array_equal(
+        rows.predict_interval_one(X[0]), whole.predict_interval(X[:1])[0]
+    )
+    assert_array_equal(rows.predict_one(X[0]), whole.predict(X[:1])[0])
+    rows.learn_one(X[0], y[0])
+    assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
+
+
+def test_outputs_are_independent():
+    X, y = data(n_outputs=3)
+    model = with_intervals(ScInOLRegressor(), [0.5, 0.8])
+    found = intervals_of(model, X, y)
+    assert found.shape == (len(y), 3, 2, 2)
+    for k in range(3):
+        alone = with_intervals(ScInOLRegressor(), [0.5, 0.8])
+        assert_allclose(found[:, k], intervals_of(alone, X, y[:, k]), rtol=1e-9)
+        assert_allclose(model.coverage_[k], alone.coverage_)
+        assert_allclose(model.coverage_bound()[k], alone.coverage_bound())
+        assert_allclose(model.mean_width_[k], alone.mean_width_)
+
+
+@estimators
+@engines
+def test_units_and_zeros_do_not_matter(estimator, engine):
+    X, y = data()
+    plain = intervals_of(with_intervals(estimator), X, y)
+    units = 2.0 ** np.array([-300, 0, 300])
+    scaled = intervals_of(with_intervals(estimator), X * units, 2.0**80 * y)
+    assert_array_equal(scaled, 2.0**80 * plain)
+    moved = intervals_of(with_intervals(estimator), X * [3.0, 1.0, 1e5], 7.0 * y)
+    assert_allclose(moved, 7.0 * plain, rtol=1e-6, atol=1e-9)
+    if estimator is MIXTURE:  # the first prediction is 0, whatever the target's zero
+        moved = intervals_of(
+            with_intervals(estimator), X + np.array([1e3, 0, 7]), y + 1e2
+        )
+        assert_allclose(moved[2:], plain[2:] + 1e2, rtol=1e-6)
+
+
+# Coverage.
+
+
+def blocks_of(is_inside, size=1000):
+    n = len(is_inside) // size
+    return is_inside[: n * size].reshape(n, size).mean(axis=1)
+
+
+def stream(name, n=8000):
+    random = np.random.default_rng(0)
+    X, half = random.normal(size=(n, 4)), np.arange(n) >= n // 2
+    y = X @ [1.0, -1.0, 2.0, 0.0] + random.normal(size=n)
+    if name == "swapped":
+        y = np.where(half, -y, y)
+    elif name == "louder":
+        y += np.where(half, 9.0, 0.0) * random.normal(size=n)
+    elif name == "drifting":
+        y += np.cumsum(random.normal(size=n)) / 10.0
+    return X, y
+
+
+@pytest.mark.parametrize("name", ["stationary", "swapped", "louder", "drifting"])
+def test_each_thousand_rows_have_the_coverage(name):
+    X, y = stream(name)
+    lower, upper = intervals_of(with_intervals(ScInOLRegressor(), 0.9), X, y).T
+    deviations = np.abs(blocks_of(((lower <= y) & (y <= upper))[1000:]) - 0.9)
+    assert deviations.mean() <= 0.01
+    assert deviations.max() <= 0.025
+
+
+class Fixed(RegressorMixin, BaseEstimator):
+    """Predicts 0, and learns nothing."""
+
+    def fit(self, X, y):
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def hostile_target(kind, interval, r, random):
+    """Return a target chosen by an opponent who sees the interval."""
+    lower, upper = interval
+    width = max(upper - lower, 1.0)
+    match kind:
+        case "above":
+            return upper + width
+        case "just above":
+            return upper + 1e-6 * width
+        case "inside":
+            return lower + 0.3 * (upper - lower)
+        case "exploding":
+            return 3.0 ** min(r, 180) * (-1.0) ** (r // 7)
+        case "in turn":
+            inside = 0.3 * lower + 0.7 * upper
+            return upper + width if r // 50 % 2 else inside
+        case "outliers":
+            return random.standard_cauchy() ** 3
+        case "silent":
+            return random.normal() if r % 100 < 3 else 0.0
+        case "shrinking":
+            return random.normal() * 0.9**r
+        case _:
+            raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("above", "just above", "inside", "exploding"),
+        *("in turn", "outliers", "silent", "shrinking"),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coverage_bound_on_hostile_streams(kind, weighted):
+    random = np.random.default_rng(0)
+    model = with_intervals(Fixed(), 0.8)
+    x = np.zeros((1, 1))
+    model.partial_fit(x, [0.0])
+    (offsets,) = model._outputs
+    above = below = ties = total = 0.0
+    for r in range(400):
+        interval = model.predict_interval(x)[0]
+        y = float(np.clip(hostile_target(kind, interval, r, random), -1e90, 1e90))
+        c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
+        before, unit = offsets.total_weight, offsets.sizes.means[1]
+        model.partial_fit(x, [y], sample_weight=[c])
+        if offsets.total_weight > before:
+            total += c
+            distances = (y - interval) / unit
+            is_end = np.abs(distances) <= 1e-9 * np.abs(interval / unit)
+            ties += c * is_end.any()
+            below += c * (distances[0] < 0.0 and not is_end[0])
+            above += c * (distances[1] > 0.0 and not is_end[1])
+    if not total:
+        return
+    of_ends = offsets.ends.largest * (2.0 * offsets.ends.weights[1] - 0.5)
+    of_ends = np.maximum(of_ends, 1e-12) / STEP
+    assert above - 0.1 * total <= of_ends[1] + 1e-9
+    assert above + ties - 0.1 * total >= -of_ends[1] - 1e-9
+    assert below - 0.1 * total <= of_ends[0] + 1e-9
+    assert below + ties - 0.1 * total >= -of_ends[0] - 1e-9
+    if not ties:
+        assert abs(model.coverage_ - 0.8) <= model.coverage_bound() + 1e-9
+    least, most = offsets.ends.limits
+    assert offsets.ends.largest.max() <= 1.5 * (most - least) + 2.0 * STEP
+
+
+def test_no_errors():
+    model = with_intervals(Fixed())
+    for _ in range(3):
+        model.partial_fit(np.zeros((5, 1)), np.zeros(5))
+    assert_array_equal(model.predict_interval([[0.0]]), [[0.0, 0.0]])
+    assert model.coverage_ == 0.0
+    assert model.coverage_bound() == 1.0
+    assert model.mean_width_ == 0.0
+
+
+# Levels.
+
+
+def test_levels():
+    X, y = data(400)
+    model = with_intervals(ScInOLRegressor(), [0.5, 0.7, 0.9])
+    said = intervals_of(model, X, y)
+    assert said.shape == (400, 2, 3)
+    assert (np.diff(said[:, 1]) >= 0.0).all()
+    assert (np.diff(said[:, 0]) <= 0.0).all()
+    assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.03)
+    assert model.coverage_bound().shape == (3,)
+    asked = model.predict_interval(X)
+    assert_array_equal(model.predict_interval(X, 0.5), asked[..., 0])
+    assert_array_equal(model.predict_interval(X, [0.9, 0.7]), asked[..., [2, 1]])
+    with pytest.raises(ValueError, match=r"coverage=0.8 was not learned: the levels"):
+        model.predict_interval(X, 0.8)
+
+
+@pytest.mark.parametrize(
+    "coverage", [0.0, 1.0, [], [0.5, 1.0], [[0.5]], [0.5, 0.5], [0.6, 0.5]]
+)
+def test_bad_coverage(coverage):
+    with pytest.raises(ValueError, match="coverage"):
+        with_intervals(ScInOLRegressor(), coverage).partial_fit([[1.0]], [1.0])
+
+
+# Estimators.
+
+
+def test_estimators_from_elsewhere():
+    X, y = data(1000)
+    estimator = make_online_pipeline(StandardScaler(), SGDRegressor(random_state=0))
+    model = with_intervals(estimator.set_params(standardscaler="passthrough"), 0.9)
+    chunks = [slice(start, start + 50) for start in range(0, 1000, 50)]
+    found = []
+    for rows in chunks:
+        before = None if rows.start == 0 else model.predict(X[rows])
+        found.append(intervals_of(model, X[rows], y[rows]))
+        if before is None:
+            assert_array_equal(*found[0].T)  # nothing was predicted before
+    assert_allclose(model.coverage_, 0.9, atol=0.02)
+    assert_identical(
+        learned(clone(model).fit(X[:250], y[:250]).partial_fit(X[250:], y[250:])),
+        learned(clone(model).fit(X[:250], y[:250]).partial_fit(X[250:], y[250:])),
+    )
+    fitted = clone(model).fit(X, y)
+    assert_allclose(fitted.coverage_, 0.9, atol=0.02)
+    rows = fitted.row_by_row().learn_one(X[0], y[0])
+    assert_array_equal(rows.predict_interval_one(X[1]), fitted.predict_interval(X)[1])
+
+
+def test_none_stands_for_the_mixture():
+    X, y = data(20)
+    model = OnlineConformalRegressor().partial_fit(X, y)
+    assert isinstance(model.estimator_, HedgeRegressor)
+    assert model.n_samples_seen_ == 20
+    assert model.n_features_in_ == 3
+    assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
+    prediction, deviation = model.predict(X, return_std=True)
+    assert_array_equal(model.predict(X), prediction)
+    assert deviation.shape == prediction.shape
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_layouts(container):
+    X, y = data()
+    dense = with_intervals(ScInOLRegressor(center=False))
+    said = intervals_of(dense, X, y)
+    model = with_intervals(ScInOLRegressor(center=False)).partial_fit(X[:1], y[:1])
+    found = intervals_of(model, container(X[1:]), y[1:])
+    assert_allclose(found, said[1:], rtol=1e-9)
+
+
+def test_pipelines():
+    random = np.random.default_rng(0)
+    rows = [
+        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
+        for _ in range(200)
+    ]
+    y = np.array([row["x"] + 5.0 * (row["city"] == "a") for row in rows])
+    y += random.normal(size=len(y))
+    mixture = HedgeRegressor(
+        [("scinol", ScInOLRegressor()), ("implicit", AdaImplicitRegressor())]
+    )
+    last = make_online_pipeline(TableEncoder(), with_intervals(mixture))
+    first = with_intervals(make_online_pipeline(TableEncoder(), mixture))
+    for model in last, first:
+        twin = clone(model)
+        said = intervals_of(twin, rows, y)
+        found = model.row_by_row()
+        found = [
+            found.predict_learn_one(*each, method="predict_interval")
+            for each in zip(rows, y, strict=True)
+        ]
+        assert_array_equal(found, said)
+        assert_array_equal(
+            model.row_by_row().predict_interval_one(rows[0]),
+            twin.predict_interval(rows[:1])[0],
+        )
+        lower, upper = said[50:].T
+        assert abs(np.mean((lower <= y[50:]) & (y[50:] <= upper)) - 0.8) < 0.06
+    assert_array_equal(
+        last.predict_interval(rows, coverage=[0.8])[..., 0], last.predict_interval(rows)
+    )
+    assert not hasattr(make_online_pipeline(ScInOLRegressor()), "predict_interval")
+
+
+@with_checks(OnlineConformalRegressor(ScInOLRegressor()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Failures.
+
+
+def test_bad_input_changes_nothing():
+    X, y = data(50)
+    for estimator in (MIXTURE, make_online_pipeline(SGDRegressor(random_state=0))):
+        model = with_intervals(estimator)
+        for rows in slice(30), slice(30, 50):
+            model.partial_fit(X[rows], y[rows])
+        before = deepcopy(learned(model))
+        bad = X.copy()
+        bad[7, 1] = np.nan
+        for each in (bad, y), (X, np.full(50, np.inf)), (X[:, :2], y), (X, y[:3]):
+            with pytest.raises(ValueError):  # noqa: PT011  (in scikit-learn's words)
+                model.partial_fit(*each)
+            assert_identical(learned(model), before)
+        with pytest.raises(ValueError, match="method must be one of"):
+            model.partial_fit_predict(X, y, method="predict_proba")
+        with pytest.raises(ValueError, match="weight"):
+            model.partial_fit(X, y, sample_weight=-np.ones(50))
+        assert_identical(learned(model), before)
+
+
+def test_failure_after_the_estimator_has_learned(monkeypatch):
+    X, y = data(50)
+    model = with_intervals(MIXTURE).partial_fit(X[:30], y[:30])
+    before = deepcopy(learned(model))
+    twin = deepcopy(model)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    pipeline = make_online_pipeline(model)
+    for each in model, pipeline, model.row_by_row():
+        with monkeypatch.context() as patch:
+            patch.setattr("sklearn_scinol.conformal.offsets.Offsets._by_level", fail)
+            with pytest.raises(KeyboardInterrupt):
+                if hasattr(each, "learn_one"):
+                    each.learn_one(X[30], y[30])
+                else:
+                    each.partial_fit(X[30:], y[30:])
+        assert_identical(learned(model), before)
+    model.partial_fit(X[30:], y[30:])
+    assert_identical(learned(model), learned(twin.partial_fit(X[30:], y[30:])))
+
+
+def test_errors():
+    X, y = data(20)
+    with pytest.raises(NotFittedError):
+        with_intervals(ScInOLRegressor()).predict_interval(X)
+    with pytest.raises(ValueError, match="SGDClassifier should be a regressor"):
+        OnlineConformalRegressor(SGDClassifier()).partial_fit(X, y)
+    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
+        OnlineConformalRegressor(StandardScaler()).partial_fit(X, y)
+    assert not hasattr(OnlineConformalRegressor(), "coverage_")
+    model = with_intervals(Fixed()).partial_fit(X, y)
+    with pytest.raises(ValueError, match="expected 3"):
+        model.predict_interval(X[:, :2])
+    model.estimator_.predict = lambda X: np.full(len(X), np.nan)
+    with pytest.raises(ValueError, match="Fixed predicts a value that is NaN"):
+        model.partial_fit(X, y)
+
+
+# Copies and merging.
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_go_on(copied, tmp_path):
+    X, y = data()
+    model = with_intervals(MIXTURE, [0.5, 0.8]).partial_fit(X[:100], y[:100])
+    again = COPIES[copied](model, tmp_path / "model")
+    assert_array_equal(
+        intervals_of(again, X[100:], y[100:]), intervals_of(model, X[100:], y[100:])
+    )
+    assert_array_equal(again.predict_interval(X), model.predict_interval(X))
+
+
+@estimators
+def test_merging(estimator):
+    X, y = data(3000)
+    start = with_intervals(estimator, 0.8).partial_fit(X[:500], y[:500])
+    parts = slice(500, 1500), slice(1500, 3000)
+    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
+    merged = merge_models(models, start=start)
+    assert merged.n_samples_seen_ == 3000
+    new, targets = data(2000, seed=1)
+    lower, upper = merged.predict_interval(new).T
+    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.05
+    counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
+    total = merged._outputs[0].total_weight
+    assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
+    merged.partial_fit(new, targets)
+    with pytest.raises(AttributeError, match="holds for each of the models"):
+        merged.coverage_bound()
+    other = with_intervals(estimator, 0.9).partial_fit(X, y)
+    with pytest.raises(ValueError, match="coverage differs"):
+        merge_models([start, other])
+    last = with_intervals(ScInOLRegressor())
+    pipelines = [make_online_pipeline(TableEncoder(), last) for _ in "ab"]
+    pipelines = [
+        clone(pipeline).partial_fit(X[part], y[part])
+        for pipeline, part in zip(pipelines, parts, strict=True)
+    ]
+    merged = merge_models(pipelines)
+    lower, upper = merged.predict_interval(new).T
+    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.1
+
+
+# Evaluation.
+
+
+@pytest.mark.parametrize("n_outputs", [None, 2])
+def test_metrics(n_outputs):
+    X, y = data(300, n_outputs)
+    c = weights(300)
+    model = with_intervals(ScInOLRegressor(), 0.9)
+    twin = clone(model)
+    rows = [slice(0, 100), slice(100, 101), slice(101, 300)]
+    result = progressive_validation(
+        model,
+        [(X[part], y[part], c[part]) for part in rows],
+        metrics=["coverage", "mean_width", "neg_mean_absolute_error"],
+        window=50,
+    )
+    p, intervals = twin.partial_fit_predict(
+        X, y, sample_weight=c, method=["predict", "predict_interval"]
+    )
+    inside = (intervals[..., 0] <= y) & (y <= intervals[..., 1])
+    c = c.reshape(-1, *[1] * (y.ndim - 1))
+    counts = c.sum() * (n_outputs or 1)
+    assert_allclose(result.scores["coverage"], (c * inside).sum() / counts)
+    width = intervals[..., 1] - intervals[..., 0]
+    assert_allclose(result.scores["mean_width"], (c * width).sum() / counts)
+    error = result.scores["neg_mean_absolute_error"]
+    assert_allclose(error, -(c * np.abs(y - p)).sum() / counts)
+    assert result.window_curves["coverage"].shape == result.window_n_samples.shape
+
+
+def test_metrics_of_intervals_say_what_they_need():
+    X, y = data(20)
+    with pytest.raises(AttributeError, match="needs predict_interval"):
+        progressive_validation(ScInOLRegressor(), [(X, y)], metrics="coverage")
+    model = with_intervals(ScInOLRegressor(), [0.5, 0.9])
+    with pytest.raises(ValueError, match="for one level of coverage"):
+        progressive_validation(model, [(X, y)], metrics="coverage")
+    model = with_intervals(ScInOLRegressor())
+    with pytest.raises(ValueError, match="without a delay"):
+        progressive_validation(model, [(X, y)], metrics="coverage", delay=2)
+    assert progressive_validation(clone(model), [(X, y)], delay=2).n_samples[-1] == 17

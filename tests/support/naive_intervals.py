@@ -1,0 +1,101 @@
+"""Slow reference of prediction intervals, in plain Python.
+
+Sums over all rows are taken anew for each row.
+"""
+
+import math
+
+import numpy as np
+
+from sklearn_scinol import ScInOLRegressor
+
+__all__ = ["interval_offsets", "standardised"]
+
+RATES = 0.2, 0.01, 0.0
+STEP = 0.05
+
+
+def standardised(column, is_learned):
+    """Standardise each value by the values learned up to it, and itself."""
+    found, learned = [], []
+    for value, learns in zip(column, is_learned, strict=True):
+        values = [*learned, value]
+        mean = sum(values) / len(values)
+        variance = sum((each - mean) ** 2 for each in values) / len(values)
+        found.append((value - mean) / math.sqrt(variance) if variance > 0.0 else 0.0)
+        if learns:
+            learned.append(value)
+    return found
+
+
+def mean_size(errors, weights, rate):
+    """Mean absolute error, where weights fall by `rate` with each later row."""
+    learned = [(abs(e), c) for e, c in zip(errors, weights, strict=True) if c > 0.0]
+    n = len(learned)
+    decay = [(1.0 - rate) ** (n - 1 - i) for i in range(n)]
+    total = sum(c * d for (_, c), d in zip(learned, decay, strict=True))
+    if not total > 0.0:
+        return 0.0
+    return sum(e * c * d for (e, c), d in zip(learned, decay, strict=True)) / total
+
+
+def interval_offsets(errors, weights, features, deviations, levels):
+    """Return lower and upper offsets before each row, and corrections after all.
+
+    Parameters
+    ----------
+    errors, weights : list of float
+    features : ndarray of shape (n, n_features)
+        Standardised.
+    deviations : list of float or None
+    levels : list of float
+        Shares of targets to contain, ascending.
+    """
+    n = len(errors)
+    sizes = [
+        [mean_size(errors[:r], weights[:r], rate) for rate in RATES] for r in range(n)
+    ]
+    units = [of_row[1] for of_row in sizes]
+    scaled = [e / u if u > 0.0 else 0.0 for e, u in zip(errors, units, strict=True)]
+    weights = [c if u > 0.0 else 0.0 for c, u in zip(weights, units, strict=True)]
+    rows = []
+    for r in range(n):
+        ratios = [sizes[r][0], sizes[r][2]]
+        if deviations is not None:
+            ratios.append(deviations[r])
+        u = units[r]
+        ratios = [min(ratio / u, 10.0) if u > 0.0 else 0.0 for ratio in ratios]
+        rows.append([*ratios, *features[r]])
+    probabilities = [(1.0 - a) / 2.0 for a in reversed(levels)]
+    probabilities += [(1.0 + a) / 2.0 for a in levels]
+    quantiles = [
+        ScInOLRegressor(
+            loss="quantile", quantile=p, additive=True, center=False
+        ).partial_fit_predict(rows, scaled, sample_weight=weights)
+        for p in probabilities
+    ]
+    quantiles = np.sort(np.column_stack(quantiles), axis=1)
+    corrections = [0.0] * len(probabilities)
+    least = most = heaviest = 0.0
+    lower, upper = [], []
+    for r in range(n):
+        ends = [min(max(q, least), most) for q in quantiles[r]]
+        ends = [q + each for q, each in zip(ends, corrections, strict=True)]
+        k = len(levels)
+        for j in range(k):  # from the narrowest interval outwards
+            low, high = ends[k - 1 - j], ends[k + j]
+            if low > high:
+                low = high = (low + high) / 2.0
+            if j > 0:
+                low, high = min(low, ends[k - j]), max(high, ends[k + j - 1])
+            ends[k - 1 - j], ends[k + j] = low, high
+        lower.append([units[r] * end for end in reversed(ends[:k])])
+        upper.append([units[r] * end for end in ends[k:]])
+        if weights[r] > 0.0:
+            heaviest = max(heaviest, weights[r])
+            for i, p in enumerate(probabilities):
+                if scaled[r] != ends[i]:
+                    step = float(scaled[r] > ends[i]) - (1.0 - p)
+                    corrections[i] += STEP * weights[r] / heaviest * step
+            least, most = min(least, scaled[r]), max(most, scaled[r])
+    return np.array(lower), np.array(upper), corrections
