@@ -176,6 +176,11 @@ def encoder_of(model):
     return None
 
 
+def has_intervals(model):
+    """Whether a model predicts intervals."""
+    return hasattr(model, "predict_interval")
+
+
 def check_can_save(path):
     """Raise an error, before any work, if no model can be saved there."""
     import_skops("save")

@@ -2,8 +2,9 @@
 
 While it learns, a table shows at rows 1, 2, 4, 8, ... the mean loss of all predictions
 so far and since the line before, then label, prediction and number of features of the
-latest row. If a bad row or an interruption ends it early, the scores up to there are
-printed, but the model is not saved.
+latest row. With --coverage it also shows the share of targets in their intervals so
+far, and the mean width of these. If a bad row or an interruption ends it early, the
+scores up to there are printed, but the model is not saved.
 """
 
 import re
@@ -26,6 +27,7 @@ from .. import (
     DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineConformalRegressor,
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
@@ -45,6 +47,7 @@ from .common import (
     add_reading,
     check_can_save,
     check_not_read,
+    has_intervals,
     known_columns,
     load_model,
     open_stream,
@@ -155,6 +158,13 @@ def add_estimator(parser, group):
             metavar="N",
             help="columns that rare categories and words share (default: 262144)",
         ),
+        add(
+            "--coverage",
+            type=_share,
+            metavar="SHARE",
+            help="learn prediction intervals that contain this share of the targets, "
+            "such as 0.9; in regression",
+        ),
     ]
     parser.set_defaults(new_model_options=new)
 
@@ -164,6 +174,12 @@ def _names(text):
     if not all(names):
         raise ValueError
     return names
+
+
+def _share(text):
+    if not 0.0 < float(text) < 1.0:
+        raise ValueError
+    return float(text)
 
 
 def _kind(text):
@@ -285,7 +301,9 @@ def _save(model, path):
 def _metrics(model):
     metrics = default_metrics(model)
     if is_regressor(model) and isinstance(metrics, list):  # of one prediction a row
-        return [*metrics, "r2"]
+        metrics = [*metrics, "r2"]
+        if has_intervals(model) and np.ndim(model[-1].coverage) == 0:
+            metrics += ["coverage", "mean_width"]
     return metrics
 
 
@@ -312,8 +330,15 @@ def _new_model(arguments):
             f"The target {arguments.target!r} must hold numbers in regression, but the "
             f"first row has {str(y[0])!r}."
         )
+    if task == "classification" and arguments.coverage:
+        raise ValueError(
+            f"The target {arguments.target!r} holds classes, which have no intervals: "
+            "pass --task regression if these are amounts."
+        )
     classifier, regressor = FAMILIES[arguments.estimator or "hedge"]
     estimator = regressor() if task == "regression" else classifier()
+    if arguments.coverage:
+        estimator = OnlineConformalRegressor(estimator, coverage=arguments.coverage)
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}

@@ -1,6 +1,7 @@
 """Predict the rows of files with a saved model, and write CSV, a line for each row.
 
-Columns are found by their names; others in the files, such as the target, are ignored.
+A model that learned with --coverage also writes the ends of its intervals. Columns are
+found by their names; others in the files, such as the target, are ignored.
 """
 
 import csv
@@ -8,7 +9,9 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
 from ..persistence import replacing
 from ..streams.files import find_files
@@ -18,6 +21,7 @@ from .common import (
     add_reading,
     check_not_read,
     csv_cells,
+    has_intervals,
     known_columns,
     load_model,
     open_stream,
@@ -49,18 +53,42 @@ def run(arguments):
     classes = model.classes_.tolist() if is_classifier(model) else []
     cell = csv_cells(classes, arguments.escape_formulas)
     stream = open_stream(arguments, arguments.files, **known_columns(model))
+    predict, names = _predictions, [PREDICTION]
+    if arguments.proba:
+        predict, names = _probabilities, classes
+    elif has_intervals(model):
+        predict, names = _intervals, [PREDICTION, *_names_of_ends(model)]
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(cell, classes) if arguments.proba else [PREDICTION])
+        writer.writerow(map(cell, names))
         for X in stream:
-            if arguments.proba:
-                writer.writerows(model.predict_proba(X).tolist())
-            else:
-                writer.writerows([cell(each)] for each in model.predict(X).tolist())
+            writer.writerows([*map(cell, row)] for row in predict(model, X).tolist())
     if stream.n_bad_rows:
         print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
         )
+
+
+def _predictions(model, X):
+    return model.predict(X)[:, np.newaxis]
+
+
+def _probabilities(model, X):
+    return model.predict_proba(X)
+
+
+def _intervals(model, X):
+    """Return predictions, lower and upper ends; with several levels, ends of each."""
+    ends = model.predict_interval(X)
+    ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)
+    return np.column_stack([model.predict(X), ends.reshape(len(ends), -1)])
+
+
+def _names_of_ends(model):
+    coverage = model[-1].coverage if isinstance(model, Pipeline) else model.coverage
+    if np.ndim(coverage) == 0:
+        return ["lower", "upper"]
+    return [f"{end}_{level:g}" for level in coverage for end in ("lower", "upper")]
 
 
 def _output(path):

@@ -15,9 +15,13 @@ NAMES = {
     "accuracy": "accuracy",
     "neg_mean_absolute_error": "absolute error",
     "r2": "R2",
+    "coverage": "coverage",
+    "mean_width": "mean width",
 }
 
 LINE = "{:>12} {:>12} {:>12} {:>14} {:>14} {:>9}".format
+
+LINE_OF_INTERVALS = " {:>9} {:>12}".format
 
 MAX_LABEL_LENGTH = 14
 
@@ -65,19 +69,25 @@ class RunningTable(RunningScores):
     def _print_line(self, values):
         name, value = next(iter(values.items()))
         if self.loss_before == self.weight_before == 0.0:
-            print_line(LINE("average", "since", "", "current", "current", "number of"))
+            lines = [LINE("average", "since", "", "current", "current", "number of")]
             last = "last", "rows", "label", "prediction", "features"
-            print_line(LINE(_name_of_loss(name), *last))
+            lines.append(LINE(_name_of_loss(name), *last))
+            if "coverage" in values:
+                lines[0] += LINE_OF_INTERVALS("share in", "mean")
+                lines[1] += LINE_OF_INTERVALS("interval", "width")
+            for line in lines:
+                print_line(line)
         weight = self.scores[name].weight
         loss = weight * _loss(name, value)
         since = (loss - self.loss_before) / (weight - self.weight_before)
         average, self.loss_before, self.weight_before = loss / weight, loss, weight
-        print_line(
-            LINE(
-                f"{average:.6g}", f"{since:.6g}", f"{self.n_added:,}", *self._latest()
-            ),
-            flush=True,
+        line = LINE(
+            f"{average:.6g}", f"{since:.6g}", f"{self.n_added:,}", *self._latest()
         )
+        if "coverage" in values:
+            numbers = values["coverage"], values["mean_width"]
+            line += LINE_OF_INTERVALS(*(f"{number:.6g}" for number in numbers))
+        print_line(line, flush=True)
 
     def _latest(self):
         """Return label, prediction and number of features of the latest row."""

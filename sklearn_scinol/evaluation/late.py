@@ -89,6 +89,8 @@ class DelayedEstimator:
     """
 
     def __init__(self, learner, delay):
+        if len(learner.methods) > 1 and learner.predicts_by_row:
+            raise ValueError("Metrics of intervals are for labels without a delay.")
         self.learner, self.delay = learner, delay
         self._waiting = _Queue()
         self._predicted = _Queue()

@@ -337,6 +337,11 @@ class ProgressiveEstimator:
             methods.append(usable[0])
         if not self.predicts_by_row:
             return list(dict.fromkeys(methods))
+        if "predict_interval" in methods and {*methods} <= {
+            "predict",
+            "predict_interval",
+        }:
+            return ["predict", "predict_interval"]
         # One pass gives predictions of one method, from which labels follow.
         for method in ("predict", "decision_function", "predict_proba"):
             if hasattr(self.predictor, method) and all(
@@ -364,7 +369,7 @@ class ProgressiveEstimator:
                 X,
                 y,
                 sample_weight,
-                method=self.methods[0],
+                method=self.methods[0] if len(self.methods) == 1 else self.methods,
             )
             predictions = self.with_labels(prediction, self.classes)
         else:
@@ -419,7 +424,7 @@ class ProgressiveEstimator:
         for transformer in self.transformers:
             X = transformer.transform(X)
         predictions = self._predict_transformed(X)
-        if self.predicts_by_row:
+        if self.predicts_by_row and len(self.methods) == 1:
             prediction = predictions[self.methods[0]]
             predictions = self.with_labels(prediction, self.classes)
         return predictions
@@ -440,7 +445,9 @@ class ProgressiveEstimator:
         return classes.size < 2 or not np.isin(y, classes).all()
 
     def with_labels(self, prediction, classes):
-        """Return predictions of the only method, and the labels they imply."""
+        """Return predictions by method, and the labels that those of one imply."""
+        if len(self.methods) > 1:
+            return dict(zip(self.methods, prediction, strict=True))
         (method,) = self.methods
         if method == "predict":
             labels = prediction

@@ -38,9 +38,51 @@ def _mean_pinball_loss(y_true, y_pred, *, quantiles, sample_weight=None):
     )
 
 
+def _ends(y_true, intervals):
+    """Return lower and upper ends of intervals of one level."""
+    if intervals.ndim != np.ndim(y_true) + 1:
+        raise ValueError(
+            "Metrics of intervals are for one level of coverage, not for a list."
+        )
+    return intervals[..., 0], intervals[..., 1]
+
+
+def _coverage(y_true, intervals, sample_weight=None):
+    """Return the share of targets in their intervals."""
+    lower, upper = _ends(y_true, intervals)
+    is_inside = (lower <= y_true) & (y_true <= upper)
+    return np.average(is_inside, axis=0, weights=sample_weight).mean()
+
+
+def _mean_width(y_true, intervals, sample_weight=None):
+    """Return the mean width of intervals."""
+    lower, upper = _ends(y_true, intervals)
+    return np.average(upper - lower, axis=0, weights=sample_weight).mean()
+
+
+class _IntervalScorer:
+    """Scorer of prediction intervals, which scikit-learn does not have."""
+
+    _sign, _response_method = 1, "predict_interval"
+
+    def __init__(self, metric):
+        self._score_func, self._kwargs = metric, {}
+
+    def __call__(self, estimator, X, y, sample_weight=None):
+        return self._score_func(y, estimator.predict_interval(X), sample_weight)
+
+
+#: Metrics of intervals, by name.
+INTERVAL_METRICS = {
+    "coverage": _IntervalScorer(_coverage),
+    "mean_width": _IntervalScorer(_mean_width),
+}
+
 #: Metrics that are means over rows, so that each block can be scored by itself.
 _MEANS_OVER_ROWS = {
+    _coverage,
     _mean_pinball_loss,
+    _mean_width,
     brier_score_loss,
     log_loss,
     mean_absolute_error,
@@ -84,7 +126,9 @@ def make_scorers(metrics):
         raise ValueError("At least one metric is needed.")
     scorers = {}
     for name, metric in metrics.items():
-        scorer = get_scorer(metric) if isinstance(metric, str) else metric
+        scorer = metric
+        if isinstance(metric, str):
+            scorer = INTERVAL_METRICS.get(metric) or get_scorer(metric)
         if not hasattr(scorer, "_score_func"):
             raise ValueError(
                 f"The metric {name!r} must be a name of scikit-learn's or made by "
@@ -140,7 +184,8 @@ class _ClassifierPredictions(ClassifierMixin, _Predictions):
 
 
 class _RegressorPredictions(RegressorMixin, _Predictions):
-    pass
+    def predict_interval(self, X):
+        return self.predictions["predict_interval"]
 
 
 @dataclass
