@@ -14,6 +14,7 @@ ORDER = (
     "comparison_with_sgd",
     "hedge",
     "drift",
+    "intervals",
     "raw_table",
     "table_terms",
     "out_of_core",

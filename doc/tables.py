@@ -15,6 +15,7 @@ PAGES = (
     HERE / "benchmarks.md",
     HERE / "howto" / "clusters.md",
     HERE / "user_guide" / "forests.md",
+    HERE / "user_guide" / "intervals.md",
     HERE / "user_guide" / "mixtures.md",
     HERE / "user_guide" / "tables.md",
 )
@@ -91,6 +92,23 @@ def forests():
     header = "data", "rows × features", "accuracy, river", "`dirichlet=0.5`", "default"
     losses = "log loss, river", "`dirichlet=0.5`", "default", "times faster"
     return markdown([*header, *losses], rows)
+
+
+def intervals():
+    """Coverage and scores of `intervals.py`."""
+    (_, _, _, *lines), *_ = printed("intervals")
+    rows = []
+    for line in lines:
+        if line.startswith("Time"):
+            continue
+        name, *cells = re.split(r"  +", line)
+        if name.startswith("mean"):
+            cells = ["", *cells]
+        n_rows, mean, worst, *ratios = cells
+        ratios = [f"{float(ratio):.2f}" for ratio in ratios]
+        rows.append([name, f"{int(n_rows):,}" if n_rows else "", mean, worst, *ratios])
+    header = "stream", "rows", "off, mean", "worst", "score / adaptive", "/ jackknife"
+    return markdown([*header, "/ quantiles"], rows)
 
 
 def experts():
