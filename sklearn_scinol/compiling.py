@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from ._typing import Labels
 from .conformal.regressor import OnlineConformalRegressor
 from .estimators.base import OnlineEstimator
+from .estimators.labels import as_indicators, is_multilabel
 from .estimators.rehearsal import compile_loops
 from .preprocessing.stream import StreamTransformer
 
@@ -79,7 +80,9 @@ def compile_estimator(
             f"Nothing to compile: no part of {type(estimator).__name__} is an "
             "estimator or transformer of sklearn-scinol."
         )
-    if is_classifier(estimator) and classes is None:
+    if is_multilabel(y):
+        y = as_indicators(y)
+    elif is_classifier(estimator) and classes is None:
         classes = getattr(estimator, "classes_", None)
         classes = np.unique(y) if classes is None else classes
     reports = compile_loops(estimator, X, y, classes, is_quiet=True)

@@ -48,6 +48,7 @@ from .models import (
     quantiles,
     random_features,
     recent,
+    separate,
     trees,
     weights,
 )
@@ -98,7 +99,7 @@ _TYPES = [
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),
-    *_classes(pool, quantiles, random_features, recent, trees, weights),
+    *_classes(pool, quantiles, random_features, recent, separate, trees, weights),
     *[*_classes(columns, encoding, hashed, strings, vocabulary), dense.DenseView],
     *_classes(bins, clipping, features, fourier, standard),
     *_classes(target_means, targets, units),

@@ -33,6 +33,7 @@ from ._steps import (
     merge_steps,
 )
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
+from .estimators.labels import as_indicators, is_multilabel
 from .estimators.rows import RowByRow
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
@@ -428,7 +429,9 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             The pipeline, whose steps are fitted.
         """
         last = self._final_estimator
-        if y is not None and is_classifier(last) and not _routing_enabled():
+        if is_classifier(last) and is_multilabel(y):
+            y = as_indicators(y)
+        elif y is not None and is_classifier(last) and not _routing_enabled():
             for name, step in self.steps[:-1]:
                 if hasattr(step, "_wants_targets") and step._wants_targets(last):
                     params.setdefault(f"{name}__classes", unique_labels(y))
@@ -474,9 +477,11 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             return None
         if not step._wants_targets(last):
             return None
+        c = None if sample_weight is None else np.ravel(sample_weight)
+        if is_classifier(last) and is_multilabel(y):  # means of zeros and ones
+            return Targets(as_indicators(y), None, c)
         if classes is None:
             classes = getattr(last, "classes_", None)
-        c = None if sample_weight is None else np.ravel(sample_weight)
         are_labels = classes is not None or is_classifier(last)
         return Targets(y, classes, c, are_labels)
 

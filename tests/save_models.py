@@ -58,13 +58,14 @@ class Kind(NamedTuple):
     estimator: BaseEstimator
     n_outputs: int = 1
     container: type = np.array
+    n_labels: int = 0
 
     def learn(self, model, half):
         """Learn a half of the stream, 0 or 1."""
         start = half * N_ROWS // 2
         here = slice(start, start + N_ROWS // 2)
         classes = {}
-        if is_classifier(model):
+        if is_classifier(model) and not self.n_labels:
             classes["classes"] = CLASSES if self.n_outputs > 1 else CLASSES[:2]
         return model.partial_fit(self.rows()[here], self.targets()[here], **classes)
 
@@ -84,6 +85,9 @@ class Kind(NamedTuple):
         return self.container(X)
 
     def targets(self):
+        if self.n_labels:
+            numbers = np.arange(N_ROWS * self.n_labels) ** 2 % 11
+            return (numbers % 2).reshape(N_ROWS, self.n_labels)
         numbers = np.arange(N_ROWS * self.n_outputs) ** 2 % 11
         if not is_classifier(self.estimator):
             shape = (N_ROWS, self.n_outputs) if self.n_outputs > 1 else N_ROWS
@@ -179,6 +183,11 @@ KINDS = {
             loss="quantile",
             quantile=[0.1, 0.9],
         )
+    ),
+    "scinol2-labels": Kind(ScInOLClassifier(average=5), n_labels=3),
+    "forest-labels": Kind(MondrianForestClassifier(2, random_state=0), n_labels=2),
+    "hedge-labels": Kind(
+        HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), n_labels=2
     ),
     **{f"baseline-{name}": Kind(BaselineRegressor(name)) for name in BASELINES},
 }

@@ -37,7 +37,7 @@ class RunningTable(RunningScores):
     """
 
     def __init__(self, learner, is_quiet):
-        super().__init__(learner.scorers, learner.is_classifier)
+        super().__init__(learner.scorers)
         self.learner, self.is_quiet = learner, is_quiet
         self.loss_before = self.weight_before = 0.0
 
@@ -108,7 +108,7 @@ class RunningTable(RunningScores):
 
 def score_test(learner, chunks):
     """Score rows that are not learned."""
-    running = RunningScores(learner.scorers, learner.is_classifier)
+    running = RunningScores(learner.scorers)
     for X, y, *sample_weight in chunks:
         if learner.is_classifier and not (known := np.isin(y, learner.classes)).all():
             raise ValueError(

@@ -97,7 +97,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -111,6 +111,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     coef_
     intercept_
     delta_sum_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

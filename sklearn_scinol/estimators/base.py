@@ -9,7 +9,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 from sklearn.utils import check_random_state
@@ -127,7 +127,8 @@ class OnlineEstimator(
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, in any units.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels, or targets; several outputs in regression only.
+            Labels, or targets. In classification several columns, perhaps of a sparse
+            matrix, have 1 for each label of a row, and else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows' losses. None stands for ones.
 
@@ -246,7 +247,7 @@ class OnlineEstimator(
         rows = np.arange(len(chunk)) if c is None else np.flatnonzero(c > 0.0)
         if is_auto and fraction * len(rows) < MIN_HELD_OUT:
             return None, None
-        kind = StratifiedShuffleSplit if is_classifier(self) else ShuffleSplit
+        kind = StratifiedShuffleSplit if chunk.y.ndim == 1 else ShuffleSplit
         splitter = kind(test_size=fraction, random_state=random_state)
         try:
             _, places = next(splitter.split(rows, chunk.y[rows]))
@@ -297,7 +298,7 @@ class OnlineEstimator(
     def _prepare(self, X, y, sample_weight, classes=None):
         """Validate rows; create the model before the first ones."""
         is_first = not self.__sklearn_is_fitted__()
-        self._check_first_call(is_first, classes)
+        self._check_first_call(is_first, classes, y)
         chunk = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
         if is_first:
             self._start(chunk.X)
@@ -420,8 +421,8 @@ class OnlineEstimator(
         Parameters
         ----------
         classes : array-like of shape (n_classes,), default=None
-            All classes of the stream, where a classifier has learned nothing yet; not
-            in regression.
+            All classes of the stream, where a classifier has learned nothing yet, or
+            the numbers of the labels if rows have several; not in regression.
         n_features : int, default=None
             Number of features, where nothing was learned yet and the first row is
             sparse.

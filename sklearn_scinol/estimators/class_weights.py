@@ -48,7 +48,7 @@ class ClassWeightMixin:
     def _weigh_rows(self, codes, c, classes):
         """Return codes, weights and segments of rows, each from the rows up to it."""
         weights, counts = self._class_weight, self._class_counts
-        local_codes, segments = codes, [(slice(0, codes.size), classes)]
+        local_codes, segments = codes, [(slice(0, len(codes)), classes)]
         grows = classes.size > self.classes_.size
         if weights is not None:
             weights = self._weights_by_parameter(classes) if grows else weights

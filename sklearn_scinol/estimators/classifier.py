@@ -27,9 +27,11 @@ from ..models.base import Chunk
 from .base import OnlineEstimator
 from .class_weights import ClassWeightMixin
 from .labels import (
+    as_indicators,
     as_numpy_labels,
     check_discrete,
     encode,
+    is_multilabel,
     merge_classes,
     spread_counts,
 )
@@ -55,8 +57,21 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "new_classes": [StrOptions({"error", "add"})],
     }
-    _target_checks: dict = {}
     _METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba")
+
+    # Shape of the labels of a row: none, or their number if a row has several.
+    _output_shape: tuple[int, ...] = ()
+
+    @property
+    def multilabel_(self) -> bool:
+        """Whether each row has any number of labels, instead of one class."""
+        self._fitted_model()
+        return bool(self._output_shape)
+
+    @property
+    def _n_classes(self):
+        """Number of classes of which a row has one: two for each of several labels."""
+        return 2 if self._output_shape else self.classes_.size
 
     @property
     def _takes_joint_losses(self) -> bool:
@@ -77,12 +92,15 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The next rows of the stream.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape \
+                (n_samples, n_labels)
+            Their labels; or a matrix of zeros and ones that says which of several
+            labels each row has. Each label is then learned as if alone.
         classes : array-like of shape (n_classes,), default=None
             All classes of the stream. Needed at the first call only; with
             ``new_classes="add"`` those that are known before the first row, by default
-            the class of that row, or at a later call more of them.
+            the class of that row, or at a later call more of them. Several labels a row
+            are the columns of `y`, with no need for `classes`.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows' losses. None stands for ones; a row of
             weight 0 changes nothing.
@@ -134,12 +152,15 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The next rows of the stream.
-        y : array-like of shape (n_samples,)
-            Their labels.
+        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape \
+                (n_samples, n_labels)
+            Their labels; or a matrix of zeros and ones that says which of several
+            labels each row has. Each label is then learned as if alone.
         classes : array-like of shape (n_classes,), default=None
             All classes of the stream. Needed at the first call only; with
             ``new_classes="add"`` those that are known before the first row, by default
-            the class of that row, or at a later call more of them.
+            the class of that row, or at a later call more of them. Several labels a row
+            are the columns of `y`, with no need for `classes`.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows' losses.
         method : {"predict", "decision_function", "predict_proba", \
@@ -175,8 +196,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
         Returns
         -------
-        labels : ndarray of shape (n_samples,)
-            The class of highest score or probability.
+        labels : ndarray of shape (n_samples,) or (n_samples, n_labels)
+            The class of highest score or probability; of several labels, 1 for those of
+            positive score.
         """
         return self._to_output(self._decision(X), "predict")
 
@@ -195,7 +217,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes, positive for ``classes_[1]``.
+            With two classes, positive for ``classes_[1]``; with several labels a row, a
+            column is positive for rows that have its label.
         """
         return self._to_output(self._decision(X), "decision_function")
 
@@ -211,7 +234,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         Returns
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            In the order of `classes_`. With several labels a row, those of having each
+            label: rows do not sum to 1.
         """
         return self._to_output(self._decision(X), "predict_proba")
 
@@ -227,11 +251,13 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         Returns
         -------
         log_probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`.
+            In the order of `classes_`, or of several labels.
         """
         return self._to_output(self._decision(X), "predict_log_proba")
 
     def _to_output(self, decision, method):
+        if self._output_shape:
+            return self._of_labels(decision, method)
         if self.classes_.size == 1:  # it is certain
             if method in ("predict_proba", "predict_log_proba"):
                 return np.full((len(decision), 1), float(method == "predict_proba"))
@@ -249,17 +275,34 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             else log_probabilities
         )
 
+    def _of_labels(self, decision, method):
+        """Convert predictions of several labels, each as those of two classes."""
+        if method == "predict":
+            return (decision > 0.0).astype(np.intp)
+        if method == "decision_function":
+            return decision
+        of_two = self._model.loss.log_probabilities(decision.reshape(-1, 1))
+        log_probabilities = of_two[:, 1].reshape(decision.shape)
+        if method == "predict_proba":
+            return np.exp(log_probabilities)
+        return log_probabilities
+
     # Classes, which may come as the rows do.
 
     @property
     def _adds_classes(self):
         return self.new_classes == "add"
 
-    def _check_first_call(self, first_call, classes):
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def _check_first_call(self, first_call, classes, y=None):
         if not first_call:
             if classes is not None and not self._adds_classes:
                 self._check_same_classes(classes)
-        elif classes is None and not self._adds_classes:
+        elif classes is None and not (self._adds_classes or is_multilabel(y)):
             raise ValueError("classes must be passed on the first call to partial_fit.")
 
     def _check_takes_classes(self, begins=False):
@@ -274,9 +317,15 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _validate(self, X, y, *arguments, **keywords):
         return super()._validate(X, as_numpy_labels(y), *arguments, **keywords)
 
+    def _target_checks(self, y, reset):
+        takes_several = is_multilabel(y) if reset else bool(self._output_shape)
+        return {"multi_output": True} if takes_several else {}
+
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
     ):
+        if y.ndim == 2 or (self._output_shape and not reset):
+            return self._validate_indicators(y, sample_weight, reset, classes)
         adds = self._adds_classes
         if adds:
             self._check_takes_classes(begins=reset)
@@ -303,8 +352,26 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         weigh = self._weigh_rows if row_by_row else self._weigh_all
         return weigh(codes, sample_weight, classes)
 
+    def _validate_indicators(self, y, sample_weight, reset, classes):
+        """Validate several labels a row; return the arguments of :class:`Chunk`."""
+        if reset:
+            self._output_shape, self.classes_ = y.shape[1:], np.arange(y.shape[1])
+            self._class_weight = self._class_counts = None
+            if self.class_weight is not None:
+                raise ValueError(
+                    "class_weight must be None with several labels, got "
+                    f"{self.class_weight!r}. For weights of each label use "
+                    "sklearn.multioutput.MultiOutputClassifier."
+                )
+        if y.shape[1:] != self._output_shape:
+            raise self._shape_error(y)
+        if classes is not None:
+            self._check_same_classes(classes)
+        return as_indicators(y), sample_weight, [(slice(0, y.shape[0]), self.classes_)]
+
     def _set_first_classes(self, y, classes, row_by_row):
         """Set the classes that are known before the first row."""
+        vars(self).pop("_output_shape", None)  # of rows with several labels
         may_grow = self._adds_classes and row_by_row
         if classes is None:
             classes = y[:1] if may_grow else np.unique(y)
@@ -327,6 +394,11 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     def _check_same_classes(self, classes):
         if not np.array_equal(self.classes_, unique_labels(classes)):
+            if self._output_shape:
+                raise ValueError(
+                    f"`classes={classes!r}` are not the labels, which are the columns "
+                    f"of y: {self.classes_!r}"
+                )
             raise ValueError(
                 f"`classes={classes!r}` is not the same as on last call to "
                 f"partial_fit, was: {self.classes_!r}"
@@ -345,7 +417,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     def _compile_ahead(self, X):
         """Compile what a third class will need."""
-        if self._adds_classes and self.classes_.size < 3 and not is_rehearsal():
+        if self._adds_classes and self._n_outputs() == 1 and not is_rehearsal():
             with suppress(Exception):  # learning will fail with its own error
                 compile_once(self, X)
 
@@ -353,6 +425,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         """Raise ValueError if the estimator cannot go on with these classes."""
 
     def _row_target_converter(self):
+        if self._output_shape:
+            return self._signs
         if self._weighs_classes or self.classes_.size == 1:
             return None
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
@@ -364,6 +438,16 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
                 return None
 
         return code
+
+    def _signs(self, y):
+        """Convert the labels of a row to targets; None if they need full validation."""
+        if np.ma.is_masked(y):
+            return None
+        y = np.asarray(y)
+        if y.shape != self._output_shape or y.dtype.kind not in "fiub":
+            return None
+        is_label = y == 1
+        return 2.0 * is_label - 1.0 if (is_label | (y == 0)).all() else None
 
     def _add_classes(self, classes, is_new):
         """Set the classes, some of which are new, and extend the model in place."""
@@ -412,10 +496,10 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _make_loss(self):
         if is_value(self.loss):
             loss = self._custom_loss()
-            if loss.joint and self.classes_.size <= 2:
+            if loss.joint and self._n_classes <= 2:
                 raise ValueError(
                     f"loss={self.loss!r} is of three or more classes, got "
-                    f"{self.classes_.size}."
+                    f"{self._n_classes}."
                 )
             if loss.joint and not self._takes_joint_losses:
                 raise ValueError(
@@ -423,11 +507,13 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
                     "losses of one output only."
                 )
             return loss
-        if self.classes_.size > 2 and self._takes_joint_losses and self.loss in JOINT:
+        if self._n_classes > 2 and self._takes_joint_losses and self.loss in JOINT:
             return JOINT[self.loss]()
         return CLASSIFICATION[self.loss]()
 
     def _n_outputs(self):
+        if self._output_shape:
+            return self._output_shape[0]
         return 1 if self.classes_.size <= 2 else self.classes_.size
 
     def _with_class_weights(self, chunk):
@@ -441,6 +527,11 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         n_classes = self.classes_.size
         yield "classes are an array", self.classes_.shape == (n_classes,)
         yield "classes are sorted", self.classes_[:-1] < self.classes_[1:]
+        if self._output_shape:
+            are_columns = np.array_equal(self.classes_, np.arange(*self._output_shape))
+            yield "labels are numbers of columns", are_columns and n_classes > 1
+            has_weights = self._weighs_classes
+            yield "labels have no weights of classes", not has_weights
         if self._class_weight is not None:
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0

@@ -103,7 +103,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -120,6 +120,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     support_vectors_
     dual_coef_
     gamma_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._typing import ClassWeight, RandomState
 from ..models.forest import ForestModel
+from ..models.separate import SeparateModels
 from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
@@ -38,15 +39,14 @@ class _Forest(OnePassMixin):
 
     @property
     def _model_types(self) -> tuple[type, ...]:
-        return (ForestModel,)
+        return ForestModel, SeparateModels
 
-    def _new_model(self, X, loss):
-        n_features = X.shape[1]
+    def _make_model(self, n_features, n_outputs, loss):
         random_bytes = check_random_state(self.random_state).bytes(8 * self.n_trees)
         return ForestModel(
             loss,
             n_features,
-            self._n_outputs(),
+            n_outputs,
             step=float(self.step),
             dirichlet=self._dirichlet,
             seeds=np.frombuffer(random_bytes, np.uint64)[:, np.newaxis],
@@ -56,8 +56,9 @@ class _Forest(OnePassMixin):
 
     @property
     def n_nodes_(self) -> NDArray[np.int64]:
-        """Number of nodes of each tree."""
-        return self._fitted_model().memory.sizes.copy()
+        """Number of nodes of each tree: shape (n_trees,), or (n_labels, n_trees)."""
+        sizes = [memory.sizes for memory in self._fitted_model().memories]
+        return np.stack(sizes) if len(sizes) > 1 else sizes[0].copy()
 
 
 class MondrianForestClassifier(_Forest, OnlineClassifier):
@@ -94,7 +95,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -104,6 +105,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
     n_nodes_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

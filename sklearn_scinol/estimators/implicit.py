@@ -116,7 +116,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -131,6 +131,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     intercept_
     lambda_
     delta_sum_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

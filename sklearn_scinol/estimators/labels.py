@@ -1,6 +1,7 @@
 """Labels as indices of classes, classes that are added later, and their weights."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.multiclass import (
     check_classification_targets,
     type_of_target,
@@ -8,12 +9,14 @@ from sklearn.utils.multiclass import (
 )
 
 __all__ = [
+    "as_indicators",
     "as_numpy_labels",
     "balanced_weight",
     "check_discrete",
     "counts_before",
     "encode",
     "find_class_segments",
+    "is_multilabel",
     "merge_classes",
     "spread_counts",
 ]
@@ -37,6 +40,27 @@ def as_numpy_labels(labels):
     dtype = getattr(dtype, "numpy_dtype", dtype)
     is_discrete = isinstance(dtype, np.dtype) and dtype.kind in "biu"
     return np.asarray(labels, dtype) if is_discrete else labels
+
+
+def is_multilabel(labels):
+    """Whether labels are a matrix that says of each row and label if the row has it."""
+    if isinstance(labels, (list, tuple)):
+        is_matrix = np.ndim(labels[:1]) == 2
+    else:
+        is_matrix = len(getattr(labels, "shape", ())) == 2
+    return is_matrix and type_of_target(labels) == "multilabel-indicator"
+
+
+def as_indicators(labels):
+    """Convert a matrix of zeros and ones, perhaps sparse, to an array of integers."""
+    labels = labels.toarray() if sparse.issparse(labels) else np.asarray(labels)
+    indicators = labels == 1
+    if not (indicators | (labels == 0)).all():
+        raise ValueError(
+            "With several labels, y must be a matrix of zeros and ones, one column a "
+            "label."
+        )
+    return indicators.astype(np.uint8)
 
 
 def check_discrete(labels):

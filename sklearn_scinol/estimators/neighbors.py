@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from .._typing import Quantiles, RegressionLoss
 from ..models.neighbors import NeighborsModel
+from ..models.separate import SeparateModels
 from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
@@ -21,14 +22,13 @@ class _Neighbors(OnePassMixin):
 
     @property
     def _model_types(self) -> tuple[type, ...]:
-        return (NeighborsModel,)
+        return NeighborsModel, SeparateModels
 
-    def _new_model(self, X, loss):
-        n_features = X.shape[1]
+    def _make_model(self, n_features, n_outputs, loss):
         return NeighborsModel(
             loss,
             n_features,
-            self._n_outputs(),
+            n_outputs,
             n_neighbors=int(self.n_neighbors),
             window=int(self.window),
             features=FeatureTransform(
@@ -59,7 +59,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -68,6 +68,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         Number of epochs of the last :meth:`fit`, including epochs after the best one.
     loss_curve_ : list of float
         Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

@@ -4,9 +4,11 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
 from .._typing import MatrixLike, SampleWeight
+from ..models.separate import SeparateModels
 
 __all__ = ["COUNT", "OnePassMixin"]
 
@@ -30,6 +32,22 @@ class OnePassMixin:
 
     _schedule = OnePass()
 
+    # To be defined by subclasses.
+
+    _make_model: Any
+    _n_outputs: Any
+    _output_shape: tuple[int, ...]
+
+    def _new_model(self, X, loss):
+        """Return the model: with several labels one for each."""
+        sizes = X.shape[1], self._n_outputs()
+        if not (is_classifier(self) and self._output_shape):
+            return self._make_model(*sizes, loss)
+        n_features, n_labels = sizes
+        models = [self._make_model(n_features, 1, loss) for _ in range(n_labels)]
+        features = models[0].features
+        return SeparateModels(loss, *sizes, models=models, features=features)
+
     # Parameters of other estimators that have one value here.
     _fixed_parameters: dict = {}
 
@@ -50,7 +68,8 @@ class OnePassMixin:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows, in any units.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels, or targets; several outputs in regression only.
+            Labels, or targets. In classification several columns, perhaps of a sparse
+            matrix, have 1 for each label of a row, and else 0.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows. None stands for ones.
 

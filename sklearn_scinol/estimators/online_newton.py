@@ -101,7 +101,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -115,6 +115,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     coef_
     intercept_
     coef_covariance_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_
@@ -216,7 +217,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         self.new_classes = new_classes
 
     def _make_learner(self, lipschitz):
-        takes_moments = self._n_outputs() == 1 and self.loss == "log_loss"
+        takes_moments = self._n_classes <= 2 and self.loss == "log_loss"
         moderate = self.moderate in ("auto", True) and takes_moments
         return self._newton(OnlineNewton, moderate)
 
@@ -246,7 +247,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         Returns
         -------
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            With two classes, positive for ``classes_[1]``.
+            With two classes, positive for ``classes_[1]``; with several labels a row, a
+            column is positive for rows that have its label.
         deviations : ndarray of the same shape
             Only if `return_std`: :math:`\sqrt{\langle x, P x \rangle}`, with P the
             covariance of the weights given the rows, by the normal approximation that
@@ -264,8 +266,8 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     def coef_covariance_(self) -> NDArray[np.float64]:
         """Covariances of the weights given the rows, in the units of the features.
 
-        Of shape (n_features, n_features), or with more than two classes (n_classes,
-        n_features, n_features).
+        Of shape (n_features, n_features), or with more than two classes, or several
+        labels a row, (n_classes, n_features, n_features).
         """
         covariance = self._coef_covariance()
         return covariance[0] if len(covariance) == 1 else covariance

@@ -42,7 +42,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         "epsilon": [Interval(Real, 0, MAX_TARGET, closed="both")],
         "quantile": PROBABILITIES,
     }
-    _target_checks = {"multi_output": True, "y_numeric": True}
     _METHODS = ("predict",)
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -205,6 +204,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         models = [self._new_model(X, Quantile(level)) for level in levels]
         self._model = self._quantile_models(levels, models)
 
+    def _target_checks(self, y, reset):
+        return {"multi_output": True, "y_numeric": True}
+
     def _validate_target(
         self, y, sample_weight, reset=False, classes=None, row_by_row=True
     ):
@@ -222,8 +224,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         check_size(y)
         outputs = y.reshape(y.shape[0], -1)
         if outputs.shape[1] != self._n_outputs():
-            expected = (y.shape[0], *self._output_shape)
-            raise ValueError(f"y.shape == {y.shape}, expected {expected}!")
+            raise self._shape_error(y)
         return outputs, sample_weight
 
     def _row_target_converter(self):

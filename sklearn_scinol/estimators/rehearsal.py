@@ -21,6 +21,7 @@ from sklearn.utils.validation import _num_samples
 from ..config import config_context, current_engine
 from ..engines import get_engine
 from ..transforms.bins import N_SAMPLES
+from .labels import is_multilabel
 
 __all__ = ["compile_loops", "compile_once", "is_rehearsal"]
 
@@ -138,7 +139,7 @@ def _rehearse(estimator, X, y, classes):
             model = _copy(estimator)
             if not is_classifier(model):
                 return _learn(model, X, y)
-            if not adds_classes(model):
+            if is_multilabel(y) or not adds_classes(model):
                 return _learn(model, X, y, classes=classes)
             # A third class has the last rows.
             _learn(model, X, np.arange(len(y)) % 2, classes=[0, 1])

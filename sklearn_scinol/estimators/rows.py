@@ -142,7 +142,7 @@ class RowByRow(metaclass=ABCMeta):
         x : array-like of shape (n_features,), tuple of two ndarray, or dict
             The next row of the stream.
         y : label, float or array-like of shape (n_outputs,)
-            Its label or target.
+            Its label or target; of several labels, 1 for those that it has, and else 0.
         sample_weight : float, default=None
             Non-negative weight of its loss. None stands for 1; a row of weight 0
             changes nothing.
@@ -175,7 +175,7 @@ class RowByRow(metaclass=ABCMeta):
         x : array-like of shape (n_features,), tuple of two ndarray, or dict
             The next row of the stream.
         y : label, float or array-like of shape (n_outputs,)
-            Its label or target.
+            Its label or target; of several labels, 1 for those that it has, and else 0.
         sample_weight : float, default=None
             Non-negative weight of its loss.
         method : {"predict", "decision_function", "predict_proba", \
@@ -410,7 +410,8 @@ class EstimatorRows(RowByRow):
             return None
         self._engine, self._labels = engine, getattr(estimator, "classes_", None)
         self._centers = getattr(estimator, "center", None) is True
-        n_classes = None if self._labels is None else len(self._labels)
+        has_codes = self._labels is not None and not estimator._output_shape
+        n_classes = len(self._labels) if has_codes else None
         prepared = model.prepared(
             get_engine(engine), estimator.n_features_in_, n_classes, n_entries
         )

@@ -95,7 +95,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -108,6 +108,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         Mean loss of the held-out rows after each epoch, if any were held out.
     coef_
     intercept_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

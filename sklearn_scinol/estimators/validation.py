@@ -36,8 +36,17 @@ class ValidationMixin:
             raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
         getattr(self, method)
 
-    def _check_first_call(self, first_call, classes):
+    def _check_first_call(self, first_call, classes, y=None):
         """Check the classes passed to `partial_fit`; nothing in regression."""
+
+    def _target_checks(self, y, reset):
+        """Return keywords of scikit-learn's :func:`validate_data` for targets."""
+        return {}
+
+    def _shape_error(self, y):
+        """Return the error for targets with another number of outputs than before."""
+        expected = (y.shape[0], *self._output_shape)
+        return ValueError(f"y.shape == {y.shape}, expected {expected}!")
 
     def _validate_params(self):
         try:
@@ -80,7 +89,7 @@ class ValidationMixin:
                     accept_sparse="csr",
                     dtype=[np.float64, np.float32],
                     ensure_all_finite=False,  # see transforms/ranges.py
-                    **self._target_checks,
+                    **self._target_checks(y, reset),
                 )
         X = _as_canonical(X)
         if sample_weight is not None:

@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
@@ -16,6 +17,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Labels
+from ..estimators.labels import as_indicators, is_multilabel
 from .late import DelayedEstimator
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
@@ -121,6 +123,8 @@ def progressive_validation(
         None stands for "neg_log_loss" and "accuracy" of a classifier with
         probabilities, "accuracy" of any other, "neg_mean_absolute_error" in regression;
         with a list of quantiles the mean over them, "neg_mean_pinball_loss".
+        With several labels a row "neg_log_loss" and "neg_brier_score" are means over
+        labels, and "accuracy" the share of rows of which all labels are right.
         All are exact. Memory stays constant for means over rows, "r2" and metrics of
         predicted labels (as "f1"); others (as "roc_auc") keep labels and predictions.
     classes : array-like of shape (n_classes,), default=None
@@ -192,7 +196,7 @@ def progressive_validation(
         check_scalar(delay, "delay", Integral, min_val=0)
     learner = ProgressiveEstimator(estimator, metrics, classes)
     follower = DelayedEstimator(learner, int(delay)) if delay else learner
-    running = RunningScores(learner.scorers, learner.is_classifier, window)
+    running = RunningScores(learner.scorers, window)
     n_chunks = n_rows = 0
     y = None
 
@@ -210,7 +214,7 @@ def progressive_validation(
                 X, y, sample_weight = _unpack(chunk, target)
                 if y.shape[0]:
                     if learner.is_classifier:
-                        y = column_or_1d(y, warn=True)
+                        y = _as_labels(y)
                     add(follower.follow(X, y, sample_weight))
                 n_chunks, n_rows = n_chunks + 1, n_rows + y.shape[0]
                 if bar is not None:
@@ -271,11 +275,18 @@ def _is_arrow(values):
 
 
 def _as_array(column):
+    if sparse.issparse(column):
+        return column
     if not _is_arrow(column):
         return np.asarray(column)
     from ..streams.columns import as_array
 
     return as_array(column)
+
+
+def _as_labels(y):
+    """Return labels of rows: one each, or a matrix that says which labels each has."""
+    return as_indicators(y) if is_multilabel(y) else column_or_1d(y, warn=True)
 
 
 def _progress_bar(progress):
@@ -322,6 +333,7 @@ class ProgressiveEstimator:
         self.scorers = make_scorers(metrics)
         self.methods = self._find_methods()
         self.seconds = 0.0
+        self.is_multilabel = False
 
     def _find_methods(self):
         """Return names of the methods whose predictions the metrics need."""
@@ -408,8 +420,10 @@ class ProgressiveEstimator:
 
     def infer_classes(self, y):
         """Take the classes from the labels of the first chunk, if none are given."""
+        self.is_multilabel = self.is_classifier and y.ndim == 2
         if self.infers_classes and not (self.is_fitted or self.first_call):
-            self.first_call = {"classes": np.unique(y)}
+            classes = np.arange(y.shape[1]) if self.is_multilabel else np.unique(y)
+            self.first_call = {"classes": classes}
 
     def _learn_features(self, X):
         """Learn and transform rows by all steps but the last."""
@@ -439,7 +453,7 @@ class ProgressiveEstimator:
 
     def lacks_classes(self, y):
         """Whether the first chunk had fewer classes than the stream, or only one."""
-        if not self.infers_classes or y is None:
+        if not self.infers_classes or self.is_multilabel or y is None:
             return False
         classes = self.classes if self.is_fitted else self.first_call["classes"]
         return classes.size < 2 or not np.isin(y, classes).all()
@@ -451,6 +465,9 @@ class ProgressiveEstimator:
         (method,) = self.methods
         if method == "predict":
             labels = prediction
+        elif self.is_multilabel:
+            middle = 0.5 if method == "predict_proba" else 0.0
+            labels = (prediction > middle).astype(np.intp)
         elif prediction.ndim == 1:
             labels = classes[(prediction > 0).astype(np.intp)]
         else:

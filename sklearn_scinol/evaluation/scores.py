@@ -3,13 +3,16 @@
 import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.metrics import (
+    accuracy_score,
     brier_score_loss,
     get_scorer,
+    hamming_loss,
     log_loss,
     make_scorer,
     mean_absolute_error,
@@ -21,6 +24,7 @@ from sklearn.metrics import (
     mean_squared_log_error,
     r2_score,
     top_k_accuracy_score,
+    zero_one_loss,
 )
 from sklearn.utils.metaestimators import available_if
 
@@ -94,6 +98,15 @@ _MEANS_OVER_ROWS = {
     top_k_accuracy_score,
 }
 
+# Further ones, of several labels: others have a confusion matrix.
+_MEANS_OF_LABELS = {accuracy_score, hamming_loss, zero_one_loss}
+
+# Metrics that become means over several labels, and keywords for two classes each.
+_MEANS_BY_LABEL: dict = {
+    brier_score_loss: {"pos_label": 1},
+    log_loss: {"labels": [0, 1]},
+}
+
 # Largest number of rows that wait to be scored.
 _MAX_PENDING_ROWS = 10_000
 
@@ -154,6 +167,24 @@ def _with_classes(scorer, classes):
     )
 
 
+def _of_labels(scorer):
+    """Return a scorer for several labels: of losses of probabilities, the mean."""
+    metric = scorer._score_func
+    if metric not in _MEANS_BY_LABEL:
+        return scorer
+    return make_scorer(
+        partial(_mean_of_labels, metric, _MEANS_BY_LABEL[metric] | scorer._kwargs),
+        response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0,
+    )
+
+
+def _mean_of_labels(metric, keywords, y, probabilities, **weights):
+    """Return the mean over labels of the metric of each, as of two classes."""
+    columns = zip(y.T, probabilities.T, strict=True)
+    return np.mean([metric(*each, **keywords, **weights) for each in columns])
+
+
 def accepted_methods(scorer):
     methods = scorer._response_method
     return (methods,) if isinstance(methods, str) else tuple(methods)
@@ -204,6 +235,11 @@ class _Rows:
         predictions = {method: p[rows] for method, p in self.predictions.items()}
         return _Rows(self.y[rows], predictions, self.sample_weight[rows], self.classes)
 
+    @property
+    def are_multilabel(self):
+        """Whether `y` says of each label which rows have it."""
+        return self.classes is not None and self.y.ndim == 2
+
     def with_classes(self, classes):
         """Return the rows with predictions for more classes."""
         if self.classes is None or np.array_equal(self.classes, classes):
@@ -220,6 +256,11 @@ class _Rows:
         y, predictions, classes = self.y, self.predictions, self.classes
         if classes is None:
             stand_in = _RegressorPredictions(predictions)
+        elif self.are_multilabel:
+            scorer = _of_labels(scorer)
+            # Given as two classes of each label: scikit-learn takes an array of two
+            # labels for two classes.
+            stand_in = _ClassifierPredictions(predictions, [[0, 1]] * y.shape[1])
         else:
             if "predict" not in accepted_methods(scorer):
                 if classes.size == 1:  # which metrics do not take
@@ -379,12 +420,14 @@ def _as_arrays(curves):
     return {name: np.array(curve) for name, curve in curves.items()}
 
 
-def _running_score(scorer, has_classes):
+def _running_score(scorer, rows):
     metric = scorer._score_func
-    if metric in _MEANS_OVER_ROWS and scorer._kwargs.get("normalize", True):
+    means = _MEANS_OVER_ROWS | (_MEANS_OF_LABELS if rows.are_multilabel else set())
+    if metric in means and scorer._kwargs.get("normalize", True):
         return _MeanScore(scorer)
     if (
-        has_classes
+        rows.classes is not None
+        and not rows.are_multilabel
         and accepted_methods(scorer) == ("predict",)
         and "sample_weight" in signature(metric).parameters
     ):
@@ -427,12 +470,9 @@ class RunningScores:
 
     _point_after = staticmethod(point_after)
 
-    def __init__(self, scorers, has_classes, window=None):
+    def __init__(self, scorers, window=None):
         self.window = None if window is None else _Window(window, scorers)
-        self.scores = {
-            name: _running_score(scorer, has_classes)
-            for name, scorer in scorers.items()
-        }
+        self.scorers, self.scores = scorers, {}
         self.curves = {name: [] for name in scorers}
         self.n_samples = []
         self.n_added = 0
@@ -500,6 +540,11 @@ class RunningScores:
     def _score_pending(self):
         if self.pending:
             rows = _concatenate(self.pending)
+            if not self.scores:
+                self.scores = {
+                    name: _running_score(scorer, rows)
+                    for name, scorer in self.scorers.items()
+                }
             for score in self.scores.values():
                 score.add(rows)
             self.pending = []

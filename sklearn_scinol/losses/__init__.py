@@ -63,14 +63,15 @@ def identity(loss):
 def as_targets(y, loss, n_outputs):
     """Return targets in the form a loss takes: (n,) if it is joint, or (n, n_outputs).
 
-    `y` has indices of classes, of shape (n,), or numbers, of shape (n, n_outputs). A
-    joint loss takes indices. Others take numbers: for classes 1 and -1, for the second
-    of two, or for each of several against the rest.
+    `y` has indices of classes, of shape (n,), or of shape (n, n_outputs) numbers, or 1
+    for each label of a row and 0 for others. A joint loss takes indices. Others take
+    numbers: for classes 1 and -1, for the second of two, for each of several against
+    the rest, or for each label.
     """
-    if y.ndim == 2:
+    if y.ndim == 2 and not loss.is_classification:
         return np.require(y, np.float64, ["C", "W"])
     if loss.joint:
         return y.astype(np.intp)
-    if n_outputs == 1:
-        return np.multiply(y[:, np.newaxis], 2.0, dtype=np.float64) - 1.0
+    if n_outputs == 1 or y.ndim == 2:
+        return np.multiply(y.reshape(len(y), -1), 2.0, dtype=np.float64) - 1.0
     return np.where(y[:, np.newaxis] == np.arange(n_outputs), 1.0, -1.0)

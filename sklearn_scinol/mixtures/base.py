@@ -94,7 +94,7 @@ class MixtureEstimator(Additive, _BaseComposition):
             ],
             loss,
             self._n_outputs(),
-            max(len(self.classes_), 2) if is_classifier(self) else None,
+            max(self._n_classes, 2) if is_classifier(self) else None,
             switching=self.switching,
             pooling=self._why_no_pools(loss, len(chosen)) is None,
         )
@@ -164,6 +164,16 @@ class MixtureEstimator(Additive, _BaseComposition):
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} should have partial_fit."
                 )
+            if (
+                is_classifier(self)
+                and self._output_shape
+                and not _takes_labels(estimator)
+            ):
+                raise ValueError(
+                    f"The estimator {type(estimator).__name__} does not take several "
+                    "labels: use sklearn.multioutput.MultiOutputClassifier of the "
+                    f"{type(self).__name__} instead."
+                )
         names = ", ".join(name for name, _ in experts)
         return experts, [FoundKind("", "given", names)]
 
@@ -229,11 +239,12 @@ class MixtureEstimator(Additive, _BaseComposition):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         with suppress(TypeError, ValueError):  # `fit` will raise a better error
+            given = [each for _, each in self.estimators or [] if each != "drop"]
             tags.input_tags.sparse = all(
-                get_tags(estimator).input_tags.sparse
-                for _, estimator in self.estimators or []
-                if estimator != "drop"
+                get_tags(each).input_tags.sparse for each in given
             )
+            if tags.classifier_tags is not None:
+                tags.classifier_tags.multi_label = all(map(_takes_labels, given))
         return tags
 
     # Fitted attributes.
@@ -437,7 +448,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         Parameters
         ----------
         output : int, default=0
-            Which output's weights, in regression with several.
+            Which output's weights, where there are several targets or labels.
         ax : matplotlib Axes, default=None
             Where to plot; None makes a new figure.
         **kwargs : dict
@@ -458,6 +469,12 @@ class MixtureEstimator(Additive, _BaseComposition):
             If there is no such output.
         """
         return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
+
+
+def _takes_labels(estimator):
+    """Whether an estimator declares that it takes several labels."""
+    classifier_tags = get_tags(estimator).classifier_tags
+    return classifier_tags is not None and classifier_tags.multi_label
 
 
 def _without(found):

@@ -104,7 +104,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-        The classes.
+        The classes; with several labels a row, the numbers of the labels.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -122,8 +122,9 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     expert_kinds_ : dict of {str: str}
         Names of the experts of each kind, or "none: " and the reason. Behind a
         :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
-    weights_ : ndarray of shape (n_experts,)
-        Weights of the experts at the next row, of sum 1.
+    weights_ : ndarray of shape (n_experts,) or (n_labels, n_experts)
+        Weights of the experts at the next row, of sum 1. Several labels a row have
+        weights of their own.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
     level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
@@ -140,6 +141,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     estimators_
     named_estimators_
     intercept_
+    multilabel_
     n_samples_seen_
     t_
     cumulative_loss_

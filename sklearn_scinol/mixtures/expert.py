@@ -286,8 +286,10 @@ class Expert:
 
     @property
     def _classes(self):
-        n_classes = self.mixing_scale.n_classes
-        return {"classes": np.arange(n_classes)} if n_classes else {}
+        scale = self.mixing_scale
+        if scale.n_classes is None:
+            return {}
+        return {"classes": np.arange(max(scale.n_classes, scale.n_outputs))}
 
     def _predict_and_learn(self, X, labels, sample_weight):
         """Predict, then learn rows, by a pipeline or an estimator from elsewhere."""

@@ -15,17 +15,17 @@ class MixingScale:
     """The scale on which experts are mixed: predictions, or probabilities of scores.
 
     Under a convex loss the mean of predictions costs at most the mean of the experts'
-    losses; with classes, all outputs share their weights. With a loss that has a link,
-    probabilities are mixed. The mixture is then charged the mix loss for the learning
-    rate 1, which is at most the mean of the experts' losses, and far less where these
-    differ much.
+    losses. With a loss that has a link, probabilities are mixed. The mixture is then
+    charged the mix loss for the learning rate 1, which is at most the mean of the
+    experts' losses, and far less where these differ much.
 
     Parameters
     ----------
     loss : Loss
     n_outputs : int
     n_classes : int or None
-        None in regression.
+        Number of classes of which a row has one; 2 for each of several labels, None in
+        regression.
 
     Attributes
     ----------
@@ -39,7 +39,12 @@ class MixingScale:
         self.n_classes = n_classes
         self.kind = "mean"
         if hasattr(loss, "log_probabilities"):
-            self.kind = "log_odds" if n_outputs == 1 else "softmax"
+            self.kind = "softmax" if self.shares_weights else "log_odds"
+
+    @property
+    def shares_weights(self):
+        """Whether outputs share their weights, as those of three and more classes."""
+        return self.n_classes is not None and self.n_classes > 2
 
     @property
     def learning_rate(self):
@@ -56,7 +61,7 @@ class MixingScale:
             return ("decision_function",) if self.n_classes else ("predict",)
         if not is_native:
             return "predict_proba", "decision_function"
-        if self.n_outputs == 1:
+        if self.kind == "log_odds":
             return ("decision_function",)  # which is log odds
         return "predict_log_proba", "decision_function"
 
@@ -70,10 +75,12 @@ class MixingScale:
     def read(self, answer, method):
         """Convert what a method of an estimator returned, to shape (n, n_outputs)."""
         if method == "predict_proba":
+            if self.n_outputs > 1 and self.kind == "log_odds":
+                answer = np.stack([1.0 - answer, answer], axis=-1)
             with np.errstate(divide="ignore"):
                 answer = np.maximum(np.log(answer), MIN_LOG_PROBABILITY)
-            if self.n_outputs == 1:
-                answer = answer[:, 1:] - answer[:, :1]
+            if self.kind == "log_odds":
+                answer = answer[..., 1] - answer[..., 0]
         return np.ascontiguousarray(answer.reshape(len(answer), -1))
 
     def prior_prediction(self, n):
@@ -82,6 +89,6 @@ class MixingScale:
 
     def losses_of_weights(self, k, losses):
         """Select losses for a set of weights, of losses (..., n_outputs or 1)."""
-        if not self.n_classes:
+        if not self.shares_weights:
             return losses[..., k]
         return losses[..., 0] if losses.shape[-1] == 1 else losses.sum(axis=-1)

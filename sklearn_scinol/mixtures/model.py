@@ -84,7 +84,7 @@ class MixtureModel(Model):
     n_outputs : int
         Number of outputs.
     n_classes : int or None
-        None in regression, where each output has weights of its own.
+        See :class:`MixingScale`.
     switching : bool
         Whether weights are learned by fixed share instead of AdaHedge.
     pooling : bool
@@ -135,7 +135,7 @@ class MixtureModel(Model):
             if self.mixing_scale.kind == "mean":
                 new = TargetRange.of_signs if n_classes else TargetRange.unknown
                 self.target_range = new(n_outputs)
-        n_hedges = 1 if n_classes else n_outputs
+        n_hedges = 1 if self.mixing_scale.shares_weights else n_outputs
         self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
         self.levels = []
         if pooling:
@@ -288,7 +288,7 @@ class MixtureModel(Model):
         if not all(are_pooled):
             predictions = predictions[are_pooled]
         for k, level in enumerate(getattr(engine, "levels", self.levels)):
-            own = slice(None) if self.mixing_scale.n_classes else slice(k, k + 1)
+            own = slice(None) if self.mixing_scale.shares_weights else slice(k, k + 1)
             clip = None
             if limits is not None:
                 clip = partial(self.target_range.clip, limits=limits[:, :, own])
@@ -304,7 +304,7 @@ class MixtureModel(Model):
 
     def output_of_block(self, block, k):
         """Return the part of a block that is about one set of weights."""
-        if self.mixing_scale.n_classes is not None:
+        if self.mixing_scale.shares_weights:
             return block
         return block._replace(targets=block.targets[:, k : k + 1])
 
@@ -439,12 +439,11 @@ class MixtureModel(Model):
     def invariants(self):
         yield from super().invariants()
         shape = len(self.hedges), len(self.experts)
-        n_classes, n_outputs, n_hedges = self.mixing_scale.n_classes, self.n_outputs, 1
-        if n_classes is None:
-            n_hedges = n_outputs
-        else:
-            n_scores = 1 if n_classes == 2 else n_classes
-            yield "n_outputs fits n_classes", n_outputs == n_scores
+        n_classes, n_outputs = self.mixing_scale.n_classes, self.n_outputs
+        n_hedges = n_outputs
+        if self.mixing_scale.shares_weights:
+            n_hedges = 1
+            yield "n_outputs fits n_classes", n_outputs == n_classes
         yield "the number of hedges fits", shape[0] == n_hedges
         n_targets = n_outputs if n_classes is None else 0
         yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
@@ -535,7 +534,9 @@ class MixtureModel(Model):
             entries = X.nnz // n
         if self.has_dense_view:
             entries += dense_view_of(X).shape[1]
-        entries = max(entries, 1 + (self.mixing_scale.n_classes or self.n_outputs))
+        entries = max(
+            entries, 1 + max(self.mixing_scale.n_classes or 1, self.n_outputs)
+        )
         is_dense = not sparse.issparse(X) or self.has_dense_view
         meets_often = is_dense and effective_n_jobs(self.n_jobs) == 1
         size = (BLOCK_ENTRIES if meets_often else LARGE_BLOCK_ENTRIES) // entries

@@ -139,11 +139,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Weighted sum of the losses of each expert on rows that were new to it.
     regret_bound_ : float
         Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
-    estimators_ : list of estimators
-        The fitted experts, in order. With a list of quantiles those of this package
-        have all of them; of one from elsewhere there is a list, one a quantile.
-    named_estimators_ : Bunch
-        The fitted experts by name.
+    estimators_
+    named_estimators_
     intercept_
     n_samples_seen_
     t_
@@ -162,6 +159,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     far, so that an expert that has gone wild costs no more than that range.
     :doc:`/user_guide/mixtures` says how the default experts were chosen, and what is
     guaranteed.
+
+    With a list of quantiles there is a mixture for each. An expert of this package then
+    has the models of all quantiles; of one from elsewhere `estimators_` has a list.
 
     References
     ----------

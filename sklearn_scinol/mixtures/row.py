@@ -181,7 +181,7 @@ class MixingCalls(LossCalls):
 
     def __init__(self, recorder, model, hedges, n_predictions, block):
         scale = model.mixing_scale
-        n_outputs = scale.n_outputs if scale.n_classes else len(hedges)
+        n_outputs = scale.n_outputs if scale.shares_weights else len(hedges)
         super().__init__(recorder, scale.loss, block, n_outputs)
         self._rounds = np.empty((1, hedges[0].n_experts))
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(

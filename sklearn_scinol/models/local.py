@@ -56,6 +56,16 @@ class LocalModel(Model):
         """Number of classes; 0 in regression."""
         return max(self.n_outputs, 2) if self.loss.is_classification else 0
 
+    @property
+    def n_targets(self):
+        """Number of targets of a row as they are stored."""
+        return 1 if self.n_classes else self.n_outputs
+
+    @property
+    def memories(self):
+        """What was learned, in one or several parts."""
+        return [self.memory]
+
     # Learning.
 
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
@@ -70,7 +80,8 @@ class LocalModel(Model):
         """Convert the state to the layout of engines."""
         super()._ensure_layout()
         self.features.ensure_layout(False)
-        self.memory.ensure_layout()
+        for memory in self.memories:
+            memory.ensure_layout()
         if self.target is not None:
             self.target.ensure_layout()
 
@@ -95,7 +106,8 @@ class LocalModel(Model):
 
         transformed, outgrown = once(id(self.features), transform)
         if outgrown.size:
-            self.memory.forget(outgrown)
+            for memory in self.memories:
+                memory.forget(outgrown)
         return transformed
 
     @property
@@ -115,7 +127,10 @@ class LocalModel(Model):
             key = "target", self.target.kind
             self.target = shared.setdefault(key, self.target)
         if self.stack_key is not None:
-            self.memory = shared.setdefault(self.stack_key, self.memory)
+            self._share_memories(shared)
+
+    def _share_memories(self, shared):
+        self.memory = shared.setdefault(self.stack_key, self.memory)
 
     #: Key of models that share their memory, and learn together; None if it is alone.
     stack_key: tuple | None = None
@@ -188,13 +203,12 @@ class LocalModel(Model):
         return bool(np.isfinite(self.numbers).all())
 
     def checkpoint(self, X):
-        restore_memory = self.memory.checkpoint(X.shape[0])
-        parts = [part for part in self.parts if part is not self.memory]
-        restore_others = snapshot(self, self.weight_scale, *parts)
+        restores = [snapshot(self, self.weight_scale, *self._parts_of_rows)]
+        restores += [memory.checkpoint(X.shape[0]) for memory in self.memories]
 
         def restore():
-            restore_others()
-            restore_memory()
+            for one in restores:
+                one()
 
         return restore
 
@@ -203,8 +217,13 @@ class LocalModel(Model):
     @property
     def parts(self):
         """Objects with the state."""
+        return [*self._parts_of_rows, *self.memories]
+
+    @property
+    def _parts_of_rows(self):
+        """Objects with the state of transforms."""
         targets = [] if self.target is None else [self.target]
-        return [*self.features.parts, *targets, self.memory]
+        return [*self.features.parts, *targets]
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""
@@ -218,7 +237,7 @@ class LocalModel(Model):
     @property
     def next_change(self):
         """Number of rows for which there is no room."""
-        return self.t + self.memory.n_free + 1
+        return self.t + min(memory.n_free for memory in self.memories) + 1
 
     def stays_finite(self, largest):
         """Return True: what is predicted are means of targets, or probabilities."""
@@ -262,7 +281,7 @@ class LocalModel(Model):
         first, n = models[0], Z.shape[0]
         weights = RowWeights(np.zeros(n), np.ones(n), first.weight_scale.numbers)
         rows = dense_rows(Z, slice(None))
-        y = np.zeros((n, 1 if first.n_classes else first.n_outputs))
+        y = np.zeros((n, first.n_targets))
         block = Block(rows, None, None, weights, None)
         found = first.learn_rows(get_engine(current_engine()), models, block, y)
         return [
@@ -299,20 +318,24 @@ class LocalModel(Model):
         shards = model.merge_counts(shards)
         features = shards.map(lambda part: part.features)
         model.features, scales = FeatureTransform.merged(features)
-        memories = shards.map(lambda part: part.memory)
-        model.memory = type(model.memory).merged(memories, scales)
+        model._merge_memories(shards, scales)
         if model.target is not None:
             targets = shards.map(lambda part: part.target)
             model.target = TargetTransform.merged(targets)
         return model
+
+    def _merge_memories(self, shards, scales):
+        """Merge what models have learned, in units of features with these scales."""
+        memories = shards.map(lambda part: part.memory)
+        self.memory = type(self.memory).merged(memories, scales)
 
     def invariants(self):
         yield from super().invariants()
         yield "n_features is a number of features", is_count(self.n_features, 1)
         yield from self._parameters()
         yield from same_structure(self, self.fresh(), "model")
-        n_classes = self.memory.n_classes
-        yield "the memory has the classes", n_classes == self.n_classes
+        for memory in self.memories:
+            yield "memories have the classes", memory.n_classes == self.n_classes
 
     @abstractmethod
     def _parameters(self):

@@ -37,8 +37,7 @@ class NeighborsModel(LocalModel):
     def __init__(self, loss, n_features, n_outputs, *, n_neighbors, window, features):
         super().__init__(loss, n_features, n_outputs, features=features)
         self.n_neighbors = n_neighbors
-        n_targets = 1 if self.n_classes else n_outputs
-        self.memory = RecentRows(n_features, n_targets, window, self.n_classes)
+        self.memory = RecentRows(n_features, self.n_targets, window, self.n_classes)
 
     @property
     def quantile(self):

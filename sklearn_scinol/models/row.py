@@ -6,6 +6,7 @@ A row that needs other calls, for instance with huge values, is learned as a chu
 """
 
 from functools import lru_cache, partial
+from itertools import chain
 from operator import is_
 
 import numpy as np
@@ -223,8 +224,8 @@ class PreparedModel:
         self._next_change = self._find_next_change()
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
-        memories = [m.memory for m in self._models if hasattr(m, "memory")]
-        self._memories = {id(each): each for each in memories}
+        memories = [getattr(model, "memories", ()) for model in self._models]
+        self._memories = {id(each): each for each in chain.from_iterable(memories)}
         recorded = [
             part
             for part in parts

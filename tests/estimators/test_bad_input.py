@@ -593,8 +593,8 @@ def test_other_number_of_outputs(method, engine):
 
 @all_methods
 @fresh_and_fitted
-def test_several_labels_a_row(method, fitted, engine):
-    y = np.zeros((12, 2), dtype=int)
+def test_several_classes_a_row(method, fitted, engine):
+    y = np.arange(24).reshape(12, 2)
     words = "y should be a 1d array, got an array of shape"
     assert_refused_like_sgd(ScInOLClassifier, method, fitted, rows(), y, words)
 

@@ -710,3 +710,13 @@ def test_wrappers_of_dask_ml():
     expected = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
     model = wrappers.ParallelPostFit(expected)
     assert_array_equal(model.predict(rows).compute(), expected.predict(X))
+
+
+def test_several_labels_a_row():
+    X, _ = binary()
+    Y = (X > 0.0).astype(int)
+    model = fit_dask(ScInOLClassifier(), as_dask(X), as_dask(Y), classes=range(3))
+    expected = ScInOLClassifier().partial_fit(X, Y)
+    assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    probabilities = predict_dask(model, as_dask(X), method="predict_proba").compute()
+    assert_array_equal(probabilities, expected.predict_proba(X))

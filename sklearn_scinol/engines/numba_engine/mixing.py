@@ -207,14 +207,14 @@ def mix(kind, predictions, weights):
 def mix_call(kind, predictions, weights):
     """Return the loop that mixes, its arguments, and the zeros that it adds to."""
     _, n, n_outputs = predictions.shape
-    mean = np.zeros((2 if kind == "log_odds" else n_outputs, n))
+    mean = np.zeros((2 * n_outputs if kind == "log_odds" else n_outputs, n))
     return _mixing_loop(kind), (predictions, weights, mean, np.empty(n)), mean
 
 
 def means(kind, mean):
     """Convert sums of the loop to predictions of the mixture."""
     if kind == "log_odds":
-        return pooling.odds_ratio(mean[0], mean[1])[:, np.newaxis]
+        return np.ascontiguousarray(pooling.odds_ratio(mean[::2], mean[1::2]).T)
     return np.ascontiguousarray((mean if kind == "mean" else np.log(mean)).T)
 
 
@@ -231,11 +231,12 @@ def _mixing_loop(kind):
 
     def mean_of_odds(predictions, weights, mean, w):
         for e in range(predictions.shape[0]):
-            weights_of(e, 0, weights, w)
-            for r in range(predictions.shape[1]):
-                of_class, of_other = pooling.probabilities(predictions[e, r, 0])
-                mean[0, r] += w[r] * of_class
-                mean[1, r] += w[r] * of_other
+            for k in range(predictions.shape[2]):
+                weights_of(e, k, weights, w)
+                for r in range(predictions.shape[1]):
+                    of_class, of_other = pooling.probabilities(predictions[e, r, k])
+                    mean[2 * k, r] += w[r] * of_class
+                    mean[2 * k + 1, r] += w[r] * of_other
 
     def mean_of_softmax(predictions, weights, mean, w):
         n_outputs = predictions.shape[2]

@@ -109,11 +109,11 @@ def mix(kind, predictions, weights):
     mean = 0.0
     for p, weight in zip(predictions, np.moveaxis(weights, 2, 0), strict=True):
         if kind == "log_odds":
-            p = np.hstack(pooling.probabilities(p))
+            p = np.stack(pooling.probabilities(p))
         elif kind == "softmax":
             p = softmax(p, axis=1)
             p = np.maximum(p, pooling.MIN_PROBABILITY)
         mean = mean + weight.T * p
     if kind == "log_odds":
-        return pooling.odds_ratio(mean[:, :1], mean[:, 1:])
+        return pooling.odds_ratio(*mean)
     return np.log(mean) if kind == "softmax" else mean
