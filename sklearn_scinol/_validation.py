@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite
 MASK_ADVICE = {
     "X": "pass X.filled(np.nan) to a pipeline that begins with OnlineBinner or "
     "TableEncoder",
+    "losses": "leave out the rows that have no loss",
     "y": "leave out the rows that have no target",
     "sample_weight": "pass sample_weight.filled(0), which leaves out these rows",
 }

@@ -79,6 +79,28 @@ MUTATIONS = [
         "        prediction",
         "late_labels copied",
     ),
+    # Alarms.
+    Mutation(
+        "blocks bring twice the wealth",
+        "evaluation/betting.py",
+        "self.wealth + BLOCK_ROWS * SHARES",
+        "self.wealth + 2 * BLOCK_ROWS * SHARES",
+        "alarms naive or martingale",
+    ),
+    Mutation(
+        "ties among block means count half instead of at random",
+        "evaluation/betting.py",
+        "n_greater + theta * n_equal",
+        "n_greater + 0.5 * n_equal",
+        "alarms naive or martingale",
+    ),
+    Mutation(
+        "ranks after an alarm are still among all before",
+        "evaluation/monitor.py",
+        "self.ranks, self.bets = Ranks(), Bets()\n        return",
+        "self.bets = Bets()\n        return",
+        "alarms afresh",
+    ),
     # Compiling ahead.
     Mutation(
         "a process does not remember what it compiled ahead",

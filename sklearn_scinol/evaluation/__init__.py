@@ -1,12 +1,15 @@
-"""Evaluation on a stream: scores, regret, and the best comparator in hindsight."""
+"""Evaluation on a stream: scores, alarms, regret, and the best comparator."""
 
 from .comparator import Comparator, best_comparator
 from .display import ProgressiveValidationDisplay, RegretCurveDisplay
+from .monitor import Alarm, LossMonitor
 from .progressive import ProgressiveValidationResult, progressive_validation
 from .regret import RegretCurveResult, regret_curve
 
 __all__ = [
+    "Alarm",
     "Comparator",
+    "LossMonitor",
     "ProgressiveValidationDisplay",
     "ProgressiveValidationResult",
     "RegretCurveDisplay",

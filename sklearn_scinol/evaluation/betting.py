@@ -1,0 +1,121 @@
+r"""Bets against "the losses are what they were", whose wealth raises alarms.
+
+The losses are cut into blocks of `BLOCK_ROWS` rows. The mean loss of block :math:`n` is
+ranked among those of blocks 1 to :math:`n`:
+
+.. math:: p_n = (\text{number of greater ones} + \theta_n \cdot \text{number of equal
+    ones, its own included}) / n
+
+with :math:`\theta_n` uniform on (0, 1). If the losses are exchangeable, then
+:math:`p_1, p_2, \dots` are independent and uniform on (0, 1): Vovk, Nouretdinov and
+Gammerman (2003), Theorem 1. So the normal scores :math:`z_n = \Phi^{-1}(1 - p_n)` are
+independent and standard normal, and :math:`e^{\delta z_n - \delta^2/2}` has mean 1:
+what remains of 1 that is bet on a shift of the scores by :math:`\delta`.
+
+Each row brings new wealth of 1, divided among the bets on all shifts by `SHARES`; the
+wealth :math:`R` of a bet becomes
+
+.. math:: R_n = (R_{n-1} + \text{share} \cdot \text{rows of the block})
+    \, e^{\delta z_n - \delta^2 / 2}.
+
+All wealth less the number of rows is then a martingale: an e-detector of Shin, Ramdas
+and Rinaldo (2022), of the kind of Shiryaev and Roberts. If the first alarm comes when
+all wealth is :math:`1 / \alpha`, the mean number of rows up to it is the mean of the
+wealth, at least :math:`1 / \alpha`.
+"""
+
+import numpy as np
+from scipy.special import ndtri
+
+from .._hashing import combine
+
+#: Rows of a block. Few rows of losses 0 and 1 have mostly equal means, which ranks do
+#: not tell apart; many rows delay alarms.
+BLOCK_ROWS = 16
+
+#: Shifts of the normal scores that are bet on: rises, then falls.
+SHIFTS = np.array([0.35, 0.7, 1.4, -0.35, -0.7, -1.4])
+
+#: Shares of new wealth: two thirds for rises. Losses of 0 and 1 vary more after a rise
+#: than before, which hides it; after a fall they vary less.
+SHARES = np.where(SHIFTS > 0, 2.0, 1.0) / 9.0
+
+# Maximum of p below 1.
+MAX_P = 1.0 - 2.0**-53
+
+
+def remainder(z):
+    """Return what remains of 1 that is bet on each shift, for a normal score."""
+    return np.exp(SHIFTS * z - 0.5 * SHIFTS**2)
+
+
+class Bets:
+    """Wealth of all bets, and where a change would most likely have begun.
+
+    That is where 1 would have grown most since, by any bet: the likelihood ratio of a
+    shift is largest there. It is found by the cumulative sums of Page (1954).
+    """
+
+    def __init__(self):
+        self.n_blocks = 0
+        self.wealth = np.zeros(SHIFTS.shape)
+        self.growth = np.ones(SHIFTS.shape)  # of 1, since the block `starts`
+        self.starts = np.zeros(SHIFTS.shape, dtype=np.int64)
+        self.excess = np.zeros(SHIFTS.shape)  # of the ranks since then, without theta
+
+    def copy(self):
+        copied = Bets()
+        vars(copied).update(vars(self))
+        return copied
+
+    def add(self, n_greater, n_equal, theta):
+        """Settle the bets on a block, given the rank of its mean."""
+        n = self.n_blocks
+        self.n_blocks += 1
+        if n == 0:  # ranked among itself
+            return
+        p = (n_greater + theta * n_equal) / (n + 1)
+        remains = remainder(-ndtri(min(p, MAX_P)))
+        self.wealth = (self.wealth + BLOCK_ROWS * SHARES) * remains
+        is_new = self.growth <= 1.0
+        self.growth = np.maximum(self.growth, 1.0) * remains
+        self.starts = np.where(is_new, n, self.starts)
+        excess = 0.5 - (n_greater + 0.5 * n_equal) / (n + 1)
+        self.excess = np.where(is_new, 0.0, self.excess) + excess
+
+    def change(self, false_alarm):
+        """Return the first block after a change and whether it was a rise, or None.
+
+        Random numbers that break ties raise no alarm by themselves: the ranks without
+        them have to agree. That makes alarms only rarer.
+        """
+        if self.wealth.sum() * false_alarm < 1.0:
+            return None
+        likeliest = np.argmax(self.growth)
+        if self.excess[likeliest] * SHIFTS[likeliest] <= 0.0:
+            return None
+        return int(self.starts[likeliest]), bool(SHIFTS[likeliest] > 0.0)
+
+
+class TieBreaker:
+    """Random numbers from a hash of the ranks so far.
+
+    The same losses, in any unit, give the same numbers; those of different streams are
+    as good as independent.
+    """
+
+    def __init__(self):
+        self._hash = combine(np.zeros(1, dtype=np.uint64), np.uint64(1))
+
+    def copy(self):
+        copied = TieBreaker()
+        copied._hash = self._hash
+        return copied
+
+    def number(self):
+        """Return a number between 0 and 1, both excluded."""
+        return (int(self._hash[0] >> np.uint64(11)) + 0.5) * 2.0**-53
+
+    def add(self, n_greater, n_equal):
+        """Let later numbers depend on a rank."""
+        self._hash = combine(self._hash, np.uint64((n_greater << 32) ^ n_equal))

@@ -1,0 +1,265 @@
+"""Alarms: as the definitions say, seldom without a change, and soon after one."""
+
+import copy
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from support import naive_alarms
+
+from sklearn_scinol.evaluation import LossMonitor
+from sklearn_scinol.evaluation import ranks as ranks_module
+from sklearn_scinol.evaluation.betting import BLOCK_ROWS, Bets, TieBreaker
+from sklearn_scinol.evaluation.ranks import Ranks, ordered_keys
+
+#: Losses that stay what they are, from a generator and their number.
+STATIONARY = {
+    "one in ten": lambda rng, n: rng.random(n) < 0.1,
+    "one in a hundred": lambda rng, n: rng.random(n) < 0.01,
+    "exponential": lambda rng, n: rng.exponential(size=n),
+    "Cauchy": lambda rng, n: rng.standard_cauchy(n),
+}
+
+
+def all_alarms(losses, **parameters):
+    monitor = LossMonitor(**parameters)
+    monitor.update(losses)
+    return monitor.alarms_
+
+
+# The definitions.
+
+
+def changing(kind, rng):
+    """Losses that rise and then fall."""
+    high = np.repeat([0, 1, 0], 320)
+    if kind == "wrong labels":
+        return rng.random(960) < np.where(high, 0.5, 0.1)
+    if kind == "far from zero":
+        return 1e6 + rng.normal(high, 1)
+    if kind == "of both signs":
+        return rng.normal(2.0 * high - 1, 2)
+    return rng.exponential(np.where(high, 1e-5, 1e-7))
+
+
+@pytest.mark.parametrize("max_cells", [1024, 9])
+@pytest.mark.parametrize(
+    "kind", ["wrong labels", "far from zero", "of both signs", "small"]
+)
+def test_naive_reference(kind, max_cells, monkeypatch):
+    monkeypatch.setattr(ranks_module, "MAX_CELLS", max_cells)
+    losses = changing(kind, np.random.default_rng(3)).astype(float)
+    found = all_alarms(losses, false_alarm=0.005)
+    expected = naive_alarms.alarms(losses.tolist(), 0.005, max_cells)
+    assert [(each.row, each.change, each.direction) for each in found] == expected
+    assert {alarm.direction for alarm in found} == {"rise", "fall"}
+
+
+@pytest.mark.parametrize("name", ["one in ten", "exponential"])
+def test_wealth_is_a_martingale(name):
+    """Each block of rows after the first adds as much as it has rows, in the mean."""
+    wealths, n_blocks = [], 4
+    for seed in range(4000):
+        losses = STATIONARY[name](np.random.default_rng(seed), n_blocks * BLOCK_ROWS)
+        means = losses.reshape(n_blocks, -1).mean(axis=1)
+        ranks, bets, ties = Ranks(), Bets(), TieBreaker()
+        ties.add(seed, 0)  # or the first numbers would be those of every stream
+        for key in ordered_keys(means).tolist():
+            rank = ranks.add(key)
+            bets.add(*rank, ties.number())
+            ties.add(*rank)
+        wealths.append(bets.wealth.sum())
+    error = np.std(wealths) / np.sqrt(len(wealths))
+    assert abs(np.mean(wealths) - (n_blocks - 1) * BLOCK_ROWS) < 4 * error
+    assert error < 1.5
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)), st.randoms())
+def test_cells_do_not_depend_on_the_order(values, random):
+    shuffled = random.sample(values, len(values))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranks_module, "MAX_CELLS", 4)
+        one, other = Ranks(), Ranks()
+        for ranks, order in ((one, values), (other, shuffled)):
+            for key in ordered_keys(order).tolist():
+                ranks.add(key)
+    assert vars(one) == vars(other)
+    assert len(one.cells) == len(one.counts) <= 4
+    assert sum(one.counts) == one.n_keys == len(values)
+
+
+@given(st.lists(st.floats(allow_nan=False), min_size=2))
+def test_keys_have_the_order_of_the_floats(values):
+    keys = ordered_keys(values).tolist()
+    for a, b, key, other in zip(values, values[1:], keys, keys[1:], strict=False):
+        assert (a < b) == (key < other)
+        assert (a == b) == (key == other)
+
+
+# The bound.
+
+
+@pytest.mark.slow
+def test_time_to_the_first_false_alarm():
+    """In 10,000 streams in which nothing changes, it has the mean that was asked for.
+
+    `examples/benchmarks/alarms.py` has the same at the default level.
+    """
+    false_alarm, n_streams = 0.02, 2500
+    for name, generate in STATIONARY.items():
+        times = []
+        for seed in range(n_streams):
+            rng, monitor = np.random.default_rng(seed), LossMonitor(false_alarm)
+            while not monitor.update(generate(rng, 10 * BLOCK_ROWS)).size:
+                pass
+            times.append(monitor.alarms_[0].row)
+        error = np.std(times) / np.sqrt(n_streams)
+        assert np.mean(times) - 3 * error > 1 / false_alarm, name
+        for n in range(BLOCK_ROWS, int(1 / false_alarm), BLOCK_ROWS):
+            assert np.mean(np.array(times) <= n) < n * false_alarm, name
+
+
+def test_constant_losses_raise_no_alarm():
+    assert not all_alarms(np.full(20_000, 0.1), false_alarm=0.01)
+
+
+def test_one_row_out_of_all_proportion_raises_no_alarm():
+    losses = np.random.default_rng(0).exponential(size=2000)
+    losses[1000] = 1e300
+    assert not all_alarms(losses)
+
+
+# Changes.
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "direction", "delay"),
+    [(0.1, 0.2, "rise", 180), (0.2, 0.1, "fall", 290), (0.1, 0.5, "rise", 60)],
+)
+def test_changes_are_found(before, after, direction, delay):
+    n, alarms = 2000, []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        rates = np.repeat([before, after], [n, 3000])
+        found = all_alarms(rng.random(n + 3000) < rates)
+        alarms += [alarm for alarm in found if alarm.row > n][:1]
+    assert len(alarms) >= 39  # a false alarm just before a change may hide it
+    assert np.mean([alarm.direction == direction for alarm in alarms]) > 0.9
+    assert np.median([alarm.row - n for alarm in alarms]) < delay
+    assert np.median([abs(alarm.change - n) for alarm in alarms]) < 60
+
+
+def test_monitor_starts_afresh():
+    """The level after a change is what later losses are compared with."""
+    rng = np.random.default_rng(0)
+    losses = np.concatenate([rng.normal(mean, 1, 1000) for mean in (0, 3, 0, 1)])
+    first, *others = all_alarms(losses)
+    assert [alarm.direction for alarm in (first, *others)] == ["rise", "fall", "rise"]
+    assert 1000 < first.row < 1100
+    # All that it says then depends on later losses alone, but for how ties are broken.
+    rest = all_alarms(losses[first.row :])
+    assert [alarm.row + first.row for alarm in rest] == [each.row for each in others]
+
+
+# How losses come.
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 1200), max_size=8))
+def test_chunks_change_nothing(ends):
+    losses = changing("small", np.random.default_rng(0))
+    whole, parts = LossMonitor(0.01), LossMonitor(0.01)
+    expected = whole.update(losses)
+    places, start = [], 0
+    for chunk in np.split(losses, sorted(ends)):
+        places.extend(parts.update(chunk) + start)
+        start += len(chunk)
+    assert places == expected.tolist() == [alarm.row - 1 for alarm in whole.alarms_]
+    assert parts.alarms_ == whole.alarms_
+    assert parts.n_samples_seen_ == whole.n_samples_seen_ == len(losses)
+
+
+@pytest.mark.parametrize("factor", [2.0**-300, 2.0**300])
+@pytest.mark.parametrize("kind", ["wrong labels", "small", "of both signs"])
+def test_any_unit(kind, factor):
+    losses = changing(kind, np.random.default_rng(0))
+    found = all_alarms(losses, false_alarm=0.01)
+    assert found
+    assert all_alarms(losses * factor, false_alarm=0.01) == found
+
+
+def test_largest_floats():
+    losses = 1.7e308 * np.random.default_rng(0).uniform(-1, 1, 640)
+    losses[320:] = abs(losses[320:])
+    [alarm] = all_alarms(losses, false_alarm=0.001)
+    assert (alarm.change, alarm.direction) == (321, "rise")
+
+
+def test_kinds_of_sequences():
+    is_wrong = changing("wrong labels", np.random.default_rng(0))
+    expected = all_alarms(is_wrong)
+    assert expected
+    assert all_alarms(is_wrong.tolist()) == expected
+    assert all_alarms(is_wrong.astype(np.int8)) == expected
+    assert all_alarms(is_wrong.astype(np.float32)) == expected
+    monitor = LossMonitor()
+    places = monitor.update([])
+    assert places.shape == (0,)
+    assert places.dtype.kind == "i"
+    assert (monitor.n_samples_seen_, monitor.alarms_) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [
+        ([0.1, np.nan], "losses contains NaN"),
+        ([np.inf], "losses contains infinity"),
+        (0.5, "should be a 1d array"),
+        ([[1.0, 2.0]], "should be a 1d array"),
+        (["high"], "could not convert string to float"),
+        (np.ma.masked_values([1.0, 2.0], 2.0), "losses has masked values"),
+    ],
+)
+def test_bad_losses(losses, words):
+    """The error is clear, and the monitor stays as it was."""
+    rng = np.random.default_rng(0)
+    monitor, other = LossMonitor(0.01), LossMonitor(0.01)
+    for each in monitor, other:
+        each.update(rng.exponential(size=40) if each is monitor else [])
+    before = pickle.dumps(monitor)
+    for each in monitor, LossMonitor():
+        with pytest.raises(ValueError, match=words):
+            each.update(losses)
+    assert pickle.dumps(monitor) == before
+
+
+@pytest.mark.parametrize("false_alarm", [0, 1, -0.1, np.nan, "1e-4", None])
+def test_bad_false_alarm(false_alarm):
+    with pytest.raises(ValueError, match=re.escape("'false_alarm' parameter")):
+        LossMonitor(false_alarm).update([0.5])
+
+
+@pytest.mark.parametrize(
+    "copied", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy]
+)
+def test_copies_go_on(copied):
+    losses = changing("wrong labels", np.random.default_rng(0))
+    monitor = LossMonitor(0.01)
+    monitor.update(losses[:330])
+    other = copied(monitor)
+    expected = monitor.update(losses[330:])
+    assert expected.size
+    np.testing.assert_array_equal(other.update(losses[330:]), expected)
+    assert other.alarms_ == monitor.alarms_
+
+
+def test_clone_begins_anew():
+    monitor = LossMonitor(false_alarm=0.01)
+    monitor.update(changing("small", np.random.default_rng(0)))
+    other = clone(monitor)
+    assert other.get_params() == {"false_alarm": 0.01}
+    assert not hasattr(other, "alarms_")
