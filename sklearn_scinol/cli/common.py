@@ -96,6 +96,13 @@ def positive_int(text):
     return int(text)
 
 
+def probability(text):
+    """Parse a number between 0 and 1, both excluded."""
+    if not 0.0 < float(text) < 1.0:
+        raise ValueError
+    return float(text)
+
+
 def pair(text):
     """Parse a pair of name and value, as in name=value."""
     name, is_there, value = text.rpartition("=")

@@ -33,6 +33,7 @@ from .. import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
 from ..persistence import save
@@ -54,6 +55,7 @@ from .common import (
     pair,
     positive_int,
     print_line,
+    probability,
     read_chunks,
 )
 from .scores import RunningTable, print_scores, score_test
@@ -94,6 +96,15 @@ def add_arguments(parser):
         metavar="FILE",
         help="score the model in the end on rows that it does not learn; may be given "
         "several times",
+    )
+    add(
+        "--alarms",
+        type=probability,
+        nargs="?",
+        const=LossMonitor().false_alarm,
+        metavar="RATE",
+        help="print a line when the losses have changed, with at most this rate of "
+        "false alarms per row (default: %(const)s)",
     )
     add("-q", "--quiet", action="store_true", help="print the scores only")
     group = parser.add_argument_group("model")
@@ -213,8 +224,10 @@ def run(arguments):
         check_not_read(arguments.model, find_files(files))
     model, classes, stream = open_learning(arguments)
     learner = ProgressiveEstimator(model, _metrics(model), classes)
+    monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
+    table = RunningTable(learner, arguments.quiet, monitor)
     with read_chunks(stream) as (_, chunks):
-        _learn(arguments, model, RunningTable(learner, arguments.quiet), stream, chunks)
+        _learn(arguments, model, table, stream, chunks)
     if arguments.test_file:
         known = known_columns(model, arguments.target)
         stream = open_stream(

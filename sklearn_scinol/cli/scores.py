@@ -19,6 +19,9 @@ NAMES = {
     "mean_width": "mean width",
 }
 
+#: Directions of alarms, in the past.
+PAST = {"rise": "risen", "fall": "fallen"}
+
 LINE = "{:>12} {:>12} {:>12} {:>14} {:>14} {:>9}".format
 
 LINE_OF_INTERVALS = " {:>9} {:>12}".format
@@ -34,10 +37,12 @@ class RunningTable(RunningScores):
     learner : ProgressiveEstimator
     is_quiet : bool
         Whether nothing is printed.
+    monitor : LossMonitor or None
+        What raises alarms, which are printed as well.
     """
 
-    def __init__(self, learner, is_quiet):
-        super().__init__(learner.scorers)
+    def __init__(self, learner, is_quiet, monitor=None):
+        super().__init__(learner.scorers, monitor=monitor)
         self.learner, self.is_quiet = learner, is_quiet
         self.loss_before = self.weight_before = 0.0
 
@@ -65,6 +70,15 @@ class RunningTable(RunningScores):
         super()._add_point(values)
         if not self.is_quiet:
             self._print_line(values)
+
+    def _add_alarm(self, alarm):
+        super()._add_alarm(alarm)
+        if not self.is_quiet:
+            print_line(
+                f"row {alarm.row:,}: losses have {PAST[alarm.direction]} since about "
+                f"row {alarm.change:,}",
+                flush=True,
+            )
 
     def _print_line(self, values):
         name, value = next(iter(values.items()))
@@ -128,6 +142,8 @@ def print_scores(result, stream, seconds):
         lines["bad rows left out"] = f"{stream.n_bad_rows:,}"
     for name, score in result["scores"].items():
         lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
+    if result["alarms"] is not None:
+        lines["alarms"] = f"{len(result['alarms']):,}"
     lines["rows per second"] = f"{n_rows / seconds:,.0f}"
     for name, value in lines.items():
         print_line(f"{name:20}{value:>14}")

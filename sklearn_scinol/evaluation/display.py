@@ -13,6 +13,7 @@ from sklearn.utils._optional_dependencies import check_matplotlib_support
 from .._plotting import axes_for
 from .._typing import Labels
 from .comparator import Comparator
+from .monitor import Alarm, LossMonitor
 from .progressive import ProgressiveValidationResult, progressive_validation
 from .regret import RegretCurveResult, regret_curve
 
@@ -21,12 +22,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 
+#: Styles of the lines at alarms.
+ALARM_STYLES = {"rise": "--", "fall": ":"}
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ProgressiveValidationDisplay:
     """Running score of an estimator on a stream, as a curve over the rows.
 
     With a window, a thinner curve in the same colour is the score of the latest rows.
+    Alarms are vertical lines: dashed where losses rose, dotted where they fell.
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
 
@@ -40,6 +45,8 @@ class ProgressiveValidationDisplay:
         Name of the estimator, for the legend.
     window_n_samples, window_scores : ndarray of shape (n_window_points,), default=None
         Number of rows up to each point, and the score over the latest of them.
+    alarms : list of Alarm, default=None
+        Alarms of a :class:`LossMonitor`.
 
     Attributes
     ----------
@@ -51,6 +58,8 @@ class ProgressiveValidationDisplay:
         The curve of all rows.
     window_line_ : matplotlib Line2D or None
         The curve of the latest rows.
+    alarm_lines_ : list of matplotlib Line2D
+        The vertical lines at the alarms.
 
     See Also
     --------
@@ -78,6 +87,7 @@ class ProgressiveValidationDisplay:
     name: str | None = None
     window_n_samples: ArrayLike | None = None
     window_scores: ArrayLike | None = None
+    alarms: list[Alarm] | None = None
 
     @classmethod
     def from_result(
@@ -125,6 +135,7 @@ class ProgressiveValidationDisplay:
             name=type(result.estimator).__name__ if name is None else name,
             window_n_samples=result.window_n_samples,
             window_scores=None if window_curves is None else window_curves[metric],
+            alarms=result.alarms,
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
@@ -139,6 +150,7 @@ class ProgressiveValidationDisplay:
         target: str | None = None,
         window: int | None = None,
         delay: int | None = None,
+        monitor: LossMonitor | None = None,
         progress: bool = True,
         name: str | None = None,
         negate_score: bool = False,
@@ -151,7 +163,7 @@ class ProgressiveValidationDisplay:
         ----------
         estimator : object
             Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream, metrics, classes, target, window, delay, progress : as of the function
+        stream, metrics, classes, target, window, delay, monitor, progress : as there
             See :func:`progressive_validation`.
         name, negate_score, ax, **kwargs : as of `plot`
             See :meth:`plot`. A `name` of None stands for the estimator's class.
@@ -170,6 +182,7 @@ class ProgressiveValidationDisplay:
             target=target,
             window=window,
             delay=delay,
+            monitor=monitor,
             progress=progress,
         )
         return cls.from_result(
@@ -218,8 +231,20 @@ class ProgressiveValidationDisplay:
                 color=self.line_.get_color(),
                 linewidth=0.4 * self.line_.get_linewidth(),
             )
+        self.alarm_lines_ = []
+        for direction, style in ALARM_STYLES.items():
+            rows = [
+                each.row for each in self.alarms or () if each.direction == direction
+            ]
+            label = f"Alarm: {direction} of the losses"
+            for row in rows:
+                line = ax.axvline(
+                    row, color=self.line_.get_color(), linestyle=style, label=label
+                )
+                self.alarm_lines_.append(line)
+                label = "_"  # one entry in the legend
         ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
-        if self.line_.get_label() and not self.line_.get_label().startswith("_"):
+        if ax.get_legend_handles_labels()[0]:
             ax.legend()
         return self
 

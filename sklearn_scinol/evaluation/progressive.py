@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .._typing import Labels
 from ..estimators.labels import as_indicators, is_multilabel
 from .late import DelayedEstimator
+from .monitor import Alarm, LossMonitor
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
 __all__ = ["ProgressiveValidationResult", "progressive_validation"]
@@ -49,6 +50,8 @@ class ProgressiveValidationResult:
         window apart, and the last one.
     window_curves : dict of str to ndarray of shape (n_window_points,) or None
         Value of each metric over the latest `window` rows, or all if there are fewer.
+    alarms : list of Alarm or None
+        Alarms of the monitor, with rows counted as in `n_samples`.
     """
 
     estimator: object
@@ -59,6 +62,7 @@ class ProgressiveValidationResult:
     window: int | None
     window_n_samples: np.ndarray | None = field(repr=False)
     window_curves: dict[str, np.ndarray] | None = field(repr=False)
+    alarms: list[Alarm] | None
 
 
 def progressive_validation(
@@ -70,6 +74,7 @@ def progressive_validation(
     target: str | None = None,
     window: int | None = None,
     delay: int | None = None,
+    monitor: LossMonitor | None = None,
     progress: bool = True,
 ) -> ProgressiveValidationResult:
     """Score an estimator on a stream, each row predicted before it is learned.
@@ -141,6 +146,11 @@ def progressive_validation(
     delay : int, default=None
         Number of rows that come between a row and its label. None and 0 stand for
         labels that come before the next row.
+    monitor : LossMonitor, default=None
+        Monitor that raises alarms when the losses of the rows have changed, such as
+        ``LossMonitor()``; it goes on from where it is. The loss is the log loss if a
+        metric needs probabilities, as by default; otherwise 1 for a wrong label and 0
+        for a right one; in regression the absolute error, the mean of it over outputs.
     progress : bool, default=True
         Whether to show a progress bar, if tqdm is installed and the stream takes longer
         than a second.
@@ -158,7 +168,8 @@ def progressive_validation(
         stream has a note that names the chunk, and an attribute `result` with the
         scores so far, if any.
     TypeError
-        If the estimator has no `partial_fit`.
+        If the estimator has no `partial_fit`, or the monitor is no
+        :class:`LossMonitor`.
 
     References
     ----------
@@ -194,9 +205,11 @@ def progressive_validation(
         window = int(window)
     if delay is not None:
         check_scalar(delay, "delay", Integral, min_val=0)
+    if monitor is not None and not isinstance(monitor, LossMonitor):
+        raise TypeError(f"monitor must be a LossMonitor or None; got {monitor!r}.")
     learner = ProgressiveEstimator(estimator, metrics, classes)
     follower = DelayedEstimator(learner, int(delay)) if delay else learner
-    running = RunningScores(learner.scorers, window)
+    running = RunningScores(learner.scorers, window, monitor)
     n_chunks = n_rows = 0
     y = None
 

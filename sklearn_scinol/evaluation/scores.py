@@ -2,7 +2,7 @@
 
 import warnings
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 
@@ -252,6 +252,21 @@ class _Rows:
         }
         return _Rows(self.y, predictions, self.sample_weight, classes)
 
+    def losses(self):
+        """Return the loss of each row: the log loss if there are probabilities.
+
+        Otherwise 1 for a wrong label, and in regression the absolute error, the mean of
+        it over outputs. The log loss is clipped as by scikit-learn.
+        """
+        if self.classes is None:
+            errors = np.abs(self.y - self.predictions["predict"])
+            return errors.reshape(len(self), -1).mean(axis=1)
+        if "predict_proba" not in self.predictions:
+            return (self.y != self.predictions["predict"]).astype(np.float64)
+        columns = np.searchsorted(self.classes, self.y)
+        p = self.predictions["predict_proba"][np.arange(len(self)), columns]
+        return -np.log(np.clip(p, np.finfo(p.dtype).eps, 1.0))
+
     def score(self, scorer):
         y, predictions, classes = self.y, self.predictions, self.classes
         if classes is None:
@@ -470,8 +485,11 @@ class RunningScores:
 
     _point_after = staticmethod(point_after)
 
-    def __init__(self, scorers, window=None):
+    def __init__(self, scorers, window=None, monitor=None):
         self.window = None if window is None else _Window(window, scorers)
+        self.monitor = monitor
+        self.alarms = None if monitor is None else []
+        self.n_monitored_before = getattr(monitor, "n_samples_seen_", 0)
         self.scorers, self.scores = scorers, {}
         self.curves = {name: [] for name in scorers}
         self.n_samples = []
@@ -495,6 +513,8 @@ class RunningScores:
             self.pending.append(block)
             self.n_pending += len(block)
             self.n_added += len(block)
+            if self.monitor is not None:
+                self._watch(block)
             if self.window is not None:
                 with _ignore_undefined_scores():
                     self.window.add(block, self.n_added)
@@ -535,7 +555,22 @@ class RunningScores:
             "window": None if latest is None else latest.size,
             "window_n_samples": None if latest is None else np.array(latest.n_samples),
             "window_curves": None if latest is None else _as_arrays(latest.curves),
+            "alarms": self.alarms,
         }
+
+    def _watch(self, rows):
+        n_alarms = self.monitor.update(rows.losses()).size
+        for alarm in self.monitor.alarms_[len(self.monitor.alarms_) - n_alarms :]:
+            self._add_alarm(
+                replace(
+                    alarm,
+                    row=alarm.row - self.n_monitored_before,
+                    change=alarm.change - self.n_monitored_before,
+                )
+            )
+
+    def _add_alarm(self, alarm):
+        self.alarms.append(alarm)
 
     def _score_pending(self):
         if self.pending:

@@ -26,7 +26,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.cli import COMMANDS, compile, learn, main
 from sklearn_scinol.compiling import UNSAVED
-from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.evaluation import LossMonitor, progressive_validation
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
@@ -187,6 +187,50 @@ def test_quiet(run):
     assert not table_in(quiet)
     for name in "rows", "log loss", "accuracy":
         assert score_in(quiet, name) == score_in(loud, name)
+
+
+def as_int(text):
+    return int(text.replace(",", ""))
+
+
+def write_changing():
+    """Labels that are those of a rule for 1,000 rows, and then are at random."""
+    random = np.random.default_rng(0)
+    x = random.normal(size=1500)
+    rule = x + 0.3 * random.normal(size=1500) > 0
+    y = np.where(np.arange(1500) < 1000, rule, random.random(1500) < 0.5)
+    lines = [f"{a:.3f},{b}" for a, b in zip(x, y, strict=True)]
+    Path("changing.csv").write_text("\n".join(["x,y", *lines]))
+
+
+@pytest.mark.slow
+def test_alarms(run):
+    write_changing()
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    result = progressive_validation(
+        model, read_table("changing.csv", target="y"), monitor=LossMonitor(1e-3)
+    )
+    alarms = [each for each in result.alarms if each.direction == "rise"]
+    assert 1000 < alarms[0].row < 1100
+    argv = "learn", "changing.csv", "--target", "y", "--estimator", "scinol"
+    status, out, err = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
+    assert (status, err) == (0, "")
+    assert score_in(out, "alarms") == len(result.alarms)
+    past = {"rise": "risen", "fall": "fallen"}
+    for each in result.alarms:
+        line = (
+            f"row {each.row:,}: losses have {past[each.direction]} since about "
+            f"row {each.change:,}\n"
+        )
+        before, _, after = out.partition(line)
+        assert after  # between the lines of the table for the rows around it
+        assert as_int(table_in(before)[-1]["rows"]) < each.row
+        assert as_int(table_in(after)[0]["rows"]) >= each.row
+    _, quiet, _ = run(*argv, "--alarms", "0.001", "--quiet")
+    assert "losses" not in quiet
+    assert score_in(quiet, "alarms") == len(result.alarms)
+    _, by_default, _ = run(*argv, "--quiet", "--alarms")
+    assert 0 < score_in(by_default, "alarms") <= len(result.alarms)
 
 
 def test_several_files(run):
@@ -1137,6 +1181,8 @@ def test_what_should_not_happen(fails, run, monkeypatch):
         ["learn", "data.csv", "--target", "y", "--coverage", "1"],
         ["learn", "f.csv", "--target", "y", "--resume", "m", "--coverage", "0.9"],
         ["learn", "data.csv", "--target", "y", "--keep-partial"],
+        ["learn", "data.csv", "--target", "y", "--alarms", "1"],
+        ["learn", "--target", "y", "--alarms", "data.csv"],
         ["learn", "f.csv", "--target", "y", "--resume", "m", "--estimator", "hedge"],
         ["predict", "data.csv"],
         ["inspect"],

@@ -9,9 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 from support import naive_alarms
 
-from sklearn_scinol.evaluation import LossMonitor
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol.evaluation import (
+    LossMonitor,
+    ProgressiveValidationDisplay,
+    progressive_validation,
+)
 from sklearn_scinol.evaluation import ranks as ranks_module
 from sklearn_scinol.evaluation.betting import BLOCK_ROWS, Bets, TieBreaker
 from sklearn_scinol.evaluation.ranks import Ranks, ordered_keys
@@ -263,3 +270,147 @@ def test_clone_begins_anew():
     other = clone(monitor)
     assert other.get_params() == {"false_alarm": 0.01}
     assert not hasattr(other, "alarms_")
+
+
+# Progressive validation.
+
+
+def validate(model, stream, **keywords):
+    return progressive_validation(model, stream, progress=False, **keywords)
+
+
+def changing_rows(n=2000):
+    """Rows whose labels are at random after the first half."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 2))
+    rule = X[:, 0] + 0.3 * rng.normal(size=n) > 0
+    y = np.where(np.arange(n) < n // 2, rule, rng.random(n) < 0.5)
+    return X, np.where(y, "yes", "no")
+
+
+def log_losses(model, X, y):
+    p = model.partial_fit_predict(X, y, classes=["no", "yes"], method="predict_proba")
+    return -np.log(np.where(y == "yes", p[:, 1], p[:, 0]))
+
+
+def rows_of(alarms):
+    return [alarm.row for alarm in alarms]
+
+
+@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 2000])
+@pytest.mark.parametrize("metrics", [None, "accuracy"])
+def test_monitor_of_a_classifier(metrics, size):
+    """It watches log losses where there are probabilities, else wrong labels."""
+    X, y = changing_rows()
+    if metrics is None:
+        losses = log_losses(ScInOLClassifier(), X, y)
+    else:
+        predicted = ScInOLClassifier().partial_fit_predict(X, y, classes=["no", "yes"])
+        losses = predicted != y
+    stream = [(X[k : k + size], y[k : k + size]) for k in range(0, len(y), size)]
+    monitor = LossMonitor()
+    result = validate(
+        ScInOLClassifier(),
+        stream,
+        metrics=metrics,
+        classes=["no", "yes"],
+        monitor=monitor,
+    )
+    assert result.alarms == monitor.alarms_ == all_alarms(losses)
+    assert any(1000 < alarm.row < 1100 for alarm in result.alarms)
+    assert monitor.n_samples_seen_ == result.n_samples[-1] == len(y)
+
+
+def test_no_monitor():
+    assert validate(SGDClassifier(), [changing_rows()] * 2).alarms is None
+
+
+def test_monitor_of_probability_zero():
+    """Losses are clipped, as scikit-learn's are."""
+    X, y = changing_rows()
+    X[1000:] = 1e9 * X[1000:]
+    stream = [(X[:500], y[:500]), (X[500:], y[500:])]
+    monitor, watched = LossMonitor(), []
+    update = monitor.update
+    monitor.update = lambda losses: watched.extend(losses) or update(losses)
+    result = validate(GaussianNB(), stream, monitor=monitor)
+    assert max(watched) == -np.log(np.finfo(float).eps)
+    assert np.mean(watched) == pytest.approx(-result.scores["neg_log_loss"])
+
+
+@pytest.mark.parametrize("n_outputs", [1, 2])
+def test_monitor_of_a_regressor(n_outputs):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    noise = rng.normal(size=(600, n_outputs)) * np.repeat([0.1, 3], 300)[:, None]
+    y = X[:, :1] + noise
+    y = y[:, 0] if n_outputs == 1 else y
+    predicted = ScInOLRegressor().partial_fit_predict(X, y)
+    losses = np.abs(predicted - y).reshape(600, n_outputs).mean(axis=1)
+    result = validate(ScInOLRegressor(), [(X, y)], monitor=LossMonitor())
+    assert result.alarms == all_alarms(losses)
+    assert result.alarms[-1].direction == "rise"
+
+
+def test_monitor_leaves_out_rows_that_are_not_scored():
+    X, y = changing_rows()
+    weight = np.arange(len(y)) % 3
+    result, expected = (
+        validate(model, stream, monitor=LossMonitor(), classes=["no", "yes"])
+        for model, stream in [
+            (ScInOLClassifier(), [(X, y, weight)]),
+            (ScInOLClassifier(), [(X[weight > 0], y[weight > 0], weight[weight > 0])]),
+        ]
+    )
+    assert result.alarms == expected.alarms != []
+    # One that needs the first chunk to be fitted is not scored on it.
+    monitor = LossMonitor()
+    model = SGDClassifier(random_state=0)
+    validate(model, [(X[:30], y[:30]), (X[30:], y[30:])], monitor=monitor)
+    assert monitor.n_samples_seen_ == len(y) - 30
+
+
+def test_monitor_goes_on():
+    """Rows of later streams are counted from their own beginning."""
+    X, y = changing_rows()
+    monitor, model, start = LossMonitor(), ScInOLClassifier(), 1010
+    classes = ["no", "yes"]
+    validate(model, [(X[:start], y[:start])], monitor=monitor, classes=classes)
+    n_alarms = len(monitor.alarms_)
+    result = validate(model, [(X[start:], y[start:])], monitor=monitor)
+    expected = all_alarms(log_losses(ScInOLClassifier(), X, y))
+    assert monitor.alarms_ == expected
+    (alarm, *_), (other, *_) = result.alarms, expected[n_alarms:]
+    assert (alarm.row, alarm.change) == (other.row - start, other.change - start)
+    assert alarm.change <= 0 < alarm.row
+
+
+@pytest.mark.parametrize("monitor", [1e-4, LossMonitor, True])
+def test_bad_monitor(monitor):
+    with pytest.raises(TypeError, match="monitor must be a LossMonitor or None"):
+        validate(ScInOLClassifier(), [changing_rows()], monitor=monitor)
+
+
+def test_display_of_alarms(pyplot):
+    X, y = changing_rows()
+    display = ProgressiveValidationDisplay.from_estimator(
+        ScInOLClassifier(),
+        [(X, y)],
+        monitor=LossMonitor(),
+        progress=False,
+        color="red",
+    )
+    alarms = sorted(display.alarms, key=lambda alarm: alarm.direction == "fall")
+    lines = display.alarm_lines_
+    assert [line.get_xdata()[0] for line in lines] == rows_of(alarms) != []
+    styles = {"rise": "--", "fall": ":"}
+    assert [line.get_linestyle() for line in lines] == [
+        styles[alarm.direction] for alarm in alarms
+    ]
+    assert {line.get_color() for line in lines} == {"red"}
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    directions = dict.fromkeys(alarm.direction for alarm in alarms)
+    assert legend == [
+        "ScInOLClassifier",
+        *(f"Alarm: {direction} of the losses" for direction in directions),
+    ]
