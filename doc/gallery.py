@@ -15,6 +15,7 @@ ORDER = (
     "hedge",
     "drift",
     "intervals",
+    "alarms",
     "raw_table",
     "table_terms",
     "out_of_core",

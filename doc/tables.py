@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 PAGES = (
     HERE / "benchmarks.md",
     HERE / "howto" / "clusters.md",
+    HERE / "user_guide" / "alarms.md",
     HERE / "user_guide" / "forests.md",
     HERE / "user_guide" / "intervals.md",
     HERE / "user_guide" / "mixtures.md",
@@ -123,6 +124,43 @@ def experts():
     header = "expert", "classification, %", "regression, %"
     return markdown(header, [[name, *earned] for name, earned in rows.items()])
 
+
+def false_alarms():
+    """Rows to a false alarm in `alarms.py`."""
+    (_, _, *lines), *_ = printed("alarms")
+    header = (
+        "losses",
+        "`false_alarm`",
+        "streams",
+        "asked for, at least",
+        "mean",
+        "median",
+    )
+    rows = []
+    for line in lines:
+        kind, n_streams, asked, *found = re.split(r"  +", line)
+        rows.append([kind, f"{1 / number(asked):g}", n_streams, asked, *found])
+    return markdown(header, rows)
+
+
+def alarm_delays():
+    """Mean delays in `alarms.py`."""
+    _, *changes = printed("alarms")
+    header, cells = ["detector", "rows to a false alarm"], {}
+    for title, titles, *lines, _ in changes[:2]:
+        before, after = re.findall(r"[\d.]+", title)
+        header += [
+            f"{before} to {after}, {n}" for n in re.findall("after.*?000", titles)
+        ]
+        for line in lines:
+            false_alarm, *delays = (line[a:b].strip() for a, b in ALARM_COLUMNS)
+            row = cells.setdefault(line[:34].strip(), [false_alarm])
+            row += [delay.partition(", ")[0] for delay in delays]
+    return markdown(header, [[f"`{name}`", *row] for name, row in cells.items()])
+
+
+#: Columns of the delays in `alarms.py`.
+ALARM_COLUMNS = (34, 48), (48, 66), (66, 84)
 
 MIXTURES = {
     "default": "the mixture",

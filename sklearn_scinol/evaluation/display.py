@@ -163,7 +163,7 @@ class ProgressiveValidationDisplay:
         ----------
         estimator : object
             Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream, metrics, classes, target, window, delay, monitor, progress : as there
+        stream, metrics, classes, target, window, delay, monitor, progress : parameters
             See :func:`progressive_validation`.
         name, negate_score, ax, **kwargs : as of `plot`
             See :meth:`plot`. A `name` of None stands for the estimator's class.

@@ -64,8 +64,8 @@ class LossMonitor(BaseEstimator):
     n_samples_seen_ : int
         Number of losses so far.
     alarms_ : list of Alarm
-        All alarms so far, each with the `row` at which it was raised, the row at which
-        the `change` began, and its `direction`, "rise" or "fall".
+        All alarms so far, each with the `row` at which it was raised, an estimate of
+        the first row after the `change`, and its `direction`, "rise" or "fall".
 
     See Also
     --------
@@ -173,10 +173,11 @@ class _Watch:
         row = self.n_samples - self.pending.size  # at the end of the last block
         self.n_samples += losses.size
         losses = np.concatenate([self.pending, losses])
-        n_blocks = losses.size // BLOCK_ROWS
-        whole, self.pending = np.split(losses, [n_blocks * BLOCK_ROWS])
+        n_whole = losses.size - losses.size % BLOCK_ROWS
+        self.pending = losses[n_whole:].copy()  # a view would keep all
+        means = _means(losses[:n_whole].reshape(-1, BLOCK_ROWS))
         alarms = []
-        for key in ordered_keys(_means(whole.reshape(-1, BLOCK_ROWS))).tolist():
+        for key in ordered_keys(means).tolist():
             row += BLOCK_ROWS
             rank = self.ranks.add(key)
             self.bets.add(*rank, self.ties.number())
