@@ -17,6 +17,9 @@ from ..learners.interval_ends import (
 
 __all__ = ["Offsets"]
 
+# Indices of the other running means of absolute errors.
+OTHERS = [k for k in range(len(RATES)) if k != UNIT]
+
 # Limit of features that are quotients of sizes of errors.
 MAX_RATIO = 10.0
 
@@ -121,7 +124,7 @@ class Offsets:
 
     def _features(self, sizes, inverse, features, deviations):
         """Return the features of the quantiles, which have no unit of the target."""
-        columns = [np.delete(sizes, UNIT, axis=1)]
+        columns = [sizes[:, OTHERS]]
         if deviations is not None:
             columns.append(deviations[:, np.newaxis])
         with np.errstate(over="ignore"):

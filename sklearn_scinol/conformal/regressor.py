@@ -274,11 +274,15 @@ class OnlineConformalRegressor(
         with rollback_on_error(self) as rollbacks:
             if not self.__sklearn_is_fitted__():
                 self._start()
-            learned = self._learn(X, y, sample_weight, rollbacks)
-            answers = dict(zip(METHODS, learned, strict=True))
-            if isinstance(method, list):
-                return [answers[each] for each in method]
-            return answers.get(method)
+            return self._answer(method, *self._learn(X, y, sample_weight, rollbacks))
+
+    def _answer(self, method, predictions, offsets):
+        """Return what a method, or each of several, or None answers."""
+        if isinstance(method, list):
+            return [self._answer(each, predictions, offsets) for each in method]
+        if method == "predict_interval":
+            return self._intervals(predictions, offsets)
+        return None if method is None else predictions
 
     def _check_method(self, method):
         methods = method if isinstance(method, list) else [method]
@@ -300,7 +304,7 @@ class OnlineConformalRegressor(
         return HedgeRegressor() if self.estimator is None else self.estimator
 
     def _learn(self, X, y, sample_weight, rollbacks, prepared=None):
-        """Learn rows; return predictions and intervals before each.
+        """Learn rows; return predictions and offsets of intervals before each.
 
         A single row may be learned by `prepared`, see :class:`ConformalRows`.
         """
@@ -353,7 +357,7 @@ class OnlineConformalRegressor(
             deviation = None if deviations is None else deviations[:, k]
             of_rows = errors[:, k], weights, self._of_output(features, k), deviation
             learned.append(offsets.learn(engine, *of_rows, learn))
-        return predictions, self._intervals(predictions, learned)
+        return predictions, learned
 
     def _learn_estimator(self, X, y, sample_weight, rollbacks):
         """Learn rows by the estimator.
@@ -401,6 +405,8 @@ class OnlineConformalRegressor(
     def _learn_features(self, engine, X, predictions, weights):
         """Standardise features of rows, and learn those that have a weight."""
         features, is_learned = self._features(X, predictions), weights > 0.0
+        if is_learned.all():
+            return _filled(self._standard.learn(engine, features))
         standardised = np.empty(features.shape)
         changes = np.flatnonzero(np.diff(is_learned)) + 1
         for rows in np.split(np.arange(len(weights)), changes):
@@ -408,7 +414,7 @@ class OnlineConformalRegressor(
                 standardised[rows] = self._standard.learn(engine, features[rows])
             else:
                 standardised[rows] = self._standard.transform(features[rows])
-        return np.nan_to_num(standardised)
+        return _filled(standardised)
 
     def _of_output(self, features, k):
         """Return the features for the errors of an output."""
@@ -432,8 +438,10 @@ class OnlineConformalRegressor(
         return ends if self._output_shape else ends[:, 0]
 
     def _level_indices(self, coverage=None):
-        """Return the index of a level, or an array of those of several."""
-        asked = np.asarray(self.coverage if coverage is None else coverage, dtype=float)
+        """Return the index of a level, or indices of several; all if None."""
+        if coverage is None:
+            return slice(None) if np.ndim(self.coverage) else 0
+        asked = np.asarray(coverage, dtype=float)
         if not (asked.ndim <= 1 and asked.size and np.isin(asked, self._levels).all()):
             raise ValueError(
                 f"coverage={coverage!r} was not learned: the levels of this model are "
@@ -496,7 +504,7 @@ class OnlineConformalRegressor(
             predictions, deviations = self.estimator_.predict(X, return_std=True)
             deviations = deviations.reshape(len(deviations), -1).T
         features = self._standard.transform(self._features(X, predictions))
-        features = np.nan_to_num(features)
+        features = _filled(features)
         predicted = [
             offsets.predict(self._of_output(features, k), deviations[k])
             for k, offsets in enumerate(self._outputs)
@@ -693,6 +701,11 @@ def _learn_quantiles(model, rollbacks, features, errors, weights):
     learn = model.partial_fit_predict
     rows = features, errors
     return learn_as_last_step(model, rollbacks, learn, *rows, sample_weight=weights)
+
+
+def _filled(features):
+    """Return standardised features with 0, the mean, for missing values."""
+    return np.nan_to_num(features) if np.isnan(features).any() else features
 
 
 def _columns(X, n_columns):

@@ -32,15 +32,11 @@ class ConformalRows(RowByRow):
         model, x, y = self.estimator, self._read(x), np.asarray([y])
         c = None if sample_weight is None else np.reshape(sample_weight, 1)
         if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
-            answer = model._partial_fit(chunk_of(x), y, c, method)
-            return None if method is None else answer[0]
+            return _first(model._partial_fit(chunk_of(x), y, c, method))
         self._x = x
         with rollback_on_error(model) as rollbacks:
             learned = model._learn(chunk_of(x), y, c, rollbacks, prepared=self)
-        predictions, intervals = learned
-        if method is None:
-            return None
-        return (predictions if method == "predict" else intervals)[0]
+            return _first(model._answer(method, *learned))
 
     def _predict_locked(self, x, method):
         return getattr(self.estimator, method)(chunk_of(self._read(x)))[0]
@@ -77,3 +73,10 @@ class ConformalRows(RowByRow):
         row = features[0], errors[0], weights[0], "predict"
         learn = self._rows_of(model)._learn
         return learn_as_last_step(model, rollbacks, learn, *row)[np.newaxis]
+
+
+def _first(answer):
+    """Return the answer for the only row of a chunk."""
+    if isinstance(answer, list):
+        return [*map(_first, answer)]
+    return None if answer is None else answer[0]

@@ -172,6 +172,12 @@ def test_row_by_row(n_outputs, engine):
         rows.predict_interval_one(X[0]), whole.predict_interval(X[:1])[0]
     )
     assert_array_equal(rows.predict_one(X[0]), whole.predict(X[:1])[0])
+    both = ["predict", "predict_interval"]
+    expected = rows.predict_one(X[0]), rows.predict_interval_one(X[0])
+    for one, other in zip(
+        rows.predict_learn_one(X[0], y[0], 0.0, method=both), expected, strict=True
+    ):
+        assert_allclose(one, other, rtol=1e-9)
     rows.learn_one(X[0], y[0])
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
