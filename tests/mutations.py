@@ -43,6 +43,49 @@ class Mutation(NamedTuple):
 
 
 MUTATIONS = [
+    # Intervals.
+    Mutation(
+        "an end that is the target itself is corrected",
+        "learners/interval_ends.py",
+        "1.0 * (error != end)",
+        "1.0",
+        "intervals not_move_it",
+    ),
+    Mutation(
+        "ends of intervals may cross",
+        "learners/interval_ends.py",
+        "ends[i], ends[k] = smaller(ends[i], middle), larger(ends[k], middle)",
+        "middle",
+        "intervals coverage_bound or reference",
+    ),
+    Mutation(
+        "steps of ends do not look at the largest weight so far",
+        "learners/interval_ends.py",
+        "    return c / s.weights[1]",
+        "    return c / s.weights[0]",
+        "intervals reference",
+    ),
+    Mutation(
+        "intervals learn the error of the first row, which nothing predicted",
+        "conformal/regressor.py",
+        "n_unpredicted = np.argmax(weights > 0.0) + 1",
+        "n_unpredicted = np.argmax(weights > 0.0)",
+        "intervals reference",
+    ),
+    Mutation(
+        "ends of intervals are not restored",
+        "conformal/offsets.py",
+        "                state[:] = numbers",
+        "                pass",
+        "intervals failure",
+    ),
+    Mutation(
+        "standard deviations leave out how the experts differ",
+        "mixtures/model.py",
+        "np.sqrt(sums[:, 1:] / weight + spread)",
+        "np.sqrt(sums[:, 1:] / weight)",
+        "hedge standard_deviations",
+    ),
     # Late labels.
     Mutation(
         "a row is learned right before the row that it should come after",

@@ -27,6 +27,9 @@ from sklearn_scinol import (
     ScInOLRegressor,
     merge_models,
 )
+from sklearn_scinol.config import current_engine
+from sklearn_scinol.conformal.offsets import Offsets
+from sklearn_scinol.engines import get_engine
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.learners.interval_ends import STEP
 from sklearn_scinol.mixtures.model import recorded_deviations
@@ -53,7 +56,9 @@ def data(n=150, n_outputs=None, seed=0):
 
 
 def weights(n):
-    return np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
+    c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
+    c[:4] = 0.0, 1.0, 1.0, 0.1  # the third row is the first whose error is learned
+    return c
 
 
 def with_intervals(estimator, coverage=0.8):
@@ -332,6 +337,19 @@ def test_no_errors():
     assert model.coverage_ == 0.0
     assert model.coverage_bound() == 1.0
     assert model.mean_width_ == 0.0
+
+
+@engines
+def test_a_target_that_is_an_end_does_not_move_it(engine):
+    ends = Offsets(np.array([0.8])).ends
+    learn = get_engine(current_engine()).learn_interval_ends
+    for k, error in (None, 3.0), (None, 0.0), (1, "end"), (0, "end"):
+        before = ends.correction.copy()
+        error = before[k] if error == "end" else error
+        out = np.empty((1, 2))
+        learn(ends, np.array([error]), np.zeros((1, 2)), np.ones(1), out)
+        assert_array_equal(out[0], before)
+        assert_array_equal(ends.correction == before, [k == 0, k == 1])
 
 
 # Levels.
