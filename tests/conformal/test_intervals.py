@@ -302,7 +302,7 @@ def test_coverage_bound_on_hostile_streams(kind, weighted):
     model.partial_fit(x, [0.0])
     (offsets,) = model._outputs
     above = below = ties = total = 0.0
-    for r in range(400):
+    for r in range(200):
         interval = model.predict_interval(x)[0]
         y = float(np.clip(hostile_target(kind, interval, r, random), -1e90, 1e90))
         c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
@@ -544,15 +544,15 @@ def test_copies_go_on(copied, tmp_path):
 
 @estimators
 def test_merging(estimator):
-    X, y = data(3000)
-    start = with_intervals(estimator, 0.8).partial_fit(X[:500], y[:500])
-    parts = slice(500, 1500), slice(1500, 3000)
+    X, y = data(1500)
+    start = with_intervals(estimator, 0.8).partial_fit(X[:300], y[:300])
+    parts = slice(300, 800), slice(800, 1500)
     models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
     merged = merge_models(models, start=start)
-    assert merged.n_samples_seen_ == 3000
-    new, targets = data(2000, seed=1)
+    assert merged.n_samples_seen_ == 1500
+    new, targets = data(1000, seed=1)
     lower, upper = merged.predict_interval(new).T
-    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.05
+    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.1
     counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
     total = merged._outputs[0].total_weight
     assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
