@@ -143,6 +143,22 @@ class LateLabels:
         """
         return self._predict(self.rows.predict_proba_one, x, key)
 
+    def predict_interval_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
+        """Predict intervals for a row, which then waits; of regressors with intervals.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+            See :meth:`predict_one`.
+        key : hashable
+            See :meth:`predict_one`.
+
+        Returns
+        -------
+        interval : ndarray of shape (2,) or (2, n_levels)
+        """
+        return self._predict(self.rows.predict_interval_one, x, key)
+
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
         """Let a row wait without predicting it, as before anything is learned.
 

@@ -187,6 +187,18 @@ def test_row_by_row(n_outputs, engine):
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
+def test_late_labels():
+    X, y = data(30)
+    model = with_intervals(ScInOLRegressor()).partial_fit(X[:20], y[:20])
+    late = model.row_by_row().with_late_labels()
+    expected = model.predict_interval(X[20:])
+    found = [late.predict_interval_one(x, key) for key, x in enumerate(X[20:])]
+    assert_allclose(found, expected, rtol=1e-9)
+    for key in range(10):
+        late.learn_one(key, y[20 + key])
+    assert model.n_samples_seen_ == 30
+
+
 def test_outputs_are_independent():
     X, y = data(n_outputs=3)
     model = with_intervals(ScInOLRegressor(), [0.5, 0.8])
