@@ -310,11 +310,13 @@ def ordinary_rows(estimator, n=6):
         n = min(n, d - seen % d)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
-    if is_classifier(estimator):
-        classes = estimator.classes_ if fitted else np.arange(2)
-        return X, classes[np.arange(n) % len(classes)]
     shape = estimator._output_shape if fitted else ()
-    return X, rng.normal(size=(n, *shape))
+    if not is_classifier(estimator):
+        return X, rng.normal(size=(n, *shape))
+    if shape:  # several labels a row
+        return X, rng.integers(2, size=(n, *shape))
+    classes = estimator.classes_ if fitted else np.arange(2)
+    return X, classes[np.arange(n) % len(classes)]
 
 
 def could_learn(estimator, call):
@@ -323,7 +325,7 @@ def could_learn(estimator, call):
     if of_classes is not None and of_classes.max() > MAX_WEIGHT:
         return False
     keywords = {}
-    if is_classifier(estimator):
+    if is_classifier(estimator) and np.ndim(call.arguments["y"]) == 1:
         keywords["classes"] = np.unique(call.arguments["y"])
         if len(keywords["classes"]) < 2:
             return True

@@ -673,5 +673,6 @@ def test_saving_models_again_gives_the_same(tmp_path):
     for name in KINDS:
         made, kept = (load(folder / f"{name}.skops") for folder in (tmp_path, old))
         assert vars(made).keys() == vars(kept).keys()
-        made, kept = (getattr(one, "_final_estimator", one) for one in (made, kept))
+        for part in "_final_estimator", "estimator_":
+            made, kept = (getattr(one, part, one) for one in (made, kept))
         assert vars(made._model).keys() == vars(kept._model).keys()

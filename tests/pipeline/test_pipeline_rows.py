@@ -443,7 +443,7 @@ BAD_ROWS = {
     ),
     "number": (7.0, 1, None, "Expected 2D array, got 1D array"),
     "label": (GOOD, "perhaps", None, "y contains previously unseen labels"),
-    "labels": (GOOD, [0, 1], None, "1d array"),
+    "labels": (GOOD, [0, 2], None, "1d array|matrix of zeros and ones"),
     "weight": (GOOD, 1, -1.0, "Negative values in data"),
     "no weight": (GOOD, 1, np.nan, "Input sample_weight contains NaN"),
 }
