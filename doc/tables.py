@@ -162,6 +162,19 @@ def alarm_delays():
 #: Columns of the delays in `alarms.py`.
 ALARM_COLUMNS = (34, 48), (48, 66), (66, 84)
 
+
+def calibration():
+    """Calibration errors of the mixture in `calibration.py`."""
+    (lines,) = printed("calibration")
+    rows = []
+    for line in lines[1 + [line[0] for line in lines].index("-") :]:
+        name, *size, error, chance, by_class, temperature, loss = line.split()
+        size = f"{int(size[0]):,} × {size[1]}" if size else ""
+        rows.append([name, size, error, chance, by_class, temperature, loss])
+    header = "data", "rows × classes", "error", "by chance", "class by class"
+    return markdown([*header, "with a temperature", "its log loss / without"], rows)
+
+
 MIXTURES = {
     "default": "the mixture",
     "first level": "the mean of its experts, without pools",
