@@ -17,6 +17,7 @@ PAGES = (
     HERE / "user_guide" / "alarms.md",
     HERE / "user_guide" / "forests.md",
     HERE / "user_guide" / "intervals.md",
+    HERE / "user_guide" / "label_sets.md",
     HERE / "user_guide" / "mixtures.md",
     HERE / "user_guide" / "tables.md",
 )
@@ -173,6 +174,19 @@ def calibration():
         rows.append([name, size, error, chance, by_class, temperature, loss])
     header = "data", "rows × classes", "error", "by chance", "class by class"
     return markdown([*header, "with a temperature", "its log loss / without"], rows)
+
+
+def label_sets_new_rows():
+    """Coverage and size of sets of labels in `label_sets.py`."""
+    (lines,) = printed("label_sets_new_rows")
+    rows = []
+    for line in lines[1 + [line[0] for line in lines].index("-") :]:
+        if not line.startswith("labels /"):
+            name, *_, off, worst, labels, _, aci, aci_worst, of_aci, aps = line.split()
+            rows.append([name, off, worst, labels, aci, aci_worst, of_aci, aps])
+    header = "data", "coverage off by", "worst thousand", "labels"
+    of_aci = "ACI: off by", "worst thousand", "labels", "labels, APS"
+    return markdown([*header, *of_aci], rows)
 
 
 MIXTURES = {

@@ -3,6 +3,7 @@
 from ._version import __version__ as __version__
 from .compiling import compile_estimator as compile
 from .config import config_context, get_config, set_config
+from .conformal.classifier import OnlineConformalClassifier
 from .conformal.regressor import OnlineConformalRegressor
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
@@ -29,6 +30,7 @@ __all__ = [
     "HedgeRegressor",
     "MondrianForestClassifier",
     "MondrianForestRegressor",
+    "OnlineConformalClassifier",
     "OnlineConformalRegressor",
     "OnlineKNeighborsClassifier",
     "OnlineKNeighborsRegressor",

@@ -31,7 +31,9 @@ from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
 from .conformal.offsets import Offsets
+from .conformal.thresholds import Thresholds
 from .learners.interval_ends import ErrorSizes, IntervalEnds
+from .learners.set_thresholds import SetThresholds
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
@@ -95,7 +97,8 @@ def _classes(*modules):
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
-    *[ErrorSizes, IntervalEnds, Offsets, QuantileMixtures, Slots],
+    *[ErrorSizes, IntervalEnds, Offsets, QuantileMixtures, SetThresholds],
+    *[Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),

@@ -359,9 +359,38 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         intervals : ndarray
             Of the last step, for the transformed rows.
         """
+        return self._final_estimator.predict_interval(self._transformed(X), coverage)
+
+    @available_if(_last_step_has("predict_set"))
+    @reads
+    def predict_set(
+        self, X: Any, coverage: float | Sequence[float] | None = None
+    ) -> NDArray[np.bool_]:
+        """Predict sets that contain the labels with a given probability.
+
+        Only available if the last step is an
+        :class:`~sklearn_scinol.OnlineConformalClassifier`.
+
+        Parameters
+        ----------
+        X : object
+            Rows, as the first step takes them.
+        coverage : float or list of float, default=None
+            See :meth:`OnlineConformalClassifier.predict_set
+            <sklearn_scinol.OnlineConformalClassifier.predict_set>`.
+
+        Returns
+        -------
+        sets : ndarray of bool
+            Of the last step, for the transformed rows.
+        """
+        return self._final_estimator.predict_set(self._transformed(X), coverage)
+
+    def _transformed(self, X):
+        """Return rows as the last step takes them."""
         for _, _, step in self._iter(with_final=False):
             X = step.transform(X)
-        return self._final_estimator.predict_interval(X, coverage)
+        return X
 
     @available_if(_has_table_terms)
     @reads

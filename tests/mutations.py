@@ -67,14 +67,14 @@ MUTATIONS = [
     ),
     Mutation(
         "intervals learn the error of the first row, which nothing predicted",
-        "conformal/regressor.py",
+        "conformal/base.py",
         "n_unpredicted = np.argmax(weights > 0.0) + 1",
         "n_unpredicted = np.argmax(weights > 0.0)",
         "intervals reference",
     ),
     Mutation(
         "ends of intervals are not restored",
-        "conformal/offsets.py",
+        "conformal/levels.py",
         "                state[:] = numbers",
         "                pass",
         "intervals failure",
@@ -85,6 +85,28 @@ MUTATIONS = [
         "np.sqrt(sums[:, 1:] / weight + spread)",
         "np.sqrt(sums[:, 1:] / weight)",
         "hedge standard_deviations",
+    ),
+    # Sets of labels.
+    Mutation(
+        "a class is in sets at its first row",
+        "conformal/classifier.py",
+        "is_first.argmax() + 1 if is_first.any()",
+        "is_first.argmax() if is_first.any()",
+        "sets new_classes",
+    ),
+    Mutation(
+        "sets of a level need not contain those of lower levels",
+        "engines/numba_engine/intervals.py",
+        "                    out[r, i] = larger(out[r, i], out[r, i - 1])",
+        "                    out[r, i] = larger(out[r, i], out[r, i])",
+        "sets reference",
+    ),
+    Mutation(
+        "a failed call leaves the correction of sets",
+        "conformal/classifier.py",
+        "        rollbacks.append(thresholds.checkpoint())\n",
+        "",
+        "sets failure",
     ),
     # Late labels.
     Mutation(

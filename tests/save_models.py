@@ -24,6 +24,7 @@ from sklearn_scinol import (
     HedgeRegressor,
     MondrianForestClassifier,
     MondrianForestRegressor,
+    OnlineConformalClassifier,
     OnlineConformalRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
@@ -71,7 +72,11 @@ class Kind(NamedTuple):
 
     def answers(self, model):
         """Return predictions of the first rows, as a list."""
-        ask = model.decision_function if is_classifier(model) else model.predict
+        ask = model.predict
+        for method in "predict_interval", "predict_set", "decision_function":
+            if hasattr(model, method):
+                ask = getattr(model, method)
+                break
         return ask(self.rows()[:6]).tolist()
 
     # Made without random numbers, which may be others with another NumPy.
@@ -170,6 +175,7 @@ KINDS = {
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
     ),
+    "label-sets": Kind(OnlineConformalClassifier(ScInOLClassifier()), 3),
     "intervals": Kind(
         OnlineConformalRegressor(
             HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)),

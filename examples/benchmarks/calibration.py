@@ -93,11 +93,11 @@ def error_by_chance(P):
     return np.mean([error_of(P, (sums <= draw).sum(axis=1)) for draw in draws])
 
 
-def probabilities(model, data_set):
+def probabilities(model, data_set, method="predict_proba"):
     """Return the probabilities of the classes for each row, before it was learned."""
     classes = np.arange(data_set.n_classes)
     rows = data_set.X, data_set.y
-    return model.partial_fit_predict(*rows, classes=classes, method="predict_proba")
+    return model.partial_fit_predict(*rows, classes=classes, method=method)
 
 
 def measure(data_set):
@@ -115,8 +115,9 @@ def measure(data_set):
     )
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
+def make_parser(documentation):
+    """Make a parser of a script's options."""
+    parser = argparse.ArgumentParser(description=documentation.split("\n\n")[1])
     add_data_options(parser)
     parser.add_argument(
         "--min-rows",
@@ -125,12 +126,17 @@ def parse(argv):
         metavar="N",
         help="leave out smaller data sets (default: %(default)s)",
     )
-    return parser.parse_args(argv)
+    return parser
 
 
-@gives_status
-def main(argv=None):
-    arguments = parse(argv)
+def measure_all(arguments, measure):
+    """Measure each data set of classes that is large enough.
+
+    Returns
+    -------
+    results : list of (DataSet, object)
+        Data sets, and what `measure` returns of them.
+    """
     chosen = chosen_readers(arguments)
     data_sets = [
         each
@@ -141,16 +147,23 @@ def main(argv=None):
         raise InputError(f"No data set has classes and {arguments.min_rows} rows.")
     calls = [delayed(measure)(each) for each in data_sets]
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
-        results = parallel(show_progress(calls, "calibration"))
+        results = parallel(show_progress(calls, "data sets"))
+    return [*zip(data_sets, results, strict=True)]
+
+
+@gives_status
+def main(argv=None):
+    results = measure_all(make_parser(__doc__).parse_args(argv), measure)
     columns = "{:<24}{:>7}{:>9}{:>8}{:>11}{:>16}{:>13}{:>8}".format
     names = "error", "by chance", "class by class", "temperature", "loss"
     header = columns("data set", "rows", "classes", *names)
     print(header, "-" * len(header), sep="\n")
-    for data_set, result in zip(data_sets, results, strict=True):
+    for data_set, result in results:
         cells = data_set.name, len(data_set.y), data_set.n_classes
         print(columns(*cells, *(f"{number:.4f}" for number in result)))
+    numbers = [result for _, result in results]
     for name, function in ("median", median), ("mean", mean):
-        cells = (f"{function(each):.4f}" for each in zip(*results, strict=True))
+        cells = (f"{function(each):.4f}" for each in zip(*numbers, strict=True))
         print(columns(name, "", "", *cells))
     return 0
 

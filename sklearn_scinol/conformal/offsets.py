@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from .._invariants import ROUNDING, floats
-from .._shards import Shards, merge
-from ..blocks import as_writable
+from .._shards import merge
 from ..estimators.scinol import ScInOLRegressor
 from ..learners.interval_ends import (
     RATES,
@@ -14,6 +12,7 @@ from ..learners.interval_ends import (
     IntervalEnds,
     nest,
 )
+from .levels import Levels
 
 __all__ = ["Offsets"]
 
@@ -27,7 +26,7 @@ MAX_RATIO = 10.0
 MAX_ERROR = 1e50
 
 
-class Offsets:
+class Offsets(Levels):
     """Offsets of interval ends for one output.
 
     The unit of errors is a running mean of their absolute values. Quantiles of the
@@ -51,6 +50,8 @@ class Offsets:
         intervals' widths.
     """
 
+    _step = STEP
+
     def __init__(self, coverage):
         n_means, n_ends = len(RATES), 2 * len(coverage)
         levels = np.concatenate([0.5 - coverage[::-1] / 2, 0.5 + coverage / 2])
@@ -62,11 +63,6 @@ class Offsets:
             loss="quantile", quantile=levels.tolist(), additive=True, center=False
         )
         self.sums = np.zeros((2, len(coverage)))
-
-    @property
-    def n_levels(self):
-        """Number of levels of coverage."""
-        return self.sums.shape[1]
 
     def learn(self, engine, errors, weights, features, deviations, learn_quantiles):
         """Learn the errors of rows; return the offsets before each.
@@ -103,9 +99,7 @@ class Offsets:
         lower, upper = self._by_level(ends)
         errors, unit = errors[:, np.newaxis], unit[:, np.newaxis]
         of_rows = (lower <= errors) & (errors <= upper), unit * (upper - lower)
-        steps = np.stack(of_rows, axis=1) * weights[:, np.newaxis, np.newaxis]
-        sums = np.concatenate([self.sums[np.newaxis], steps])
-        self.sums = np.cumsum(sums, axis=0)[-1]
+        self._add_to_sums(of_rows, weights)
         return unit * lower, unit * upper
 
     def predict(self, features, deviations):
@@ -135,99 +129,35 @@ class Offsets:
         """Return lower and upper ends by ascending coverage."""
         return ends[:, self.n_levels - 1 :: -1], ends[:, self.n_levels :]
 
-    @property
-    def total_weight(self):
-        """Weight of the rows that were learned."""
-        return self.ends.weights[2]
+    def _of_levels(self, of_ends):
+        lower, upper = self._by_level(of_ends[np.newaxis])
+        return (lower + upper)[0]
 
-    @property
-    def means(self):
-        """Share of targets in their intervals, and mean width: (2, n_levels)."""
-        return self.sums / (self.total_weight or 1.0)
-
-    @property
-    def bound(self):
-        """Bound on the deviation of the coverage so far, for each level.
-
-        Steps of a correction add up to its change. Where weights differ, they are
-        relative to the largest one so far, which changes sums by parts.
-        """
-        first, largest, total = self.ends.weights
-        if total == 0.0:
-            return np.ones(self.n_levels)
-        of_ends = self.ends.largest * (2.0 * largest - first) / (STEP * total)
-        return of_ends[self.n_levels - 1 :: -1] + of_ends[self.n_levels :]
-
-    # Restoring and merging.
-
-    def checkpoint(self):
-        """Return a function that restores all but the model of the quantiles."""
-        states = [*self.sizes, *self.ends]
-        before, sums = [state.copy() for state in states], self.sums
-
-        def restore():
-            for state, numbers in zip(states, before, strict=True):
-                state[:] = numbers
-            self.sums = sums
-
-        return restore
-
-    def ensure_layout(self):
-        """Make arrays writable; joblib maps them read-only."""
-        self.sizes = ErrorSizes(*map(as_writable, self.sizes))
-        self.ends = IntervalEnds(*map(as_writable, self.ends))
+    # Merging.
 
     @classmethod
     def merged(cls, members, start=None):
         """Merge offsets that learned disjoint rows; those of `start` count once."""
         fresh = cls(2.0 * members[0].ends.level[members[0].n_levels :] - 1.0)
         start = fresh if start is None else start
-        weights = np.array([m.total_weight - start.total_weight for m in members])
-        shares = np.full(len(members), 1.0 / len(members))
-        if weights.any():
-            shares = weights / weights.sum()
-        shards = Shards(members, start, shares)
-        sizes, ends = shards.sizes, shards.ends
-        forgets = start.sizes.rates > 0.0
-        weight = np.where(forgets, sizes.weights.mean(), sizes.weights.sum())
-        fresh.sizes = ErrorSizes(start.sizes.rates, weight, sizes.means.mean())
+        fresh._merge(members, start)
         limits = np.stack([each.ends.limits for each in members])
-        largest = np.maximum.reduce([each.ends.weights for each in members])
-        fresh.ends = IntervalEnds(
-            start.ends.level,
-            ends.correction.mean(),
-            ends.largest.max(),
-            np.array([limits[:, 0].min(), limits[:, 1].max()]),
-            np.array([*largest[:2], ends.weights.sum()[2]]),
-        )
+        limits = np.array([limits[:, 0].min(), limits[:, 1].max()])
+        fresh.ends = fresh.ends._replace(limits=limits)
         fitted = [m.quantiles for m in members if m.quantiles.__sklearn_is_fitted__()]
         if fitted:
             has_begun = start.quantiles.__sklearn_is_fitted__()
             fresh.quantiles = merge(fitted, start.quantiles if has_begun else None)
-        fresh.sums = shards.sums.sum()
         return fresh
 
     def invariants(self):
         """Yield what holds between two calls."""
-        n_means, n_ends = len(RATES), len(self.ends.level)
-        for name, values in self.sizes._asdict().items():
-            yield from floats(f"{name} of sizes", values, (n_means,))
-            yield f"{name} of sizes >= 0", values >= 0.0
-        shapes = n_ends, n_ends, n_ends, 2, 3
-        pairs = zip(self.ends._asdict().items(), shapes, strict=True)
-        for (name, values), length in pairs:
-            yield from floats(f"{name} of ends", values, (length,))
-        level, correction, largest, limits, weights = self.ends
-        yield "levels are probabilities", (level > 0.0) & (level < 1.0)
-        yield "levels ascend", np.diff(level) > 0.0
-        yield "largest is the largest correction", np.abs(correction) <= largest
+        yield from super().invariants()
+        yield "there are all running means", self.sizes.rates.shape == (len(RATES),)
+        yield "means of sizes >= 0", self.sizes.means >= 0.0
+        limits = self.ends.limits
         yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
-        yield "weights >= 0", weights >= 0.0
-        yield "the largest weight is the largest", weights[0] <= weights[1]
-        yield from floats("sums", self.sums, (2, n_ends // 2))
-        yield "sums >= 0", self.sums >= 0.0
-        is_part = self.sums[0] <= ROUNDING * weights[2]
-        yield "covered rows are a part of all", is_part
+        yield "each level has two ends", len(self.ends.level) == 2 * self.n_levels
 
 
 def _unit(sizes):

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from copy import copy, deepcopy
 from functools import partial
 from typing import Any, Literal, Self, TypeAlias
 
@@ -10,53 +9,40 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
     RegressorMixin,
-    clone,
     is_regressor,
 )
 from sklearn.pipeline import Pipeline
-from sklearn.utils import Tags, _safe_indexing, get_tags
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._invariants import floats, is_count, is_number, same_structure
-from .._locks import SharedByThreads, learns, reads
-from .._rollback import learn_as_last_step, rollback_on_error
+from .._invariants import is_count, same_structure
+from .._locks import learns, reads
+from .._rollback import learn_as_last_step
 from .._shards import Shards
-from .._steps import adds_rollbacks, checkpoint_step, merge_steps
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.parameters import PROBABILITIES
 from ..estimators.regressor import MAX_TARGET, check_size
 from ..estimators.rows import RowByRow
-from ..estimators.validation import ALLOW_ZERO_WEIGHTS
 from ..mixtures.model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
-from ..models.weights import check_not_all_zero
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
+from .base import ConformalEstimator
 from .offsets import Offsets
-from .rows import ConformalRows, predicts_by_row
+from .rows import ConformalRows
 
 __all__ = ["OnlineConformalRegressor"]
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
 
-# Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
-CHUNK_ROWS = 100
-
-METHODS = "predict", "predict_interval"
 
 IntervalMethod: TypeAlias = Literal["predict", "predict_interval"]
 
 
-class OnlineConformalRegressor(
-    SharedByThreads, MetaEstimatorMixin, RegressorMixin, BaseEstimator
-):
+class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     r"""Prediction intervals that hold their level while the stream changes.
 
     An interval has to contain the target of a row with a given probability. Its ends
@@ -141,66 +127,13 @@ class OnlineConformalRegressor(
     """
 
     _parameter_constraints: dict = {
+        **ConformalEstimator._parameter_constraints,
         "estimator": [HasMethods(["partial_fit", "predict"]), None],
-        "coverage": PROBABILITIES,
     }
-
-    # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
-    _adds_rollbacks = True
-
-    # For merging: the estimators check their own attributes.
-    _equal_attributes = ()
-
-    def __init__(
-        self, estimator: Any = None, *, coverage: float | Sequence[float] = 0.9
-    ) -> None:
-        self.estimator = estimator
-        self.coverage = coverage
+    _METHODS = "predict", "predict_interval"
+    _estimator_method = "predict"
 
     # Learning.
-
-    @learns
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(
-        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
-    ) -> Self:
-        """Learn from the rows in order, each once, after forgetting all others.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, as the estimator takes them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows, if the estimator takes them.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the data or the weights are not usable. The model is then as it was.
-        """
-        with rollback_on_error(self) as rollbacks:
-            if sample_weight is not None:
-                check_not_all_zero(sample_weight)
-            self._start()
-            if predicts_by_row(self.estimator_):
-                self._learn(X, y, sample_weight, rollbacks)
-                return self
-            n = _num_samples(X)
-            for start in range(0, n, CHUNK_ROWS):
-                rows = slice(start, start + CHUNK_ROWS)
-                X_part, y_part, c_part = (
-                    None if each is None else _safe_indexing(each, rows)
-                    for each in (X, y, sample_weight)
-                )
-                self._learn(X_part, y_part, c_part, rollbacks)
-        return self
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
@@ -270,57 +203,29 @@ class OnlineConformalRegressor(
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method)
 
-    def _partial_fit(self, X, y, sample_weight, method=None):
-        with rollback_on_error(self) as rollbacks:
-            if not self.__sklearn_is_fitted__():
-                self._start()
-            return self._answer(method, *self._learn(X, y, sample_weight, rollbacks))
-
-    def _answer(self, method, predictions, offsets):
-        """Return what a method, or each of several, or None answers."""
-        if isinstance(method, list):
-            return [self._answer(each, predictions, offsets) for each in method]
+    def _to_output(self, learned, method):
+        predictions, offsets = learned
         if method == "predict_interval":
             return self._intervals(predictions, offsets)
-        return None if method is None else predictions
-
-    def _check_method(self, method):
-        methods = method if isinstance(method, list) else [method]
-        if not all(each in METHODS for each in methods):
-            raise ValueError(f"method must be one of {METHODS}, got {method!r}.")
-
-    def _start(self):
-        """Forget all rows."""
-        self.estimator_ = clone(self._given())
-        if not is_regressor(self.estimator_):
-            name = type(self.estimator_).__name__
-            raise ValueError(f"The estimator {name} should be a regressor.")
-        self._levels = np.atleast_1d(np.asarray(self.coverage, dtype=float))
-        self._outputs = None
-        self._has_learned = self._is_merged = False
+        return predictions
 
     def _given(self):
         """Return the estimator to clone."""
         return HedgeRegressor() if self.estimator is None else self.estimator
 
-    def _learn(self, X, y, sample_weight, rollbacks, prepared=None):
-        """Learn rows; return predictions and offsets of intervals before each.
+    def _check_estimator(self):
+        if not is_regressor(self.estimator_):
+            name = type(self.estimator_).__name__
+            raise ValueError(f"The estimator {name} should be a regressor.")
 
-        A single row may be learned by `prepared`, see :class:`ConformalRows`.
-        """
+    def _learn(self, X, y, sample_weight, rollbacks, prepared=None):
         is_first = self._outputs is None
         learn = self._learn_estimator if prepared is None else prepared.learn_estimator
-        predictions, deviations = learn(X, y, sample_weight, rollbacks)
+        with self._recorded_deviations() as recorded:
+            predictions = learn(X, y, sample_weight, rollbacks)
+        deviations = np.concatenate(recorded) if recorded else None
         y = np.asarray(y, dtype=np.float64)
-        weights = np.ones(len(y))
-        if sample_weight is not None:
-            weights = _check_sample_weight(
-                sample_weight,
-                y,
-                dtype=np.float64,
-                ensure_non_negative=True,
-                **ALLOW_ZERO_WEIGHTS,
-            )
+        weights = self._weights_of(sample_weight, y)
         if predictions.shape != y.shape:
             raise ValueError(
                 f"{type(self.estimator_).__name__} predicts an array of shape "
@@ -338,13 +243,7 @@ class OnlineConformalRegressor(
             self._outputs = [Offsets(self._levels) for _ in range(errors.shape[1])]
             self._n_columns = _columns(X, None).shape[1]
             self._standard = StandardTransform(errors.shape[1] + self._n_columns)
-        if not self._has_learned and weights.any():
-            # No prediction was made before these rows.
-            n_unpredicted = len(weights)
-            if predicts_by_row(self.estimator_):
-                n_unpredicted = np.argmax(weights > 0.0) + 1
-            weights = np.where(np.arange(len(weights)) < n_unpredicted, 0.0, weights)
-            self._has_learned = True
+        weights = self._without_unpredicted(weights)
         engine, learned = get_engine(current_engine()), []
         rollbacks.append(self._standard.checkpoint())
         features = self._learn_features(engine, X, predictions, weights)
@@ -358,32 +257,6 @@ class OnlineConformalRegressor(
             of_rows = errors[:, k], weights, self._of_output(features, k), deviation
             learned.append(offsets.learn(engine, *of_rows, learn))
         return predictions, learned
-
-    def _learn_estimator(self, X, y, sample_weight, rollbacks):
-        """Learn rows by the estimator.
-
-        Returns
-        -------
-        predictions : ndarray of the shape of `y`
-            Made before each row, if that is possible.
-        deviations : ndarray of shape (n, n_outputs) or None
-            Standard deviations of the targets, if the estimator has them.
-        """
-        estimator = self.estimator_
-        c = {} if sample_weight is None else {"sample_weight": sample_weight}
-        if not adds_rollbacks(estimator):
-            rollbacks.append(checkpoint_step(estimator))
-        learn = partial(learn_as_last_step, estimator, rollbacks)
-        if predicts_by_row(estimator):
-            with self._recorded_deviations() as deviations:
-                predictions = learn(estimator.partial_fit_predict, X, y, **c)
-            return predictions, np.concatenate(deviations) if deviations else None
-        if self._has_learned:
-            predictions = estimator.predict(X)
-            learn(estimator.partial_fit, X, y, **c)
-            return predictions, None
-        learn(estimator.partial_fit, X, y, **c)
-        return estimator.predict(X), None
 
     @property
     def _mixture(self):
@@ -437,38 +310,7 @@ class OnlineConformalRegressor(
         ends = ends[..., self._level_indices(coverage)]
         return ends if self._output_shape else ends[:, 0]
 
-    def _level_indices(self, coverage=None):
-        """Return the index of a level, or indices of several; all if None."""
-        if coverage is None:
-            return slice(None) if np.ndim(self.coverage) else 0
-        asked = np.asarray(coverage, dtype=float)
-        if not (asked.ndim <= 1 and asked.size and np.isin(asked, self._levels).all()):
-            raise ValueError(
-                f"coverage={coverage!r} was not learned: the levels of this model are "
-                f"{self._levels.tolist()}."
-            )
-        places = np.searchsorted(self._levels, asked)
-        return int(places) if asked.ndim == 0 else places
-
     # Predictions.
-
-    @reads
-    def predict(self, X: MatrixLike, **predict_params: Any) -> Any:
-        """Predict the targets of rows by the estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        **predict_params : dict
-            Parameters of the estimator's `predict`, such as `return_std`.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            In the units of the targets.
-        """
-        check_is_fitted(self)
-        return self.estimator_.predict(X, **predict_params)
 
     @reads
     def predict_interval(
@@ -532,14 +374,9 @@ class OnlineConformalRegressor(
             to the last bit.
         """
         self._validate_params()
-        return ConformalRows(self, n_features)
+        return ConformalRows(self, n_features=n_features)
 
     # What was learned.
-
-    @property
-    def coverage_(self) -> Any:
-        """Share of the targets so far that were in their intervals."""
-        return self._of_levels(lambda each: each.means[0], "coverage_")
 
     @property
     def mean_width_(self) -> Any:
@@ -571,129 +408,37 @@ class OnlineConformalRegressor(
         AttributeError
             If the model was merged from others, which have a bound each.
         """
-        check_is_fitted(self)
-        if self._is_merged:
-            raise AttributeError(
-                f"This {type(self).__name__!r} has no 'coverage_bound', which holds "
-                "for each of the models that it was merged from."
-            )
-        return self._of_levels(lambda each: each.bound, "coverage_bound")
-
-    def _of_levels(self, function, name):
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}"
-            )
-        values = np.stack([function(each) for each in self._outputs])
-        values = values[:, self._level_indices()]
-        values = values if self._output_shape else values[0]
-        return values if np.ndim(values) else float(values)
-
-    def _fitted_or_given(self):
-        return vars(self).get("estimator_", self.estimator)
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-        return self._fitted_or_given().n_features_in_
-
-    @property
-    def feature_names_in_(self) -> NDArray[Any]:
-        """Feature names, if X has them."""
-        return self._fitted_or_given().feature_names_in_
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Number of rows learned."""
-        return self._fitted_or_given().n_samples_seen_
-
-    @property
-    def cumulative_loss_(self) -> float:
-        """Weighted sum of the estimator's losses before each update."""
-        return self._fitted_or_given().cumulative_loss_
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        """Mean losses of the estimator's calls or epochs."""
-        return self._fitted_or_given().loss_curve_
+        return self._bound()
 
     @property
     def _takes_dense_view(self):
         """Whether the dense view of :class:`TableRows` is used."""
         return True
 
-    def __sklearn_is_fitted__(self):
-        return vars(self).get("_outputs") is not None
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        of_estimator = get_tags(self._given())
-        tags.input_tags = of_estimator.input_tags
-        tags.target_tags = of_estimator.target_tags
-        return tags
-
     # Merging.
 
     def _merged(self, others, start, placements=None):
-        """Return a model that has learned the rows of this one and of others.
-
-        The placements have the columns of features of each, and of `start`.
-        """
         members = [self, *others]
         everyone = members if start is None else [*members, start]
         if len({each._n_columns for each in everyone}) > 1:
             raise ValueError("Only models of the same features can be merged.")
-        merged = copy(self)
-        merged.estimator_, _ = merge_steps(
-            "estimator",
-            [each.estimator_ for each in members],
-            start and start.estimator_,
-            placements or [None for _ in everyone],
-        )
-        if not others:
-            return deepcopy(self)
-        merged._standard = StandardTransform.merged(
-            Shards(
-                [each._standard for each in members],
-                StandardTransform(self._standard.moments.shape[1])
-                if start is None
-                else start._standard,
-                None,
-            )
-        )
-        merged._outputs = [
-            Offsets.merged(
-                [each._outputs[k] for each in members], start and start._outputs[k]
-            )
-            for k in range(len(self._outputs))
-        ]
-        merged._is_merged = True
+        merged = super()._merged(others, start, placements)
+        if others:
+            standards = [each._standard for each in members]
+            fresh = StandardTransform(self._standard.moments.shape[1])
+            first = fresh if start is None else start._standard
+            shards = Shards(standards, first, None)
+            merged._standard = StandardTransform.merged(shards)
         return merged
 
     def _invariants(self):
-        """Yield what holds between two calls."""
-        names = self._get_param_names()
-        yield "all parameters are set", all(hasattr(self, name) for name in names)
+        yield from super()._invariants()
         if not self.__sklearn_is_fitted__():
             return
-        self._validate_params()
-        yield "there is an estimator", hasattr(self, "estimator_")
-        levels = self._levels
-        yield from floats("levels", levels, (np.size(self.coverage),))
-        yield "levels are probabilities", (levels > 0.0) & (levels < 1.0)
-        yield "levels ascend", np.diff(levels) > 0.0
-        yield "the output shape is a tuple", isinstance(self._output_shape, tuple)
-        yield "there are outputs", isinstance(self._outputs, list)
-        n_outputs = len(self._outputs)
-        yield "the outputs fit their shape", np.prod(self._output_shape) == n_outputs
-        for each in self._outputs:
-            yield "outputs have offsets", isinstance(each, Offsets)
-            yield "offsets have all levels", each.n_levels == len(levels)
+        yield "outputs have offsets", all(isinstance(o, Offsets) for o in self._outputs)
         yield "n_columns is a count", is_count(self._n_columns)
-        fresh = StandardTransform(n_outputs + self._n_columns)
+        fresh = StandardTransform(len(self._outputs) + self._n_columns)
         yield from same_structure(self._standard, fresh, "the features")
-        for name in "_has_learned", "_is_merged":
-            yield f"{name} is true or false", is_number(vars(self).get(name), bool)
 
 
 def _learn_quantiles(model, rollbacks, features, errors, weights):

@@ -1,4 +1,4 @@
-"""Rows one at a time, for regressors with intervals."""
+"""Rows one at a time, for estimators that hold a level."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ def predicts_by_row(estimator):
 
 
 class ConformalRows(RowByRow):
-    """Learn and predict single rows by a :class:`OnlineConformalRegressor`."""
+    """Learn and predict single rows by a :class:`ConformalEstimator`."""
 
-    def __init__(self, model, n_features=None):
-        super().__init__(model)
+    def __init__(self, model, classes=None, n_features=None):
+        super().__init__(model, classes)
         self._n_features = n_features
         self._rows = {}
 
@@ -32,11 +32,13 @@ class ConformalRows(RowByRow):
         model, x, y = self.estimator, self._read(x), np.asarray([y])
         c = None if sample_weight is None else np.reshape(sample_weight, 1)
         if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
-            return _first(model._partial_fit(chunk_of(x), y, c, method))
+            is_told = model.__sklearn_is_fitted__() or self._classes is None
+            given = {} if is_told else {"classes": self._classes}
+            return _first(model._partial_fit(chunk_of(x), y, c, method, **given))
         self._x = x
         with rollback_on_error(model) as rollbacks:
             learned = model._learn(chunk_of(x), y, c, rollbacks, prepared=self)
-            return _first(model._answer(method, *learned))
+            return _first(model._answer(learned, method))
 
     def _predict_locked(self, x, method):
         return getattr(self.estimator, method)(chunk_of(self._read(x)))[0]
@@ -58,14 +60,12 @@ class ConformalRows(RowByRow):
     # As `_learn_estimator` and `_learn_quantiles` do with chunks.
 
     def learn_estimator(self, X, y, sample_weight, rollbacks):
-        """Learn the row by the estimator; return its prediction and deviation."""
+        """Learn the row by the estimator; return its prediction."""
         estimator = self.estimator.estimator_
         c = None if sample_weight is None else sample_weight[0]
-        row = self._x, y[0], c, "predict"
-        with self.estimator._recorded_deviations() as deviations:
-            learn = self._rows_of(estimator)._learn
-            prediction = learn_as_last_step(estimator, rollbacks, learn, *row)
-        return np.asarray([prediction]), deviations[0] if deviations else None
+        row = self._x, y[0], c, self.estimator._estimator_method
+        learn = self._rows_of(estimator)._learn
+        return np.asarray([learn_as_last_step(estimator, rollbacks, learn, *row)])
 
     def learn_quantiles(self, k, rollbacks, features, errors, weights):
         """Learn the quantiles of an error; return the quantiles before."""

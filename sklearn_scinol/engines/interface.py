@@ -319,6 +319,23 @@ class Engine(Protocol):
             Filled with the ends before each row.
         """
 
+    def learn_set_thresholds(self, thresholds, scores, means, weights, out):
+        """Correct mean scores, which gives thresholds of sets of labels.
+
+        Parameters
+        ----------
+        thresholds : SetThresholds
+            Changed.
+        scores : ndarray of shape (n,)
+            Of the rows' labels.
+        means : ndarray of shape (n,)
+            Mean scores before each row.
+        weights : ndarray of shape (n,)
+            Rows of weight 0 are not learned.
+        out : ndarray of shape (n, n_levels)
+            Filled with the thresholds before each row.
+        """
+
     def compute_losses(self, loss, block, predictions, total):
         """Compute the losses of predictions.
 

@@ -260,6 +260,22 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("predict_interval")
         return self._predict(x, "predict_interval")
 
+    def predict_set_one(self, x: RowLike) -> NDArray[np.bool_]:
+        """Predict a set of labels for a row; of classifiers with sets only.
+
+        Parameters
+        ----------
+        x : array-like of shape (n_features,), tuple of two ndarray, or dict
+
+        Returns
+        -------
+        labels : ndarray of bool of shape (n_classes,) or (n_classes, n_levels)
+            As of :meth:`OnlineConformalClassifier.predict_set
+            <sklearn_scinol.OnlineConformalClassifier.predict_set>`.
+        """
+        self._check_method("predict_set")
+        return self._predict(x, "predict_set")
+
     def with_late_labels(self, *, max_waiting: int = 10_000) -> LateLabels:
         """Return an object that keeps the rows it predicts until their labels come.
 

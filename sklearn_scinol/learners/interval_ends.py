@@ -28,6 +28,7 @@ __all__ = [
     "UNIT",
     "ErrorSizes",
     "IntervalEnds",
+    "correct",
     "learn_end",
     "learn_size",
     "learn_weight",
@@ -47,7 +48,7 @@ STEP = 0.05
 
 
 class ErrorSizes(NamedTuple):
-    """Running means of absolute errors."""
+    """Running means of absolute errors, or of scores of labels."""
 
     rates: np.ndarray  # share that is forgotten with a row, (n_means,)
     weights: np.ndarray  # weight of the rows that are remembered, (n_means,)
@@ -97,6 +98,11 @@ def nest(ends):
 
 def learn_end(s, i, error, end, c):
     """Correct an end by an error in units; one that is exactly the end is neutral."""
+    correct(s, i, error, end, c, STEP)
+
+
+def correct(s, i, error, end, c, step):
+    """Make a gradient step on the pinball loss of an end, times the weight `c`."""
     is_above, is_off = 1.0 * (error > end), 1.0 * (error != end)
-    s.correction[i] += STEP * c * is_off * (is_above - (1.0 - s.level[i]))
+    s.correction[i] += step * c * is_off * (is_above - (1.0 - s.level[i]))
     s.largest[i] = larger(s.largest[i], np.abs(s.correction[i]))

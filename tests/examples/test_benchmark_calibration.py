@@ -51,9 +51,8 @@ def test_table(script, tmp_path, capsys):
     (line, of_median, of_mean) = (line.split() for line in lines)
     assert line[:3] == ["three", "90", "3"]
     assert of_median[1:] == of_mean[1:] == line[3:]
-    (data_set,) = script.read_data_sets(
-        {"three": script.chosen_readers(script.parse(options))["three"]}, None
-    )
+    chosen = script.chosen_readers(script.make_parser("\n\n").parse_args(options))
+    (data_set,) = script.read_data_sets({"three": chosen["three"]}, None)
     P = HedgeClassifier(random_state=0).partial_fit_predict(
         data_set.X, data_set.y, classes=[0, 1, 2], method="predict_proba"
     )

@@ -43,6 +43,7 @@ from sklearn_scinol import (
     DFEGClassifier,
     HedgeClassifier,
     HedgeRegressor,
+    OnlineConformalClassifier,
     ScInOLClassifier,
     persistence,
 )
@@ -245,6 +246,8 @@ def test_trusted_types_are_those_of_models():
     models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
     models.append(OnlineTargetEncoder().fit([["a"]], [1.0]))
+    sets = OnlineConformalClassifier(ScInOLClassifier())
+    models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}

@@ -15,7 +15,7 @@ the next one.
 
 from .combination import learn_combination
 from .forest import learn_forest
-from .intervals import learn_error_sizes, learn_interval_ends
+from .intervals import learn_error_sizes, learn_interval_ends, learn_set_thresholds
 from .learning import learn_rows, learn_stacked
 from .losses import compute_losses, norm
 from .matrices import inverse
@@ -65,6 +65,7 @@ __all__ = [
     "learn_pool",
     "learn_rounds",
     "learn_rows",
+    "learn_set_thresholds",
     "learn_stacked",
     "mark_places",
     "mix",

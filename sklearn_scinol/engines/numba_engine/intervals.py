@@ -1,12 +1,13 @@
-"""Loops over the errors that prediction intervals learn."""
+"""Loops over what prediction intervals and sets of labels learn."""
 
 from functools import cache
 
 from ..._portable import larger, smaller
 from ...learners.interval_ends import learn_end, learn_size, learn_weight, nest
+from ...learners.set_thresholds import learn_threshold
 from .compiling import STRICT, compiled
 
-__all__ = ["learn_error_sizes", "learn_interval_ends"]
+__all__ = ["learn_error_sizes", "learn_interval_ends", "learn_set_thresholds"]
 
 
 def learn_error_sizes(*arguments):
@@ -15,6 +16,10 @@ def learn_error_sizes(*arguments):
 
 def learn_interval_ends(*arguments):
     _ends_loop()(*arguments)
+
+
+def learn_set_thresholds(*arguments):
+    _thresholds_loop()(*arguments)
 
 
 @cache
@@ -46,3 +51,21 @@ def _ends_loop():
                 s.limits[0], s.limits[1] = smaller(least, error), larger(most, error)
 
     return compiled(learn_interval_ends, STRICT)
+
+
+@cache
+def _thresholds_loop():
+    def learn_set_thresholds(s, scores, means, weights, out):
+        for r in range(out.shape[0]):
+            score, c = scores[r], 0.0
+            if weights[r] > 0.0:
+                c = learn_weight(s, weights[r])
+            for i in range(out.shape[1]):
+                out[r, i] = means[r] + s.correction[i]
+                if i > 0:
+                    out[r, i] = larger(out[r, i], out[r, i - 1])
+            if c > 0.0:
+                for i in range(out.shape[1]):
+                    learn_threshold(s, i, score, out[r, i], c)
+
+    return compiled(learn_set_thresholds, STRICT)

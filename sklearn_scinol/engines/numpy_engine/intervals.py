@@ -1,10 +1,11 @@
-"""Sizes of errors and ends of prediction intervals, a row at a time."""
+"""Sizes of errors, ends of prediction intervals and thresholds of sets, by row."""
 
 import numpy as np
 
 from ...learners.interval_ends import learn_end, learn_size, learn_weight, nest
+from ...learners.set_thresholds import learn_threshold
 
-__all__ = ["learn_error_sizes", "learn_interval_ends"]
+__all__ = ["learn_error_sizes", "learn_interval_ends", "learn_set_thresholds"]
 
 
 def learn_error_sizes(s, sizes, weights, out):
@@ -22,3 +23,11 @@ def learn_interval_ends(s, errors, quantiles, weights, out):
         if c > 0.0:
             learn_end(s, ..., error, out[r], learn_weight(s, c))
             s.limits[:] = min(s.limits[0], error), max(s.limits[1], error)
+
+
+def learn_set_thresholds(s, scores, means, weights, out):
+    rows = zip(scores.tolist(), means.tolist(), weights.tolist(), strict=True)
+    for r, (score, mean, c) in enumerate(rows):
+        np.maximum.accumulate(mean + s.correction, out=out[r])
+        if c > 0.0:
+            learn_threshold(s, ..., score, out[r], learn_weight(s, c))

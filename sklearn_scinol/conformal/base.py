@@ -1,0 +1,336 @@
+"""Base of estimators that learn how far to trust the predictions of others."""
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Sequence
+from copy import copy, deepcopy
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+
+from .._invariants import floats, is_number
+from .._locks import SharedByThreads, learns, reads
+from .._rollback import learn_as_last_step, rollback_on_error
+from .._steps import adds_rollbacks, checkpoint_step, merge_steps
+from .._typing import MatrixLike, SampleWeight, _fit_context
+from ..estimators.parameters import PROBABILITIES
+from ..estimators.validation import ALLOW_ZERO_WEIGHTS
+from ..models.weights import check_not_all_zero
+from .levels import Levels
+from .rows import predicts_by_row
+
+__all__ = ["ConformalEstimator"]
+
+# Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
+CHUNK_ROWS = 100
+
+
+class ConformalEstimator(
+    SharedByThreads, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+):
+    """Base of estimators whose predictions hold a level of coverage."""
+
+    _parameter_constraints: dict = {"coverage": PROBABILITIES}
+
+    # What it predicts, and by which method of the estimator.
+    _METHODS: tuple[str, ...]
+    _estimator_method: str
+
+    # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
+    _adds_rollbacks = True
+
+    # For merging: the estimators check their own attributes.
+    _equal_attributes = ()
+
+    def __init__(
+        self, estimator: Any = None, *, coverage: float | Sequence[float] = 0.9
+    ) -> None:
+        self.estimator = estimator
+        self.coverage = coverage
+
+    # Learning.
+
+    @learns
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(
+        self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
+    ) -> Self:
+        """Learn from the rows in order, each once, after forgetting all others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Training rows, as the estimator takes them.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their targets or labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows, if the estimator takes them.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the data or the weights are not usable. The model is then as it was.
+        """
+        with rollback_on_error(self) as rollbacks:
+            if sample_weight is not None:
+                check_not_all_zero(sample_weight)
+            self._start()
+            given = self._given_to_first_call(y)
+            if predicts_by_row(self.estimator_):
+                self._learn(X, y, sample_weight, rollbacks, **given)
+                return self
+            for start in range(0, _num_samples(X), CHUNK_ROWS):
+                rows = slice(start, start + CHUNK_ROWS)
+                X_part, y_part, c_part = (
+                    None if each is None else _safe_indexing(each, rows)
+                    for each in (X, y, sample_weight)
+                )
+                self._learn(X_part, y_part, c_part, rollbacks, **given)
+                given = {}
+        return self
+
+    def _given_to_first_call(self, y):
+        """Return what the first call needs to know of all targets."""
+        return {}
+
+    def _partial_fit(self, X, y, sample_weight, method=None, **given):
+        with rollback_on_error(self) as rollbacks:
+            if not self.__sklearn_is_fitted__():
+                self._start()
+            given = {name: value for name, value in given.items() if value is not None}
+            learned = self._learn(X, y, sample_weight, rollbacks, **given)
+            return self._answer(learned, method)
+
+    def _answer(self, learned, method):
+        """Return what a method predicted, or each of several, or None."""
+        if isinstance(method, list):
+            return [self._answer(learned, each) for each in method]
+        return None if method is None else self._to_output(learned, method)
+
+    def _to_output(self, learned, method):
+        """Return what a method predicted, of what :meth:`_learn` returns."""
+        return learned[self._METHODS.index(method)]
+
+    def _check_method(self, method):
+        methods = method if isinstance(method, list) else [method]
+        if not all(each in self._METHODS for each in methods):
+            raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
+
+    def _start(self):
+        """Forget all rows."""
+        self.estimator_ = clone(self._given())
+        self._check_estimator()
+        self._levels = np.atleast_1d(np.asarray(self.coverage, dtype=float))
+        self._outputs = None
+        self._has_learned = self._is_merged = False
+
+    @abstractmethod
+    def _given(self):
+        """Return the estimator to clone."""
+
+    @abstractmethod
+    def _check_estimator(self):
+        """Raise ValueError if the estimator is of another kind."""
+
+    @abstractmethod
+    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, **given):
+        """Learn rows; return what :meth:`_to_output` needs of each before.
+
+        A single row may be learned by `prepared`, see :class:`ConformalRows`.
+        """
+
+    def _learn_estimator(self, X, y, sample_weight, rollbacks, **given):
+        """Learn rows by the estimator; return predictions, before each if possible."""
+        estimator, method = self.estimator_, self._estimator_method
+        if sample_weight is not None:
+            given["sample_weight"] = sample_weight
+        if not adds_rollbacks(estimator):
+            rollbacks.append(checkpoint_step(estimator))
+        learn = partial(learn_as_last_step, estimator, rollbacks)
+        if predicts_by_row(estimator):
+            return learn(estimator.partial_fit_predict, X, y, method=method, **given)
+        predict = getattr(estimator, method)
+        if self._has_learned:
+            predictions = predict(X)
+            learn(estimator.partial_fit, X, y, **given)
+            return predictions
+        learn(estimator.partial_fit, X, y, **given)
+        return predict(X)
+
+    def _weights_of(self, sample_weight, y):
+        """Return the weights of rows, checked."""
+        if sample_weight is None:
+            return np.ones(len(y))
+        return _check_sample_weight(
+            sample_weight,
+            y,
+            dtype=np.float64,
+            ensure_non_negative=True,
+            **ALLOW_ZERO_WEIGHTS,
+        )
+
+    def _without_unpredicted(self, weights):
+        """Return weights that are 0 for rows of which no prediction was made before."""
+        if self._has_learned or not weights.any():
+            return weights
+        self._has_learned = True
+        n_unpredicted = len(weights)
+        if predicts_by_row(self.estimator_):
+            n_unpredicted = np.argmax(weights > 0.0) + 1
+        return np.where(np.arange(len(weights)) < n_unpredicted, 0.0, weights)
+
+    def _level_indices(self, coverage=None):
+        """Return the index of a level, or indices of several; all if None."""
+        if coverage is None:
+            return slice(None) if np.ndim(self.coverage) else 0
+        asked = np.asarray(coverage, dtype=float)
+        if not (asked.ndim <= 1 and asked.size and np.isin(asked, self._levels).all()):
+            raise ValueError(
+                f"coverage={coverage!r} was not learned: the levels of this model are "
+                f"{self._levels.tolist()}."
+            )
+        places = np.searchsorted(self._levels, asked)
+        return int(places) if asked.ndim == 0 else places
+
+    # Predictions.
+
+    @reads
+    def predict(self, X: MatrixLike, **predict_params: Any) -> Any:
+        """Predict rows by the estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        **predict_params : dict
+            Parameters of the estimator's `predict`, such as `return_std`.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            Targets in their units, or labels.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(X, **predict_params)
+
+    # What was learned.
+
+    @property
+    def coverage_(self) -> Any:
+        """Share of the targets so far that were covered."""
+        return self._of_levels(lambda each: each.means[0], "coverage_")
+
+    def _bound(self):
+        """Return the bound on the deviation of the coverage."""
+        check_is_fitted(self)
+        if self._is_merged:
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no 'coverage_bound', which holds "
+                "for each of the models that it was merged from."
+            )
+        return self._of_levels(lambda each: each.bound, "coverage_bound")
+
+    def _of_levels(self, function, name):
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(
+                f"{type(self).__name__!r} object has no attribute {name!r}"
+            )
+        values = np.stack([function(each) for each in self._outputs])
+        values = values[:, self._level_indices()]
+        values = values if self._output_shape else values[0]
+        return values if np.ndim(values) else float(values)
+
+    def _fitted_or_given(self):
+        return vars(self).get("estimator_", self.estimator)
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._fitted_or_given().n_features_in_
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """Feature names, if X has them."""
+        return self._fitted_or_given().feature_names_in_
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Number of rows learned."""
+        return self._fitted_or_given().n_samples_seen_
+
+    @property
+    def cumulative_loss_(self) -> float:
+        """Weighted sum of the estimator's losses before each update."""
+        return self._fitted_or_given().cumulative_loss_
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """Mean losses of the estimator's calls or epochs."""
+        return self._fitted_or_given().loss_curve_
+
+    def __sklearn_is_fitted__(self):
+        return vars(self).get("_outputs") is not None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        of_estimator = get_tags(self._given())
+        tags.input_tags = of_estimator.input_tags
+        tags.target_tags = of_estimator.target_tags
+        return tags
+
+    # Merging.
+
+    def _merged(self, others, start, placements=None):
+        """Return a model that has learned the rows of this one and of others.
+
+        The placements have the columns of features of each, and of `start`.
+        """
+        if not others:
+            return deepcopy(self)
+        members = [self, *others]
+        everyone = members if start is None else [*members, start]
+        merged = copy(self)
+        merged.estimator_, _ = merge_steps(
+            "estimator",
+            [each.estimator_ for each in members],
+            start and start.estimator_,
+            placements or [None for _ in everyone],
+        )
+        merged._outputs = [
+            type(each).merged(
+                [member._outputs[k] for member in members], start and start._outputs[k]
+            )
+            for k, each in enumerate(self._outputs)
+        ]
+        merged._is_merged = True
+        return merged
+
+    def _invariants(self):
+        """Yield what holds between two calls."""
+        names = self._get_param_names()
+        yield "all parameters are set", all(hasattr(self, name) for name in names)
+        if not self.__sklearn_is_fitted__():
+            return
+        self._validate_params()
+        yield "there is an estimator", hasattr(self, "estimator_")
+        levels = self._levels
+        yield from floats("levels", levels, (np.size(self.coverage),))
+        yield "levels are probabilities", (levels > 0.0) & (levels < 1.0)
+        yield "levels ascend", np.diff(levels) > 0.0
+        yield "the output shape is a tuple", isinstance(self._output_shape, tuple)
+        yield "there are outputs", isinstance(self._outputs, list)
+        n_outputs = len(self._outputs)
+        yield "the outputs fit their shape", np.prod(self._output_shape) == n_outputs
+        for each in self._outputs:
+            yield "outputs have states", isinstance(each, Levels)
+            yield "states have all levels", each.n_levels == len(levels)
+        for name in "_has_learned", "_is_merged":
+            yield f"{name} is true or false", is_number(vars(self).get(name), bool)

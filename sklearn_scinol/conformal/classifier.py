@@ -1,0 +1,412 @@
+"""Classifier with sets of labels that hold their level on a stream."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.utils import Tags, assert_all_finite, column_or_1d, get_tags
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.multiclass import unique_labels
+from sklearn.utils.validation import check_is_fitted
+
+from .._locks import learns, reads
+from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
+from ..config import current_engine
+from ..engines import get_engine
+from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
+from ..estimators.rows import RowByRow
+from ..mixtures.classifier import HedgeClassifier
+from .base import ConformalEstimator
+from .rows import ConformalRows
+from .thresholds import Thresholds, log_odds_against
+
+__all__ = ["OnlineConformalClassifier"]
+
+
+class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
+    r"""Sets of labels that hold their level while the stream changes.
+
+    A set has to contain the label of a row with a given probability. It has all labels
+    of at least some probability, a threshold that is learned from the probabilities
+    that a classifier gave to the rows' labels, each before it learned the row: if
+    labels have been outside their sets too often, the threshold falls. The share of
+    labels in the sets approaches the level on any stream, whatever the classifier, as
+    :meth:`coverage_bound` says [1]_. There is no step size to choose.
+
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Any classifier with `partial_fit` and `predict_proba`, or a pipeline that ends
+        in one; it is cloned. Those of this package predict each row after learning all
+        rows before it; others predict each chunk before they learn it. None stands for
+        :class:`HedgeClassifier`.
+    coverage : float or array-like of shape (n_levels,), default=0.9
+        Share of the rows whose label is to be in the set, between 0 and 1; or several
+        in ascending order, for a set each.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The classifier, which has learned.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    coverage_ : float or ndarray of shape (n_levels,)
+        Share of the rows so far whose label was in the set, each set of the model
+        before it learned the row. It counts rows as :meth:`coverage_bound` does.
+    mean_size_ : float or ndarray of shape (n_levels,)
+        Mean number of labels in these sets.
+    n_features_in_ : int
+        Number of features, if the estimator has it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if the estimator has them.
+    n_samples_seen_ : int
+        Number of rows learned, if the estimator has it.
+    cumulative_loss_ : float
+        Weighted sum of the estimator's losses before each update, if it has it.
+    loss_curve_ : list of float
+        Mean losses of the estimator's calls or epochs, if it has them.
+
+    See Also
+    --------
+    HedgeClassifier : Predicts labels and probabilities without sets.
+    OnlineConformalRegressor : Intervals for numbers.
+
+    Notes
+    -----
+    A set may be empty. Where the classifier is right more often than the level asks,
+    even sets of one label hold the label too often: the rows of which the classifier is
+    least certain then have empty sets. Ask for a higher level, or add the label of
+    :meth:`predict` to each set: then at least so many labels are in the sets.
+
+    The threshold is that of the log odds against a label, which are clipped to those of
+    the probability 1e-6: a running mean of the odds against the rows' labels, plus a
+    correction. With each row the correction takes a gradient step on the pinball loss,
+    of 0.3. A probability that is exactly the threshold is in the set and changes
+    nothing. :doc:`/user_guide/label_sets` has the formulas, the proof and the
+    measurements.
+
+    Weights of rows count in the coverage. Class weights of the estimator do not.
+
+    The first row a model of this package sees, and the first chunk of others, have no
+    honest prediction: the threshold does not learn them. Until it has learned a row,
+    sets have all labels. A class that the estimator adds when its first label comes is
+    in no set before the next row.
+
+    References
+    ----------
+    .. [1] I. Gibbs and E. Candès (2021). "Adaptive conformal inference under
+       distribution shift". NeurIPS 34.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn_scinol import OnlineConformalClassifier, ScInOLClassifier
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = OnlineConformalClassifier(ScInOLClassifier(), coverage=0.95)
+    >>> sets = model.partial_fit_predict(
+    ...     X, y, classes=np.arange(10), method="predict_set"
+    ... )
+    >>> print(sets[-1000:][np.arange(1000), y[-1000:]].mean())
+    0.948
+    >>> print(f"{sets[-1000:].sum(axis=1).mean():.2f} labels")
+    1.04 labels
+    >>> model.classes_[model.predict_set(X[:1])[0]]
+    array([0])
+    """
+
+    _parameter_constraints: dict = {
+        **ConformalEstimator._parameter_constraints,
+        "estimator": [HasMethods(["partial_fit", "predict_proba"]), None],
+    }
+    _METHODS = "predict", "predict_proba", "predict_set"
+    _estimator_method = "predict_proba"
+
+    # Learning.
+
+    @learns
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: Labels,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+    ) -> Self:
+        """Learn from the rows in order, each once.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream, as the estimator takes them.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, as the estimator's `partial_fit` takes them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows, if the estimator takes them; a row of
+            weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+            The model, which has learned.
+
+        Raises
+        ------
+        ValueError
+            If the data, the classes or the weights are not usable. The model is then as
+            it was.
+        """
+        self._partial_fit(X, y, sample_weight, classes=classes)
+        return self
+
+    @learns
+    @_fit_context(prefer_skip_nested_validation=False)
+    def partial_fit_predict(
+        self,
+        X: MatrixLike,
+        y: Labels,
+        *,
+        classes: Labels | None = None,
+        sample_weight: SampleWeight = None,
+        method: Literal["predict", "predict_proba", "predict_set"] = "predict",
+    ) -> NDArray[Any]:
+        """Predict each row, then learn from it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The next rows of the stream.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, as the estimator's `partial_fit` takes them.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of the rows.
+        method : {"predict", "predict_proba", "predict_set"}, default="predict"
+            Whether to return labels, probabilities, or sets of all levels.
+
+        Returns
+        -------
+        predictions : ndarray
+            As the method would return, for each row before its label was used. An
+            estimator from elsewhere predicts all rows before it learns them, and its
+            first chunk when it has learned it. Columns are of the classes known at the
+            end of the call.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`partial_fit`, or if `method` is not one of these.
+        """
+        self._check_method(method)
+        return self._partial_fit(X, y, sample_weight, method, classes=classes)
+
+    def _given(self):
+        return HedgeClassifier() if self.estimator is None else self.estimator
+
+    def _check_estimator(self):
+        if not is_classifier(self.estimator_):
+            name = type(self.estimator_).__name__
+            raise ValueError(f"The estimator {name} should be a classifier.")
+
+    def _given_to_first_call(self, y):
+        labels = column_or_1d(as_numpy_labels(y))
+        assert_all_finite(labels, input_name="y")
+        check_discrete(labels)
+        return {"classes": unique_labels(labels)}
+
+    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, **given):
+        is_first = self._outputs is None
+        known = None if is_first else self.classes_
+        learn = self._learn_estimator if prepared is None else prepared.learn_estimator
+        P = learn(X, y, sample_weight, rollbacks, **given)
+        labels = column_or_1d(as_numpy_labels(y))
+        weights = self._weights_of(sample_weight, labels)
+        named = given.get("classes", labels[:1])
+        if is_first:
+            known = named
+        elif "classes" in given:
+            known = merge_classes(known, named)
+        self._check_probabilities(P, len(labels))
+        if is_first:
+            self._output_shape = ()
+            self._outputs = [Thresholds(self._levels)]
+        scores, codes = self._scores(P, labels, weights, known)
+        weights = self._without_unpredicted(weights)
+        (thresholds,) = self._outputs
+        rollbacks.append(thresholds.checkpoint())
+        thresholds.ensure_layout()
+        engine = get_engine(current_engine())
+        sets = thresholds.learn(engine, scores, codes, weights)
+        sets = sets[..., self._level_indices()]
+        return self.classes_[P.argmax(axis=1)], P, sets
+
+    def _check_probabilities(self, P, n):
+        expected = n, self.classes_.size
+        if P.shape != expected:
+            raise ValueError(
+                f"{type(self.estimator_).__name__} predicts an array of shape "
+                f"{P.shape}, expected {expected} for the classes."
+            )
+        if not ((P >= 0.0) & (P <= 1.0)).all():
+            raise ValueError(
+                f"{type(self.estimator_).__name__} predicts a probability that is NaN "
+                "or not between 0 and 1."
+            )
+
+    def _scores(self, P, labels, weights, known):
+        """Return the scores of all classes, and the indices of the rows' classes.
+
+        Parameters
+        ----------
+        P : ndarray of shape (n, n_classes)
+        labels : ndarray of shape (n,)
+        weights : ndarray of shape (n,)
+        known : ndarray
+            Classes that were known before the first row.
+
+        Returns
+        -------
+        scores : ndarray of shape (n, n_classes)
+            Infinite for classes whose first row is not before a row.
+        codes : ndarray of int of shape (n,)
+        """
+        scores = log_odds_against(P)
+        codes, unseen = encode(labels, self.classes_)
+        if unseen.size and (weights > 0.0)[np.isin(labels, unseen)].any():
+            unseen = sorted(set(unseen.tolist()), key=str)
+            raise ValueError(f"y contains previously unseen labels: {unseen}.")
+        for k in np.flatnonzero(~np.isin(self.classes_, known)):
+            is_first = (codes == k) & (weights > 0.0)
+            end = is_first.argmax() + 1 if is_first.any() else len(codes)
+            scores[:end, k] = np.inf
+        return scores, codes.astype(np.intp)
+
+    # Predictions.
+
+    @reads
+    def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
+        """Predict the probabilities of the classes by the estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict_proba(X)
+
+    @reads
+    def predict_set(
+        self, X: MatrixLike, coverage: float | Sequence[float] | None = None
+    ) -> NDArray[np.bool_]:
+        """Predict sets that contain the labels with a given probability.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        coverage : float or list of float, default=None
+            One or several of the levels that the model has learned. None stands for all
+            of them.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes) or \
+                (n_samples, n_classes, n_levels)
+            Which classes are in the sets, in the order of `classes_`; for a list of
+            levels, a set for each. A set of a higher level contains those of lower
+            ones. A set may be empty.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not usable, or the model has not learned a level.
+        """
+        check_is_fitted(self)
+        places, (thresholds,) = self._level_indices(coverage), self._outputs
+        scores = log_odds_against(self.estimator_.predict_proba(X))
+        return thresholds.predict(scores)[..., places]
+
+    def row_by_row(
+        self, *, classes: Labels | None = None, n_features: int | None = None
+    ) -> RowByRow:
+        """Return an object to learn and predict one row at a time.
+
+        Parameters
+        ----------
+        classes : array-like of shape (n_classes,), default=None
+            All classes of the stream, where nothing was learned yet.
+        n_features : int, default=None
+            Number of features, where nothing was learned yet and the first row is
+            sparse.
+
+        Returns
+        -------
+        rows : RowByRow
+            With methods `learn_one`, `predict_one`, `predict_proba_one`,
+            `predict_learn_one` and `predict_set_one`. It learns as by
+            :meth:`partial_fit` with each row, to the last bit.
+        """
+        self._validate_params()
+        return ConformalRows(self, classes, n_features)
+
+    # What was learned.
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return self._fitted_or_given().classes_
+
+    @property
+    def mean_size_(self) -> Any:
+        """Mean number of labels in the sets so far."""
+        return self._of_levels(lambda each: each.means[1], "mean_size_")
+
+    def coverage_bound(self) -> Any:
+        r"""Compute a bound on the deviation of the coverage so far from its level.
+
+        Whatever the stream, the share of labels outside sets of level :math:`1 -
+        \alpha` differs from :math:`\alpha` by at most :math:`C / (0.3\, T)`, where
+        :math:`C` is the largest absolute correction so far and :math:`T` the number of
+        rows that the threshold has learned. :math:`C` is at most 27.7 + 0.3 times the
+        number of levels. A label whose probability is exactly the threshold may count
+        on either side. With weights that differ, :math:`1 / T` becomes twice the
+        largest weight, less the first, over the sum of weights. See
+        :doc:`/user_guide/label_sets` for the proof.
+
+        Returns
+        -------
+        bound : float or ndarray of shape (n_levels,)
+            No larger deviation of :attr:`coverage_` was possible, given these
+            corrections.
+
+        Raises
+        ------
+        AttributeError
+            If the model was merged from others, which have a bound each.
+        """
+        return self._bound()
+
+    @property
+    def _takes_dense_view(self):
+        """Whether the estimator learns the dense view of :class:`TableRows`."""
+        return getattr(self._given(), "_takes_dense_view", False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = get_tags(self._given()).classifier_tags
+        return tags
+
+    def _invariants(self):
+        yield from super()._invariants()
+        if self.__sklearn_is_fitted__():
+            is_one = [type(each) is Thresholds for each in self._outputs] == [True]
+            yield "there are thresholds of one output", is_one

@@ -1,0 +1,131 @@
+"""Levels of coverage that corrections hold."""
+
+import numpy as np
+
+from .._invariants import ROUNDING, floats
+from .._shards import Shards
+from ..blocks import as_writable
+from ..learners.interval_ends import ErrorSizes
+
+__all__ = ["Levels"]
+
+
+class Levels:
+    """Corrections that hold one or several levels of coverage, for one output.
+
+    Attributes
+    ----------
+    sizes : ErrorSizes
+        Running means of what the rows' targets are measured by.
+    ends : IntervalEnds or SetThresholds
+        Corrections.
+    sums : ndarray of shape (2, n_levels)
+        Weight of the rows whose target was covered, and weighted sums of the sizes of
+        what covered them.
+    """
+
+    # Step of the corrections.
+    _step: float
+
+    @property
+    def n_levels(self):
+        """Number of levels of coverage."""
+        return self.sums.shape[1]
+
+    def _add_to_sums(self, of_rows, weights):
+        """Add which targets were covered, and the sizes, each of (n, n_levels)."""
+        steps = np.stack(of_rows, axis=1) * weights[:, np.newaxis, np.newaxis]
+        sums = np.concatenate([self.sums[np.newaxis], steps])
+        self.sums = np.cumsum(sums, axis=0)[-1]
+
+    @property
+    def total_weight(self):
+        """Weight of the rows that were learned."""
+        return self.ends.weights[2]
+
+    @property
+    def means(self):
+        """Share of covered targets, and mean size: (2, n_levels)."""
+        return self.sums / (self.total_weight or 1.0)
+
+    @property
+    def bound(self):
+        """Bound on the deviation of the coverage so far, for each level.
+
+        Steps of a correction add up to its change. Where weights differ, they are
+        relative to the largest one so far, which changes sums by parts.
+        """
+        first, largest, total = self.ends.weights
+        if total == 0.0:
+            return np.ones(self.n_levels)
+        return self._of_levels(
+            self.ends.largest * (2.0 * largest - first) / (self._step * total)
+        )
+
+    def _of_levels(self, of_ends):
+        """Add up the bounds of the ends of each level."""
+        return of_ends
+
+    # Restoring and merging.
+
+    def checkpoint(self):
+        """Return a function that restores corrections, running means and sums."""
+        states = [*self.sizes, *self.ends]
+        before, sums = [state.copy() for state in states], self.sums
+
+        def restore():
+            for state, numbers in zip(states, before, strict=True):
+                state[:] = numbers
+            self.sums = sums
+
+        return restore
+
+    def ensure_layout(self):
+        """Make arrays writable; joblib maps them read-only."""
+        for name in "sizes", "ends":
+            state = getattr(self, name)
+            setattr(self, name, type(state)(*map(as_writable, state)))
+
+    def _merge(self, members, start):
+        """Merge what all have into this one; return the members as shards."""
+        weights = np.array([m.total_weight - start.total_weight for m in members])
+        shares = np.full(len(members), 1.0 / len(members))
+        if weights.any():
+            shares = weights / weights.sum()
+        shards = Shards(members, start, shares)
+        sizes, ends = shards.sizes, shards.ends
+        forgets = start.sizes.rates > 0.0
+        weight = np.where(forgets, sizes.weights.mean(), sizes.weights.sum())
+        self.sizes = ErrorSizes(start.sizes.rates, weight, sizes.means.mean())
+        largest = np.maximum.reduce([each.ends.weights for each in members])
+        self.ends = self.ends._replace(
+            correction=ends.correction.mean(),
+            largest=ends.largest.max(),
+            weights=np.array([*largest[:2], ends.weights.sum()[2]]),
+        )
+        self.sums = shards.sums.sum()
+        return shards
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        for name, values in self.sizes._asdict().items():
+            yield from floats(f"{name} of sizes", values, self.sizes.rates.shape)
+            if name != "means":
+                yield f"{name} of sizes >= 0", values >= 0.0
+        n_ends = len(self.ends.level)
+        shapes = {"limits": 2, "weights": 3}
+        for name, values in self.ends._asdict().items():
+            yield from floats(f"{name} of ends", values, (shapes.get(name, n_ends),))
+        level, correction, weights = (
+            getattr(self.ends, name) for name in ("level", "correction", "weights")
+        )
+        yield "levels are probabilities", (level > 0.0) & (level < 1.0)
+        yield "levels ascend", np.diff(level) > 0.0
+        is_largest = np.abs(correction) <= self.ends.largest
+        yield "largest is the largest correction", is_largest
+        yield "weights >= 0", weights >= 0.0
+        yield "the largest weight is the largest", weights[0] <= weights[1]
+        yield from floats("sums", self.sums, (2, self.sums.shape[-1]))
+        yield "sums >= 0", self.sums >= 0.0
+        is_part = self.sums[0] <= ROUNDING * weights[2]
+        yield "covered rows are a part of all", is_part

@@ -1,0 +1,590 @@
+"""Sets of labels: their formulas, their coverage, and the ways to learn them."""
+
+import pickle
+import re
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
+from support import comparisons
+from support.comparisons import assert_identical
+from support.copies import COPIES
+from support.estimator_checks import with_checks
+from support.naive_sets import MAX_SCORE, label_sets
+from support.registry import ENGINES
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineConformalClassifier,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+    merge_models,
+)
+from sklearn_scinol.learners.set_thresholds import STEP
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+MIXTURE = HedgeClassifier(
+    [("linear", ScInOLClassifier()), ("newton", OnlineNewtonClassifier())]
+)
+ESTIMATORS = {"linear": ScInOLClassifier(), "mixture": MIXTURE}
+estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+
+
+def data(n=150, n_classes=3, seed=0):
+    """Return labels that depend on the features, and on chance."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n, 3))
+    scores = X @ np.random.default_rng(9).normal(size=(3, n_classes))
+    return X, np.argmax(scores + random.gumbel(size=scores.shape), axis=1)
+
+
+def weights(n):
+    return np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
+
+
+def with_sets(estimator, coverage=0.8):
+    return OnlineConformalClassifier(clone(estimator), coverage=coverage)
+
+
+def learned(model):
+    """All that was learned, without what counts calls."""
+    found = vars(model).copy()
+    found["estimator_"] = _learned(model.estimator_)
+    return found
+
+
+def _learned(estimator):
+    if hasattr(estimator, "steps"):
+        return [_learned(step) for _, step in estimator.steps if step != "passthrough"]
+    if isinstance(estimator, HedgeClassifier):
+        experts = [comparisons.learned(each) for each in estimator.estimators_]
+        return [experts, estimator.weights_, estimator.level_weights_]
+    return comparisons.learned(estimator)
+
+
+def sets_of(model, X, y, **arguments):
+    arguments.setdefault("classes", np.arange(3))
+    return model.partial_fit_predict(X, y, method="predict_set", **arguments)
+
+
+# Formulas.
+
+
+@estimators
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_reference(estimator, n_classes, coverage, weighted, engine):
+    X, y = data(n_classes=n_classes)
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    rows, classes = {"sample_weight": c}, np.arange(n_classes)
+    model = with_sets(estimator, coverage)
+    found = sets_of(model, X, y, classes=classes, **rows)
+    alone = clone(estimator)
+    P = alone.partial_fit_predict(X, y, classes=classes, method="predict_proba", **rows)
+    c = c.copy()
+    c[: np.flatnonzero(c)[0] + 1] = 0.0  # the first is not learned
+    levels = np.atleast_1d(coverage).tolist()
+    sets, corrections = label_sets(P.tolist(), y.tolist(), c.tolist(), levels)
+    sets = np.array(sets)
+    assert_array_equal(found, sets if np.ndim(coverage) else sets[..., 0])
+    assert 0.0 < sets[50:].mean() < 1.0
+    (thresholds,) = model._outputs
+    assert_allclose(thresholds.ends.correction, corrections, rtol=1e-9, atol=1e-9)
+    inside, size = sets[np.arange(len(y)), y], sets.sum(axis=1)
+    assert_allclose(np.atleast_1d(model.coverage_), c @ inside / c.sum())
+    assert_allclose(np.atleast_1d(model.mean_size_), c @ size / c.sum())
+    twin = with_sets(estimator, coverage)
+    arguments = {"classes": classes, **rows}
+    assert_array_equal(
+        twin.partial_fit_predict(X, y, method="predict_proba", **arguments), P
+    )
+    assert_array_equal(
+        with_sets(estimator).partial_fit_predict(X, y, **arguments), P.argmax(axis=1)
+    )
+
+
+@estimators
+@engines
+def test_predicted_sets_are_those_that_are_charged(estimator, engine):
+    X, y = data(60)
+    said = sets_of(with_sets(estimator), X, y)
+    assert said[:2].all()  # nothing was learned before
+    model = with_sets(estimator).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    for r in range(1, len(y)):
+        row = X[r : r + 1], y[r : r + 1]
+        before = deepcopy(learned(model))
+        assert_array_equal(model.predict_set(row[0])[0], said[r])
+        assert_identical(learned(model), before)
+        model.partial_fit(*row)
+
+
+@estimators
+@engines
+def test_chunks_do_not_matter(estimator, engine):
+    X, y = data()
+    c = weights(len(y))
+    whole = with_sets(estimator, [0.5, 0.9])
+    said = sets_of(whole, X, y, sample_weight=c)
+    for ends in [1, 2, 70], range(1, len(y)):
+        model, found = with_sets(estimator, [0.5, 0.9]), []
+        for rows in np.split(np.arange(len(y)), ends):
+            part = X[rows], y[rows]
+            found.append(sets_of(model, *part, sample_weight=c[rows]))
+        assert_array_equal(np.concatenate(found), said)
+        assert_identical(learned(model), learned(whole))
+    assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
+
+
+@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
+@pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
+def test_row_by_row(labels, engine):
+    X, y = data()
+    c, y = weights(len(y)), np.array(labels)[y]
+    whole = with_sets(MIXTURE, [0.5, 0.9])
+    said = sets_of(whole, X, y, sample_weight=c, classes=labels)
+    rows = with_sets(MIXTURE, [0.5, 0.9]).row_by_row(classes=labels)
+    rows = pickle.loads(pickle.dumps(rows))
+    model = rows.estimator
+    found = [
+        rows.predict_learn_one(*row, method="predict_set")
+        for row in zip(X, y, c, strict=True)
+    ]
+    assert_array_equal(found, said)
+    assert_identical(learned(model), learned(whole))
+    assert_array_equal(rows.predict_set_one(X[0]), whole.predict_set(X[:1])[0])
+    assert_array_equal(rows.predict_proba_one(X[0]), whole.predict_proba(X[:1])[0])
+    assert rows.predict_one(X[0]) == whole.predict(X[:1])[0]
+    assert rows.predict_learn_one(X[0], y[0]) == whole.predict(X[:1])[0]
+    assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
+
+
+# Classes that come later.
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("hard", [False, True])
+@engines
+def test_new_classes(weighted, hard, engine):
+    """A class is in no set up to its first row, even if sets have all labels."""
+    n = 120
+    X, y = data(n)
+    c = weights(n) if weighted else np.ones(n)
+    y = np.where(np.arange(n) < 40, y % 2, y)  # the last class comes late
+    c[y == 2] += 0.5 * (np.arange(n) < 60)[y == 2]
+    if weighted:  # the first row of positive weight brings a class
+        c[:3], y[:3] = [0.0, 1.0, 1.0], [0, 1, 0]
+    if hard:  # labels that nobody can know
+        y[3:40] = np.arange(3, 40) // 3 % 2
+    estimator = ScInOLClassifier(new_classes="add")
+    whole = with_sets(estimator, [0.8, 0.999])
+    said = sets_of(whole, X, y, sample_weight=c, classes=None)
+    assert said.shape == (n, 3, 2)
+    (first,) = np.flatnonzero((y == 2) & (c > 0.0))[:1]
+    assert not said[: first + 1, 2].any()
+    assert said[first + 1 :, 2].any()
+    rows, found = with_sets(estimator, [0.8, 0.999]).row_by_row(), []
+    for row in zip(X, y, c, strict=True):
+        of_row = rows.predict_learn_one(*row, method="predict_set")
+        in_columns = np.zeros((3, 2), bool)
+        in_columns[np.isin([0, 1, 2], rows.estimator.classes_)] = of_row
+        found.append(in_columns)
+    assert_array_equal(found, said)
+    assert_identical(learned(rows.estimator), learned(whole))
+    assert_array_equal(whole.classes_, [0, 1, 2])
+
+
+def test_classes_named_later():
+    X, y = data()
+    y = y % 2
+    model = with_sets(ScInOLClassifier(new_classes="add"), 0.999)
+    model.partial_fit(X, y, classes=[0, 1])
+    found = sets_of(model, X, y, classes=[0, 1, 7])
+    assert_array_equal(model.classes_, [0, 1, 7])
+    assert found[0, 2]  # it is known from the first row of the chunk on
+
+
+# Coverage.
+
+
+def blocks_of(is_inside, size=1000):
+    n = len(is_inside) // size
+    return is_inside[: n * size].reshape(n, size).mean(axis=1)
+
+
+@pytest.mark.parametrize("name", ["stationary", "swapped", "certain", "noisier"])
+def test_each_thousand_rows_have_the_coverage(name):
+    X, y = data(8000)
+    late = np.arange(len(y)) >= 4000
+    if name == "swapped":
+        y = np.where(late, (y + 1) % 3, y)
+    elif name == "certain":
+        y = np.where(X[:, 0] > 0.0, 2, (X[:, 1] > 0.0) * 1)
+    elif name == "noisier":
+        noise = np.random.default_rng(2).integers(3, size=len(y))
+        y = np.where(late, noise, y)
+    sets = sets_of(with_sets(ScInOLClassifier(), 0.9), X, y)
+    deviations = np.abs(blocks_of(sets[np.arange(len(y)), y][1000:]) - 0.9)
+    assert deviations.mean() <= 0.01
+    assert deviations.max() <= 0.025
+
+
+class Given(ClassifierMixin, BaseEstimator):
+    """Predicts the features as probabilities, and learns nothing."""
+
+    def fit(self, X, y):
+        return self.partial_fit(X, y)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        self.classes_ = np.arange(np.shape(X)[1])
+        return self
+
+    def predict(self, X):
+        return np.argmax(X, axis=1)
+
+    def predict_proba(self, X):
+        return np.array(X)
+
+
+def hostile_row(kind, model, r, random):
+    """Return probabilities and a label of an opponent who knows the thresholds."""
+    P = np.exp(random.normal(size=3) * 10.0 ** random.integers(-2, 3))
+    match kind:
+        case "outside":
+            (inside,) = model.predict_set([P / P.sum()], model._levels[0])
+            return P, np.argmin(inside)
+        case "inside":
+            (inside,) = model.predict_set([P / P.sum()], model._levels[0])
+            return P, np.argmax(inside)
+        case "always wrong":
+            return [1.0, 0.0, 0.0], 1
+        case "always right":
+            return [1.0, 0.0, 0.0], 0
+        case "just outside":
+            threshold = (
+                model._outputs[0].sizes.means + model._outputs[0].ends.correction
+            )
+            p = 1.0 / (1.0 + np.exp(np.clip(threshold[0] + 1e-7, -13.0, 13.0)))
+            return [p, 1.0 - p, 0.0], 0
+        case "in turn":
+            return [0.98, 0.01, 0.01], r // 40 % 2
+        case "equal":
+            return [1.0, 1.0, 1.0], random.integers(3)
+        case _:
+            raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("outside", "inside", "always wrong", "always right"),
+        *("just outside", "in turn", "equal"),
+    ],
+)
+@pytest.mark.parametrize("coverage", [0.8, [0.5, 0.9]])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
+    random = np.random.default_rng(0)
+    model = with_sets(Given(), coverage)
+    model.partial_fit([[0.2, 0.3, 0.5]], [0], classes=[0, 1, 2])
+    (thresholds,) = model._outputs
+    levels = np.atleast_1d(coverage)
+    outside = ties = total = 0.0
+    for r in range(400):
+        P, y = hostile_row(kind, model, r, random)
+        P = np.array(P) / np.sum(P)
+        c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
+        threshold = thresholds.sizes.means + thresholds.ends.correction
+        threshold = np.maximum.accumulate(threshold)
+        with np.errstate(divide="ignore"):
+            score = np.clip(np.log1p(-P[y]) - np.log(P[y]), -MAX_SCORE, MAX_SCORE)
+        model.partial_fit([P], [y], sample_weight=[c])
+        is_tie = np.abs(score - threshold) <= 1e-9
+        total, ties = total + c, ties + c * is_tie
+        outside = outside + c * (score > threshold) * ~is_tie
+    largest = thresholds.ends.largest
+    bound = largest * (2.0 * thresholds.ends.weights[1] - 0.5) / STEP
+    assert (outside - (1.0 - levels) * total <= bound + 1e-9).all()
+    assert (outside + ties - (1.0 - levels) * total >= -bound - 1e-9).all()
+    if not np.any(ties):
+        deviation = np.abs(model.coverage_ - coverage)
+        assert (deviation <= model.coverage_bound() + 1e-9).all()
+    assert largest.max() <= 2.0 * MAX_SCORE + len(levels) * STEP
+    assert largest.max() <= 27.7 + 0.3 * len(levels)  # as the docstring says
+
+
+def test_empty_sets():
+    """They are needed to hold a level below the share of right predictions."""
+    X, y = data(4000)
+    y = (X[:, 0] > 0.0) * 1
+    sets = sets_of(with_sets(OnlineNewtonClassifier(), 0.5), X, y, classes=[0, 1])
+    assert_allclose(sets[1000:].any(axis=1).mean(), 0.5, atol=0.02)
+    assert sets[1000:].sum(axis=1).max() == 1
+
+
+# Levels.
+
+
+def test_levels():
+    X, y = data(2000)
+    model = with_sets(ScInOLClassifier(), [0.5, 0.7, 0.9])
+    said = sets_of(model, X, y)
+    assert said.shape == (2000, 3, 3)
+    assert (said[..., 0] <= said[..., 1]).all()
+    assert (said[..., 1] <= said[..., 2]).all()
+    assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.02)
+    assert model.mean_size_.shape == model.coverage_bound().shape == (3,)
+    asked = model.predict_set(X)
+    assert_array_equal(model.predict_set(X, 0.5), asked[..., 0])
+    assert_array_equal(model.predict_set(X, [0.9, 0.7]), asked[..., [2, 1]])
+    with pytest.raises(ValueError, match=r"coverage=0.8 was not learned: the levels"):
+        model.predict_set(X, 0.8)
+
+
+# Estimators.
+
+
+@pytest.mark.parametrize(
+    "estimator", [SGDClassifier(loss="log_loss", random_state=0), GaussianNB()]
+)
+def test_estimators_from_elsewhere(estimator):
+    X, y = data(2000)
+    model = with_sets(estimator, 0.9)
+    for start in range(0, 2000, 50):
+        rows = slice(start, start + 50)
+        twin = deepcopy(model)
+        said = sets_of(model, X[rows], y[rows])
+        if start == 0:
+            assert said.all()  # nothing was predicted before
+        else:
+            assert_array_equal(said[0], twin.predict_set(X[rows])[0])
+            P = twin.predict_proba(X[rows])
+            rows = X[rows], y[rows]
+            found = twin.partial_fit_predict(*rows, method="predict_proba")
+            assert_array_equal(found, P)
+    assert_allclose(model.coverage_, 0.9, atol=0.02)
+    fitted = clone(model).fit(X, y)
+    assert_allclose(fitted.coverage_, 0.9, atol=0.02)
+    rows = fitted.row_by_row().learn_one(X[0], y[0])
+    assert_array_equal(rows.predict_set_one(X[1]), fitted.predict_set(X)[1])
+    assert_array_equal(fitted.classes_, [0, 1, 2])
+
+
+def test_none_stands_for_the_mixture():
+    X, y = data(20)
+    model = OnlineConformalClassifier().partial_fit(X, y, classes=[0, 1, 2])
+    assert isinstance(model.estimator_, HedgeClassifier)
+    assert model.n_samples_seen_ == 20
+    assert model.n_features_in_ == 3
+    assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
+
+
+def test_class_weights_are_those_of_the_estimator():
+    X, y = data(300)
+    estimator = ScInOLClassifier(class_weight="balanced")
+    model = with_sets(estimator)
+    P = model.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
+    alone = clone(estimator)
+    said = alone.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
+    assert_array_equal(P, said)
+    assert model._outputs[0].total_weight == 299.0
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_layouts(container):
+    X, y = data()
+    said = sets_of(with_sets(ScInOLClassifier(center=False)), X, y)
+    model = with_sets(ScInOLClassifier(center=False))
+    assert_array_equal(sets_of(model, container(X), y), said)
+    rows = with_sets(ScInOLClassifier(center=False)).row_by_row(
+        classes=[0, 1, 2], n_features=3
+    )
+    found = [
+        rows.predict_learn_one((np.arange(3), x), label, method="predict_set")
+        for x, label in zip(X, y, strict=True)
+    ]
+    assert_array_equal(found, said)
+
+
+def test_pipelines():
+    random = np.random.default_rng(0)
+    rows = [
+        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
+        for _ in range(300)
+    ]
+    noise = random.logistic(size=len(rows))
+    y = np.array([row["x"] + 3.0 * (row["city"] == "a") for row in rows])
+    y = np.where(y + noise > 1.0, "yes", "no")
+    linear = ScInOLClassifier()
+    last = make_online_pipeline(TableEncoder(), with_sets(linear))
+    first = with_sets(make_online_pipeline(TableEncoder(), linear))
+    for model in last, first:
+        twin = clone(model)
+        said = sets_of(twin, rows, y, classes=["no", "yes"])
+        by_row = model.row_by_row(classes=["no", "yes"])
+        found = [
+            by_row.predict_learn_one(*each, method="predict_set")
+            for each in zip(rows, y, strict=True)
+        ]
+        assert_array_equal(found, said)
+        assert_array_equal(
+            by_row.predict_set_one(rows[0]), twin.predict_set(rows[:1])[0]
+        )
+        inside = said[np.arange(300), (y == "yes") * 1]
+        assert abs(inside[50:].mean() - 0.8) < 0.06
+    assert_array_equal(
+        last.predict_set(rows, coverage=[0.8])[..., 0], last.predict_set(rows)
+    )
+    assert not hasattr(make_online_pipeline(ScInOLClassifier()), "predict_set")
+
+
+@pytest.mark.slow
+def test_dense_view_of_tables():
+    """The default mixture has the probabilities that it has alone."""
+    random = np.random.default_rng(0)
+    rows = [{"city": "ab"[k % 2], "x": x} for k, x in enumerate(random.normal(size=30))]
+    y = np.array([row["x"] > 0.0 for row in rows])
+    found = [
+        make_online_pipeline(TableEncoder(), last).partial_fit_predict(
+            rows, y, classes=[False, True], method="predict_proba"
+        )
+        for last in (OnlineConformalClassifier(), HedgeClassifier())
+    ]
+    assert_array_equal(*found)
+
+
+@with_checks(OnlineConformalClassifier(ScInOLClassifier()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Failures.
+
+
+def test_bad_input_changes_nothing():
+    X, y = data(50)
+    elsewhere = SGDClassifier(loss="log_loss", random_state=0)
+    elsewhere = make_online_pipeline(elsewhere)
+    for estimator in (MIXTURE, elsewhere):
+        model = with_sets(estimator)
+        for rows in slice(30), slice(30, 50):
+            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        before = deepcopy(learned(model))
+        bad = X.copy()
+        bad[7, 1] = np.nan
+        for each in (bad, y), (X, y + 7), (X[:, :2], y), (X, y[:3]):
+            with pytest.raises(ValueError):  # noqa: PT011  (in scikit-learn's words)
+                model.partial_fit(*each)
+            assert_identical(learned(model), before)
+        with pytest.raises(ValueError, match="method must be one of"):
+            model.partial_fit_predict(X, y, method="predict_interval")
+        with pytest.raises(ValueError, match="weight"):
+            model.partial_fit(X, y, sample_weight=-np.ones(50))
+        assert_identical(learned(model), before)
+
+
+def test_failure_after_the_estimator_has_learned(monkeypatch):
+    X, y = data(50)
+    model = with_sets(MIXTURE).partial_fit(X[:30], y[:30], classes=[0, 1, 2])
+    before = deepcopy(learned(model))
+    twin = deepcopy(model)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    pipeline = make_online_pipeline(model)
+    for each in model, pipeline, model.row_by_row():
+        with monkeypatch.context() as patch:
+            patch.setattr("sklearn_scinol.conformal.thresholds._sets", fail)
+            with pytest.raises(KeyboardInterrupt):
+                if hasattr(each, "learn_one"):
+                    each.learn_one(X[30], y[30])
+                else:
+                    each.partial_fit(X[30:], y[30:])
+        assert_identical(learned(model), before)
+    model.partial_fit(X[30:], y[30:])
+    assert_identical(learned(model), learned(twin.partial_fit(X[30:], y[30:])))
+
+
+def test_errors():
+    X, y = data(20)
+    with pytest.raises(NotFittedError):
+        with_sets(ScInOLClassifier()).predict_set(X)
+    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
+        OnlineConformalClassifier(SGDRegressor()).partial_fit(X, y)
+    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
+        OnlineConformalClassifier(StandardScaler()).partial_fit(X, y)
+    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+        with_sets(ScInOLClassifier()).partial_fit(X, y)
+    assert not hasattr(OnlineConformalClassifier(), "coverage_")
+    assert not hasattr(OnlineConformalClassifier(), "classes_")
+    P = np.abs(X) / np.abs(X).sum(axis=1, keepdims=True)
+    model = with_sets(Given()).partial_fit(P, y)
+    before = deepcopy(learned(model))
+    with pytest.raises(ValueError, match="predicts a probability that is NaN or not"):
+        model.partial_fit(-P, y)
+    with pytest.raises(ValueError, match=re.escape("unseen labels: [8]")):
+        model.partial_fit(P, np.where(y == 1, 8, y))
+    assert_identical(learned(model), before)
+    model.estimator_.predict_proba = lambda X: X[:, :2]
+    with pytest.raises(ValueError, match=r"predicts an array of shape \(20, 2\)"):
+        model.partial_fit(P, y)
+
+
+# Copies and merging.
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_go_on(copied, tmp_path):
+    X, y = data()
+    model = with_sets(MIXTURE, [0.5, 0.8])
+    model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
+    again = COPIES[copied](model, tmp_path / "model")
+    rest = X[100:], y[100:]
+    assert_array_equal(sets_of(again, *rest), sets_of(model, *rest))
+    assert_array_equal(again.predict_set(X), model.predict_set(X))
+
+
+@estimators
+def test_merging(estimator):
+    X, y = data(3000)
+    start = with_sets(estimator, 0.8).partial_fit(X[:500], y[:500], classes=[0, 1, 2])
+    parts = slice(500, 1500), slice(1500, 3000)
+    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
+    merged = merge_models(models, start=start)
+    assert merged.n_samples_seen_ == 3000
+    new, labels = data(2000, seed=1)
+    inside = merged.predict_set(new)[np.arange(2000), labels]
+    assert abs(inside.mean() - 0.8) < 0.08  # the threshold learns nothing more
+    counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
+    total = merged._outputs[0].total_weight
+    assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
+    merged.partial_fit(new, labels)
+    with pytest.raises(AttributeError, match="holds for each of the models"):
+        merged.coverage_bound()
+    with pytest.raises(ValueError, match="coverage differs"):
+        merge_models([start, with_sets(estimator, 0.9).partial_fit(X, y, [0, 1, 2])])
+
+
+def test_merging_of_different_classes():
+    X, y = data(900)
+    estimator = ScInOLClassifier(new_classes="add")
+    models = [
+        with_sets(estimator, 0.9).partial_fit(X[y != k], y[y != k]) for k in (0, 2)
+    ]
+    merged = merge_models(models)
+    assert_array_equal(merged.classes_, [0, 1, 2])
+    assert merged.predict_set(X).shape == (900, 3)
+    sets = sets_of(merged, X, y, classes=None)
+    assert abs(sets[np.arange(900), y].mean() - 0.9) < 0.03

@@ -1,0 +1,67 @@
+"""Slow reference of sets of labels, in plain Python.
+
+The mean score is taken anew over all rows for each row.
+"""
+
+import math
+
+__all__ = ["label_sets", "score"]
+
+RATE = 0.01
+STEP = 0.3
+LEAST = 1e-6  # smaller probabilities count as this one
+MAX_SCORE = math.log(1.0 / LEAST - 1.0)
+
+
+def score(p):
+    """Logarithm of the odds against a label of probability `p`."""
+    p = min(max(p, LEAST), 1.0 - LEAST)
+    return math.log((1.0 - p) / p)
+
+
+def mean_score(scores, weights):
+    """Mean of scores, whose weights fall with each later row."""
+    learned = [(s, c) for s, c in zip(scores, weights, strict=True) if c > 0.0]
+    n = len(learned)
+    if not n:
+        return MAX_SCORE
+    decay = [c * (1.0 - RATE) ** (n - 1 - i) for i, (_, c) in enumerate(learned)]
+    total = sum(s * d for (s, _), d in zip(learned, decay, strict=True))
+    return total / sum(decay)
+
+
+def label_sets(probabilities, codes, weights, levels):
+    """Return the sets before each row, and corrections after all.
+
+    Parameters
+    ----------
+    probabilities : list of list of float
+        Of the classes, for each row.
+    codes : list of int
+        The rows' classes.
+    weights : list of float
+    levels : list of float
+        Shares of labels to contain, ascending.
+
+    Returns
+    -------
+    sets : list of list of list of bool
+        By row, class and level.
+    corrections : list of float
+    """
+    scores = [[score(p) for p in row] for row in probabilities]
+    of_labels = [row[code] for row, code in zip(scores, codes, strict=True)]
+    corrections, heaviest, sets = [0.0 for _ in levels], 0.0, []
+    for r, row in enumerate(scores):
+        mean = mean_score(of_labels[:r], weights[:r])
+        thresholds = [mean + each for each in corrections]
+        for i in range(1, len(levels)):
+            thresholds[i] = max(thresholds[i], thresholds[i - 1])
+        sets.append([[s <= t for t in thresholds] for s in row])
+        if weights[r] > 0.0:
+            heaviest = max(heaviest, weights[r])
+            for i, level in enumerate(levels):
+                if of_labels[r] != thresholds[i]:
+                    step = float(of_labels[r] > thresholds[i]) - (1.0 - level)
+                    corrections[i] += STEP * weights[r] / heaviest * step
+    return sets, corrections
