@@ -1,7 +1,7 @@
 """Classifier with sets of labels that hold their level on a stream."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from .rows import ConformalRows
 from .thresholds import Thresholds, log_odds_against
 
 __all__ = ["OnlineConformalClassifier"]
+
+SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]
 
 
 class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
@@ -172,8 +174,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         *,
         classes: Labels | None = None,
         sample_weight: SampleWeight = None,
-        method: Literal["predict", "predict_proba", "predict_set"] = "predict",
-    ) -> NDArray[Any]:
+        method: SetMethod | list[SetMethod] = "predict",
+    ) -> Any:
         """Predict each row, then learn from it.
 
         Parameters
@@ -186,16 +188,17 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             All classes of the stream, as the estimator's `partial_fit` takes them.
         sample_weight : array-like of shape (n_samples,), default=None
             Non-negative weights of the rows.
-        method : {"predict", "predict_proba", "predict_set"}, default="predict"
-            Whether to return labels, probabilities, or sets of all levels.
+        method : {"predict", "predict_proba", "predict_set"} or a list of these, \
+                default="predict"
+            Whether to return labels, probabilities, sets of all levels, or several.
 
         Returns
         -------
-        predictions : ndarray
-            As the method would return, for each row before its label was used. An
-            estimator from elsewhere predicts all rows before it learns them, and its
-            first chunk when it has learned it. Columns are of the classes known at the
-            end of the call.
+        predictions : ndarray or list of ndarray
+            As the method would return, for each row before its label was used; for a
+            list of methods a list. An estimator from elsewhere predicts all rows before
+            it learns them, and its first chunk when it has learned it. Columns are of
+            the classes known at the end of the call.
 
         Raises
         ------
@@ -403,6 +406,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags = get_tags(self._given()).classifier_tags
+        tags.classifier_tags.multi_label = False
         return tags
 
     def _invariants(self):

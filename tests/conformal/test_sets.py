@@ -558,12 +558,12 @@ def test_copies_go_on(copied, tmp_path):
 
 @estimators
 def test_merging(estimator):
-    X, y = data(3000)
-    start = with_sets(estimator, 0.8).partial_fit(X[:500], y[:500], classes=[0, 1, 2])
-    parts = slice(500, 1500), slice(1500, 3000)
+    X, y = data(1200)
+    start = with_sets(estimator, 0.8).partial_fit(X[:200], y[:200], classes=[0, 1, 2])
+    parts = slice(200, 600), slice(600, 1200)
     models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
     merged = merge_models(models, start=start)
-    assert merged.n_samples_seen_ == 3000
+    assert merged.n_samples_seen_ == 1200
     new, labels = data(2000, seed=1)
     inside = merged.predict_set(new)[np.arange(2000), labels]
     assert abs(inside.mean() - 0.8) < 0.08  # the threshold learns nothing more

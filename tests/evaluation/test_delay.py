@@ -428,8 +428,8 @@ def test_chunks_are_not_kept():
             yield copies
             seen.append([weakref.ref(each) for each in copies])
             del copies
-            gc.collect()
-            assert all(ref() is None for refs in seen[:-1] for ref in refs)
+        gc.collect()
+        assert all(ref() is None for refs in seen[:-1] for ref in refs)
 
     for model in ScInOLClassifier(), make_online_pipeline(ScInOLClassifier()):
         seen.clear()

@@ -54,6 +54,7 @@ from sklearn_scinol.experts import ExpertWeightsDisplay
 from sklearn_scinol.mixtures import base, classifier, default_experts, expert
 from sklearn_scinol.mixtures import model as mixture
 from sklearn_scinol.mixtures.expert import Expert
+from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.transforms import bins
 
 
@@ -1187,7 +1188,7 @@ def test_standard_deviations(n_outputs, pooling, engine):
     first = np.flatnonzero(c)[0]  # its error depends on the zero of the target
     c[first] = 0.0
     noise = (c @ (y - predictions).reshape(60, -1) ** 2) / c.sum()
-    p, deviations = model.predict(X, return_std=True)
+    p, deviations = make_online_pipeline(model).predict(X, return_std=True)
     assert_array_equal(p, model.predict(X))
     means = np.stack([each.predict(X) for each in model.estimators_], axis=-1)
     lowest, highest = y.min(axis=0), y.max(axis=0)  # predictions are clipped
