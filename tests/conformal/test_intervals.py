@@ -157,8 +157,11 @@ def test_chunks_do_not_matter(estimator, n_outputs, engine):
     assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
 
 
-@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
-@pytest.mark.parametrize("n_outputs", [None, 2])
+@pytest.mark.parametrize(
+    ("n_outputs", "engine"),
+    [(None, "numpy"), (2, "uncompiled"), (None, "numba")],
+    indirect=["engine"],
+)
 def test_row_by_row(n_outputs, engine):
     X, y = data(n_outputs=n_outputs)
     c = weights(len(y))

@@ -127,7 +127,7 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
 @compiled
 def test_compiled_mixture(engine):
     X, Y, c = data(n_samples=60)
-    model = HedgeClassifier()
+    model = HedgeClassifier(interactions=False, random_features=False)
     expected, _ = alone(model, X, Y, c)
     scores = model.partial_fit_predict(
         X, Y, sample_weight=c, method="decision_function"
