@@ -142,7 +142,7 @@ class LossMonitor(BaseEstimator):
                 estimator=self,
                 input_name="losses",
             )
-        losses = column_or_1d(losses, input_name="losses")
+        losses = column_or_1d(losses)
         watch = self._watch.copy() if hasattr(self, "alarms_") else _Watch()
         n_before = watch.n_samples
         alarms = watch.add(losses, self.false_alarm)
