@@ -52,7 +52,7 @@ def reason_not_to(run, data_dir):
 def printed_by(run, data_dir, folder):
     """Run a script, move its figures to the pages' folder, and return its output."""
     script, *options = shlex.split(run["command"].replace("FOLDER", str(data_dir)))
-    if "plot_" in script:
+    if "figures" in run or "plot_" in script:
         options += ["--output-dir", folder]
     command = [sys.executable, EXAMPLES / script, *options]
     done = subprocess.run(
