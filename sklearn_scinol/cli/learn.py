@@ -171,7 +171,7 @@ def add_estimator(parser, group):
         ),
         add(
             "--coverage",
-            type=_share,
+            type=probability,
             metavar="SHARE",
             help="learn prediction intervals that contain this share of the targets, "
             "such as 0.9; in regression",
@@ -185,12 +185,6 @@ def _names(text):
     if not all(names):
         raise ValueError
     return names
-
-
-def _share(text):
-    if not 0.0 < float(text) < 1.0:
-        raise ValueError
-    return float(text)
 
 
 def _kind(text):

@@ -53,31 +53,28 @@ def run(arguments):
     classes = model.classes_.tolist() if is_classifier(model) else []
     cell = csv_cells(classes, arguments.escape_formulas)
     stream = open_stream(arguments, arguments.files, **known_columns(model))
-    predict, names = _predictions, [PREDICTION]
+    names = [PREDICTION]
     if arguments.proba:
-        predict, names = _probabilities, classes
+        names = classes
     elif has_intervals(model):
-        predict, names = _intervals, [PREDICTION, *_names_of_ends(model)]
+        names = [PREDICTION, *_names_of_ends(model)]
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(cell, names))
         for X in stream:
-            writer.writerows([*map(cell, row)] for row in predict(model, X).tolist())
+            if arguments.proba:
+                writer.writerows(model.predict_proba(X).tolist())
+            elif has_intervals(model):
+                writer.writerows(_with_intervals(model, X).tolist())
+            else:
+                writer.writerows([cell(each)] for each in model.predict(X).tolist())
     if stream.n_bad_rows:
         print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
         )
 
 
-def _predictions(model, X):
-    return model.predict(X)[:, np.newaxis]
-
-
-def _probabilities(model, X):
-    return model.predict_proba(X)
-
-
-def _intervals(model, X):
+def _with_intervals(model, X):
     """Return predictions, lower and upper ends; with several levels, ends of each."""
     ends = model.predict_interval(X)
     ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)

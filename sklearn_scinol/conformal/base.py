@@ -36,7 +36,7 @@ class ConformalEstimator(
 
     _parameter_constraints: dict = {"coverage": PROBABILITIES}
 
-    # What it predicts, and by which method of the estimator.
+    # Methods to predict by, and the estimator's method that they build on.
     _METHODS: tuple[str, ...]
     _estimator_method: str
 
@@ -221,7 +221,7 @@ class ConformalEstimator(
         check_is_fitted(self)
         return self.estimator_.predict(X, **predict_params)
 
-    # What was learned.
+    # Fitted attributes.
 
     @property
     def coverage_(self) -> Any:

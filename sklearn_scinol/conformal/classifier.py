@@ -361,7 +361,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         self._validate_params()
         return ConformalRows(self, classes, n_features)
 
-    # What was learned.
+    # Fitted attributes.
 
     @property
     def classes_(self) -> NDArray[Any]:

@@ -8,10 +8,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import (
-    RegressorMixin,
-    is_regressor,
-)
+from sklearn.base import RegressorMixin, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -37,7 +34,6 @@ __all__ = ["OnlineConformalRegressor"]
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
-
 
 IntervalMethod: TypeAlias = Literal["predict", "predict_interval"]
 
@@ -99,10 +95,9 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     Errors are measured in a running mean of their absolute values, and features are
     standardised: units and zeros of target and features do not matter. An additive
     model of the errors' quantiles, :class:`ScInOLRegressor`, gives the ends, clipped to
-    the range of the errors so far.
-    To each a correction is added: with each row it takes a gradient step on the
-    pinball loss, of 0.05 units. :doc:`/user_guide/intervals` has the formulas, the
-    proof and the measurements.
+    the range of the errors so far. To each a correction is added: with each row it
+    takes a gradient step on the pinball loss, of 0.05 units.
+    :doc:`/user_guide/intervals` has the formulas, the proof and the measurements.
 
     The first row a model of this package sees, and the first chunk of others, have no
     honest prediction: their errors are not learned. Before the first error intervals
@@ -376,7 +371,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         self._validate_params()
         return ConformalRows(self, n_features=n_features)
 
-    # What was learned.
+    # Fitted attributes.
 
     @property
     def mean_width_(self) -> Any:

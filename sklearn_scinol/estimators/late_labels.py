@@ -160,7 +160,7 @@ class LateLabels:
         return self._predict(self.rows.predict_interval_one, x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
-        """Let a row wait without predicting it, as before anything is learned.
+        """Store a row until its label comes, without predicting it.
 
         The row is checked when it is learned.
 

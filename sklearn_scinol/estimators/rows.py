@@ -288,9 +288,10 @@ class RowByRow(metaclass=ABCMeta):
         Returns
         -------
         late : LateLabels
-            With methods `predict_one(x, key)`, `predict_proba_one(x, key)` and
-            `decision_function_one(x, key)`, and `learn_one(key, y)` for when the label
-            has come. The keys are yours: any hashable values.
+            With methods `predict_one(x, key)`, `predict_proba_one(x, key)`,
+            `decision_function_one(x, key)` and `predict_interval_one(x, key)`, and
+            `learn_one(key, y)` for when the label has come. The keys are yours: any
+            hashable values.
 
         Examples
         --------

@@ -117,5 +117,5 @@ class TieBreaker:
         return (int(self._hash[0] >> np.uint64(11)) + 0.5) * 2.0**-53
 
     def add(self, n_greater, n_equal):
-        """Let later numbers depend on a rank."""
+        """Add a rank to what later numbers are a hash of."""
         self._hash = combine(self._hash, np.uint64((n_greater << 32) ^ n_equal))

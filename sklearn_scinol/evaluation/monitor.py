@@ -153,7 +153,7 @@ class LossMonitor(BaseEstimator):
 
 
 class _Watch:
-    """What a monitor knows of the losses since the last alarm."""
+    """State of a monitor since its last alarm."""
 
     def __init__(self):
         self.n_samples = 0

@@ -130,6 +130,8 @@ def progressive_validation(
         with a list of quantiles the mean over them, "neg_mean_pinball_loss".
         With several labels a row "neg_log_loss" and "neg_brier_score" are means over
         labels, and "accuracy" the share of rows of which all labels are right.
+        :class:`~sklearn_scinol.OnlineConformalRegressor` also has "coverage" and
+        "mean_width" of its intervals, for one level and without `delay`.
         All are exact. Memory stays constant for means over rows, "r2" and metrics of
         predicted labels (as "f1"); others (as "roc_auc") keep labels and predictions.
     classes : array-like of shape (n_classes,), default=None

@@ -80,7 +80,7 @@ def learn_weight(s, c):
 
 
 def nest(ends):
-    """Let ends that cross meet in the middle, and each interval contain those inside.
+    """Move ends that cross to their middle, and widen intervals to contain inner ones.
 
     Lower ends come first, from the widest interval on, then upper ends. Each may be a
     number, or an array of several rows.

@@ -63,7 +63,7 @@ class LocalModel(Model):
 
     @property
     def memories(self):
-        """What was learned, in one or several parts."""
+        """Memories of the stored rows: one, or one for each part of the model."""
         return [self.memory]
 
     # Learning.

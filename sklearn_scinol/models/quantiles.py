@@ -68,7 +68,7 @@ class QuantileModels:
         """Return what a method of each model returns, of shape (n, 1), side by side."""
         return np.hstack([getattr(each, method)(*arguments) for each in self.singles])
 
-    # What linear and kernel models have.
+    # Interface of linear and kernel models.
 
     def coefficients(self):
         """Weights (n_quantiles, n_features or n_support) and intercepts."""

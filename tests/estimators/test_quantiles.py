@@ -359,7 +359,7 @@ def test_a_list_is_a_parameter_like_others():
         assert model.get_params()["quantile"] is levels
         assert type(clone(model).quantile) is type(levels)
         assert clone(model).partial_fit(X, y).predict(X).shape == (60, 3)
-    # That of the fitted model matters, until it is fitted again.
+    # The fitted model keeps its list of levels until it is fitted again.
     model.partial_fit(X, y).set_params(quantile=0.5)
     assert model.predict(X).shape == (60, 3)
     one_quantile = clone(model).set_params(quantile=[0.5]).partial_fit(X, y)

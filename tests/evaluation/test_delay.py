@@ -256,7 +256,7 @@ def test_rows_of_weight_0():
 @pytest.mark.parametrize("in_pipeline", [False, True])
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "predict"])
 def test_classes_that_come_late(method, in_pipeline, size):
-    """What was predicted before a class was learned gives it the probability 0."""
+    """Give a class the probability 0 in predictions made before it was learned."""
     X, y = data(60, n_classes=4)
     y = np.array(["d", "b", "ccc", "a"])[y]
     y[:15] = "b"

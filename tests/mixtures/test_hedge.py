@@ -924,7 +924,7 @@ def test_search_and_pipeline():
     assert set(search.fit(X, y).best_params_) == set(grid)
 
 
-# What was learned.
+# Fitted attributes.
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
