@@ -7,9 +7,7 @@ from pathlib import Path
 import sklearn_scinol
 
 HERE = Path(__file__).parent
-# gallery.py, and what examples read data with: their own paths last for one example.
-sys.path += [str(HERE), str(HERE.parent / "examples" / "benchmarks")]
-os.environ["TQDM_DISABLE"] = "1"  # pages of examples show what is printed
+sys.path.append(str(HERE))  # for gallery.py
 
 project = "sklearn-scinol"
 author = copyright = "sklearn-scinol developers"
@@ -70,7 +68,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"(^|/)(?!plot_)\w+\.py$",
     "image_scrapers": "gallery.described_figures",
-    "reset_argv": "gallery.options",
+    "reset_modules": ("matplotlib", "gallery.reset_engine"),
     "within_subsection_order": "gallery.place",
     "backreferences_dir": None,
     "download_all_examples": False,

@@ -1,4 +1,4 @@
-"""How examples are shown: in which order, on which small data, with which alt texts."""
+"""How examples are shown: in which order, on which engine, with which alt texts."""
 
 import re
 import tomllib
@@ -9,41 +9,10 @@ from sphinx_gallery.scrapers import matplotlib_scraper
 from sklearn_scinol import set_config
 
 ALT_TEXTS = Path(__file__).parent / "alt_texts.toml"
-ORDER = (
-    "no_tuning",
-    "comparison_with_sgd",
-    "hedge",
-    "drift",
-    "intervals",
-    "alarms",
-    "raw_table",
-    "table_terms",
-    "out_of_core",
-    "scale_out",
-)
-
-# Beside what takes a few seconds as it is.
-OPTIONS = {
-    "plot_comparison_with_sgd.py": ["--rates", "0.01", "0.1", "1"],
-    "plot_dfeg.py": ["--only", "diabetes"],
-    "plot_drift.py": ["--max-rows", "3000"],
-    "plot_hedge.py": ["--max-rows", "600"],
-    "plot_implicit_updates.py": [
-        *("--shuffles", "1", "--n-jobs", "1"),
-        *("--only", "breast cancer", "--only", "wine", "--only", "diabetes"),
-    ],
-    "plot_no_tuning.py": [
-        *("--rates", "1e-4", "1e-3", "1e-2", "1e-1", "1", "10"),
-        *("--jobs", "1"),
-    ],
-    "plot_out_of_core.py": ["--gigabytes", "0.005"],
-    "plot_raw_table.py": ["--generated", "--alone"],
-    "plot_table_terms.py": ["--generated"],
-    "plot_scale_out.py": ["--n-jobs", "2"],
-}
+ORDER = ("intervals", "alarms")
 
 # To learn the others' rows takes less time than to compile the loops.
-COMPILED = "comparison_with_sgd", "scale_out"
+COMPILED = ()
 
 
 def described_figures(block, block_vars, gallery_conf):
@@ -56,12 +25,10 @@ def described_figures(block, block_vars, gallery_conf):
     )
 
 
-def options(gallery_conf, script_vars):
-    """Those of one example, for `reset_argv` of Sphinx-Gallery."""
-    name = Path(script_vars["src_file"]).name
-    is_compiled = name.removeprefix("plot_").removesuffix(".py") in COMPILED
-    set_config(engine="auto" if is_compiled else "numpy")
-    return [*OPTIONS.get(name, ()), "--output-dir", "../doc/_build/figures"]
+def reset_engine(gallery_conf, file):
+    """Compile loops where learning takes longer than compiling."""
+    name = Path(file).stem.removeprefix("plot_")
+    set_config(engine="auto" if name in COMPILED else "numpy")
 
 
 def place(file):

@@ -51,8 +51,8 @@ def markdown(header, rows):
 
 
 def grid_search():
-    """Test losses of `plot_comparison_with_sgd.py`."""
-    _, *of_data, _ = printed("plot_comparison_with_sgd")
+    """Test losses of `comparison_with_sgd.py`."""
+    _, *of_data, _ = printed("comparison_with_sgd")
     rows = []
     for *_, ours, theirs, _ in of_data:
         losses = (re.search(r"(\S+) ± \S+$", line)[1] for line in (ours, theirs))

@@ -179,7 +179,7 @@ def package(tmp_path):
 
 @pytest.fixture
 def load(monkeypatch):
-    """Import a script of the examples by its name."""
+    """Import a benchmark by its name."""
 
     def load(name):
         module = importlib.import_module(name)
@@ -188,7 +188,6 @@ def load(monkeypatch):
             monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
         return module
 
-    monkeypatch.syspath_prepend(EXAMPLES)
     monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
     if importlib.util.find_spec("matplotlib") is None:
         yield load

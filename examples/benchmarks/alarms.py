@@ -19,12 +19,8 @@ these. river has to be installed, `pip install river` does it.
 import argparse
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
-from joblib import Parallel, delayed
-
-sys.path.append(str(Path(__file__).parents[1]))  # the other examples
 from interface import (
     InputError,
     add_output_dir,
@@ -34,6 +30,7 @@ from interface import (
     processes,
     show_progress,
 )
+from joblib import Parallel, delayed
 
 from sklearn_scinol.evaluation import LossMonitor
 

@@ -34,9 +34,7 @@ in order, and shards on 1,000 such workers, merged eight at a time.
 import argparse
 import math
 import pickle
-import sys
 from copy import deepcopy
-from pathlib import Path
 from time import perf_counter
 
 import dask
@@ -44,6 +42,7 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 from distributed import Client, LocalCluster, wait
+from interface import positive
 from scipy import sparse
 
 from sklearn_scinol import (
@@ -54,9 +53,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.dask import fit_dask
 from sklearn_scinol.dask.graphs import SPLIT_EVERY
-
-sys.path.append(str(Path(__file__).parents[1]))  # the other examples
-from interface import positive
 
 N_FEATURES = 54
 CLASSES = [0, 1]

@@ -1,10 +1,7 @@
 """Write tables of measurements, and find what has become worse since."""
 
 import csv
-import sys
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from interface import InputError
 

@@ -16,21 +16,18 @@ Without a file the rows are random, as many as those of the California housing d
 import argparse
 import sys
 import tracemalloc
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import numpy as np
+from data_folder import open_csv
+from interface import InputError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from threadpoolctl import threadpool_limits
 
 from sklearn_scinol import DFEGRegressor, config_context
 from sklearn_scinol.models.kernel import block_size
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from data_folder import open_csv
-from interface import InputError
 
 CHUNK_SIZE = 2048
 

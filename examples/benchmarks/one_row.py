@@ -30,16 +30,14 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
+from competitors import river_model
+from data_folder import read_frame, readers_in
+from interface import InputError, gives_status, positive, show_progress
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
-
-sys.path.append(str(Path(__file__).parents[1]))  # the other examples
-from competitors import river_model
-from data_folder import read_frame, readers_in
-from interface import InputError, gives_status, positive, show_progress
 
 REFERENCE = "SGDClassifier, partial_fit"
 REFERENCE_OF_DICTS = "ScInOLClassifier, row_by_row"

@@ -51,8 +51,19 @@ from statistics import median
 
 import guard
 import numpy as np
+from data_folder import (
+    MAX_CATEGORIES,
+    are_classes,
+    check_finite,
+    read_frame,
+    read_npz,
+    read_svm,
+    readers_in,
+)
 from epochs import data_sets as bundled_data_sets
+from interface import InputError, gives_status, positive, processes, show_progress
 from joblib import Parallel, delayed
+from no_tuning import engine_for
 from scipy import sparse
 from sklearn.metrics import log_loss, mean_absolute_error
 from sklearn.preprocessing import StandardScaler
@@ -77,20 +88,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-
-sys.path.append(str(Path(__file__).parents[1]))  # the other examples
-
-from data_folder import (
-    MAX_CATEGORIES,
-    are_classes,
-    check_finite,
-    read_frame,
-    read_npz,
-    read_svm,
-    readers_in,
-)
-from interface import InputError, gives_status, positive, processes, show_progress
-from plot_no_tuning import engine_for
 
 # Sparse rows with no more columns than this are made dense, to be centred as well.
 MAX_DENSE_COLUMNS = 1000

@@ -22,12 +22,9 @@ from time import perf_counter
 
 import numpy as np
 import pandas as pd
-from scipy.stats import gmean
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from interface import InputError, gives_status, show_progress
-from plot_raw_table import mean_loss
+from raw_table import mean_loss
+from scipy.stats import gmean
 
 from sklearn_scinol import HedgeClassifier
 from sklearn_scinol.pipeline import make_online_pipeline

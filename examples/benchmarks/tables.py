@@ -19,7 +19,6 @@ Times are medians over repeats, measured alternately; quote the ratios.
 """
 
 import argparse
-import sys
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -29,12 +28,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import reading
 from competitors import COMPETITORS, river_model, vw_line
-from plot_raw_table import best_of_rates, find_tables, mean_loss, ours
+from raw_table import best_of_rates, find_tables, mean_loss, ours
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline

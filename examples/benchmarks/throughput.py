@@ -31,12 +31,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
+import guard
 import numpy as np
+from interface import gives_status, positive
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -54,11 +55,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
-import guard
-from interface import gives_status, positive
 
 FIRST_FIT = """
 from time import perf_counter

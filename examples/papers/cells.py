@@ -21,7 +21,7 @@ import sklearn_scinol
 from sklearn_scinol import ScInOLClassifier
 from sklearn_scinol.baselines import BaselineClassifier
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from interface import show_progress
 
 # %%

@@ -16,7 +16,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 @pytest.fixture
 def example(load):
-    return load("plot_no_tuning")
+    return load("no_tuning")
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_bad_options(example, options, capsys):
 @pytest.fixture
 def implicit(load, monkeypatch):
     """The example with five values of beta."""
-    module = load("plot_implicit_updates")
+    module = load("implicit_updates")
     monkeypatch.setattr(module, "BETAS", 2.0 ** np.array([-20, -10, 0, 10, 20]))
     return module
 

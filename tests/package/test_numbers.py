@@ -18,7 +18,7 @@ from sklearn_scinol.estimators.second_order import MAX_COVARIANCES
 
 MEASURED = ROOT / "doc" / "measured"
 RUNS = tomllib.loads((MEASURED / "runs.toml").read_text(encoding="utf-8"))
-EXAMPLES = {path.stem: path for path in (ROOT / "examples").rglob("*.py")}
+SCRIPTS = {path.stem for path in (ROOT / "examples").glob("*/*.py")}
 PAGES = sorted(
     str(path.relative_to(ROOT))
     for path in [
@@ -29,7 +29,8 @@ PAGES = sorted(
     if not {"_build", "generated", "auto_examples"} & {*path.parts}
 )
 
-SCRIPT = re.compile(r"\b(\w+)\.(?:py|rst)\b")
+# Other files are named with their folder, such as mixtures/adahedge.py.
+SCRIPT = re.compile(r"(?:\bexamples/\w+/|(?<![\w/]))(\w+)\.py\b")
 # No part of a name (ScInOL2, a9a), a power (10¹²) or a version (0.19.0).
 NUMBER = re.compile(
     r"(?<![\w.,^])(\d{1,3}(?:,\d{3})+|\d+)?(\.\d+)?(?![\w^]|[.,]\d)( %)?"
@@ -171,16 +172,13 @@ def from_fit():
 
 def from_adahedge():
     """How many rates each of the two kinds of gradient descent has, beside ScInOL2."""
-    yield (column("plot_adahedge", "ScInOL2 is the best of", 5)[0] - 1) / 2
+    yield (column("adahedge", "ScInOL2 is the best of", 5)[0] - 1) / 2
 
 
 def from_dfeg():
     """How many times the loss of always predicting 0 the worst rate has."""
     for data in "cal_housing", "cpusmall":
-        yield (
-            column("plot_dfeg", f"{data} ", 5)[0]
-            / column("plot_dfeg", f"{data} ", 1)[0]
-        )
+        yield (column("dfeg", f"{data} ", 5)[0] / column("dfeg", f"{data} ", 1)[0])
 
 
 def from_drift():
@@ -189,10 +187,10 @@ def from_drift():
 
 
 DERIVED = {
-    "plot_adahedge": from_adahedge,
-    "plot_dfeg": from_dfeg,
-    "plot_drift": from_drift,
-    "plot_implicit_updates": from_implicit,
+    "adahedge": from_adahedge,
+    "dfeg": from_dfeg,
+    "drift": from_drift,
+    "implicit_updates": from_implicit,
     "second_order": from_second_order,
     "throughput": from_throughput,
     "fit": from_fit,
@@ -231,7 +229,7 @@ def fits(text, value, half, known):
 
 
 def named(text):
-    return {name for name in SCRIPT.findall(text) if name in EXAMPLES}
+    return {name for name in SCRIPT.findall(text) if name in SCRIPTS}
 
 
 def blocks(text):
@@ -301,18 +299,18 @@ def test_stale_numbers_are_noticed(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
     monkeypatch.setattr("test_numbers.ROOT", tmp_path)
     text = (
-        "On wine ([a](examples/plot_hedge.py)) {} of SGD's loss, 2019, `x=77`, d88.\n\n"
+        "On wine ([a](hedge.py)) {} of SGD's loss, 2019, `x=77`, d88.\n\n"
         "| data | loss |\n|---|---|\n| digits | {} |\n| wine | {} |\n\n"
         "![x 99](a/99.png)\n\nNo script, 123.456.\n\n```python\n4321.1\n```\n"
     )
-    losses = [column("plot_hedge", data, -1)[0] for data in ("wine", "digits")]
+    losses = [column("hedge", data, -1)[0] for data in ("wine", "digits")]
     said = f"{losses[0]:.2f}", f"{losses[1]:.3f}", f"{losses[0]:.3f}"
     page.write_text(text.format(*said))
     assert not stale("page.md")
     # In a row of a table, the number of another row is a wrong one.
     page.write_text(text.format("7.77", said[2], said[1]))
     assert stale("page.md") == [
-        f"{wrong} of plot_hedge" for wrong in ("7.77", said[2], said[1])
+        f"{wrong} of hedge" for wrong in ("7.77", said[2], said[1])
     ]
 
 
@@ -322,7 +320,7 @@ def test_stale_numbers_are_noticed(tmp_path, monkeypatch):
 def test_list_of_runs():
     """Scripts and figures are there; what is stored is of a run that is listed."""
     for run in RUNS.values():
-        assert Path(run["command"].split()[0]).stem in EXAMPLES
+        assert Path(run["command"].split()[0]).stem in SCRIPTS
         assert all(
             (ROOT / "doc" / "images" / name).is_file()
             for name in run.get("figures", ())
@@ -359,7 +357,7 @@ def test_versions_on_the_page():
 
 def test_measure(tmp_path, monkeypatch, capsys):
     """What is stored has no folder of this machine; what is not run is listed."""
-    monkeypatch.syspath_prepend(ROOT / "examples")
+    monkeypatch.syspath_prepend(ROOT / "examples" / "benchmarks")
     measure = import_module("measure")
     monkeypatch.setattr(measure, "MEASURED", tmp_path)
     (tmp_path / "runs.toml").write_text(

@@ -1,0 +1,107 @@
+"""Shared parts of scripts: progress, panels, arguments, exit status."""
+
+import math
+import sys
+from functools import wraps
+from pathlib import Path
+
+
+class InputError(Exception):
+    """An error in the user's data, in one sentence."""
+
+
+def show_progress(iterable, description):
+    """Wrap an iterable in a progress bar if tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return iterable
+    return tqdm(iterable, desc=description, delay=1, leave=False)
+
+
+def panels(number, per_row, width, height):
+    """Return a figure with panels of some size, and its panels."""
+    import matplotlib.pyplot as plt
+
+    n_columns = min(per_row, number)
+    n_rows = -(-number // n_columns)
+    figure, axes = plt.subplots(
+        n_rows,
+        n_columns,
+        figsize=(width * n_columns + 1, height * n_rows + 0.4),
+        layout="constrained",
+        squeeze=False,
+    )
+    for ax in axes.flat[number:]:
+        ax.set_axis_off()
+    return figure, axes.flat[:number]
+
+
+def choose(readers, names):
+    """Select readers by name; names without a reader are skipped."""
+    for name in names:
+        if name not in readers:
+            print(f"Skipped {name}: there is no data set of that name.")
+    return {name: read for name, read in readers.items() if name in names}
+
+
+# Types of arguments; argparse uses their names in error messages.
+
+
+def positive(text):
+    """Parse an integer above 0."""
+    if int(text) < 1:
+        raise ValueError
+    return int(text)
+
+
+def processes(text):
+    """Parse a number of processes; -1 means one for each core."""
+    if int(text) == 0:
+        raise ValueError
+    return int(text)
+
+
+def rate(text):
+    """Parse a learning rate."""
+    if not 0 < float(text) < math.inf:
+        raise ValueError
+    return float(text)
+
+
+def separator(text):
+    r"""A character; \t stands for a tab."""
+    (character,) = text.replace("\\t", "\t")
+    return character
+
+
+def add_output_dir(parser, what):
+    """Add an option for the folder that `what`, "figure" or "figures", goes to."""
+    parser.add_argument(
+        "--output-dir",
+        type=Path,
+        default=Path("build", "demo"),
+        metavar="FOLDER",
+        help=f"where to write the {what} (default: %(default)s)",
+    )
+
+
+def gives_status(main):
+    """Make a script's main function return 0, or 2 after an error in its input.
+
+    The error in the data or in a file is printed in a sentence. A status returned by
+    the function is kept.
+    """
+
+    @wraps(main)
+    def main_with_status(argv=None):
+        try:
+            return main(argv) or 0
+        except InputError as error:
+            print(error, file=sys.stderr)
+            return 2
+        except OSError as error:
+            print(f"{error.filename}: {error.strerror}.", file=sys.stderr)
+            return 2
+
+    return main_with_status

@@ -1,0 +1,87 @@
+r"""
+====================================
+What a model has learned of a table
+====================================
+
+A linear model behind a :class:`~sklearn_scinol.preprocessing.TableEncoder` is a sum of
+functions, one for each column of the table. ``plot_terms`` of the pipeline draws them
+by the names of the columns, those that vary most first and all on one scale::
+
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    model.partial_fit(table, labels, classes=["<=50K", ">50K"])
+    model.plot_terms()
+
+The function of a number is a curve of the standardised value and of its bin; numbers
+that come again have effects of their own, which are dots. Values of categories and
+words of texts are bars, of which the largest and the smallest are shown.
+
+The tables are those of ``raw_table.py``: people [1]_ and
+messages. They are downloaded, read from a folder, or generated::
+
+    python examples/benchmarks/table_terms.py --data-dir FOLDER
+    python examples/benchmarks/table_terms.py --generated
+
+The figures on this page are of generated tables.
+
+.. [1] B. Becker, R. Kohavi (1996). "Adult." UCI Machine Learning Repository.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+from interface import add_output_dir, gives_status
+from raw_table import find_tables
+
+from sklearn_scinol import ScInOLClassifier
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+COLUMNS = "{:<10}{:<20}{:<10}{:>10}".format
+HEADER = COLUMNS("table", "column", "kind", "variation")
+
+
+# Labels of both classes, for titles.
+LABELS = {"Adult": ["<=50K", ">50K"], "SMS": ["ham", "spam"]}
+
+
+def draw(table):
+    """Learn a table; return the display of its terms."""
+    labels = np.array(LABELS.get(table.name, ["no", "yes"]))
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    model.partial_fit(table.frame, labels[table.y.astype(int)], classes=labels)
+    return model.plot_terms()
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description="Plot what a model has learned of the columns of a table."
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="FOLDER", help="where the tables are"
+    )
+    parser.add_argument(
+        "--generated", action="store_true", help="learn tables that are made up"
+    )
+    add_output_dir(parser, "figures")
+    return parser.parse_args(argv)
+
+
+@gives_status
+def main(argv=None):
+    arguments = parse(argv)
+    print("\n".join([HEADER, "-" * len(HEADER)]))
+    for table in find_tables(arguments.data_dir, arguments.generated):
+        display = draw(table)
+        for term in display.terms:
+            variation = f"{term.variation:.2f}"
+            print(COLUMNS(table.name, term.column, term.part, variation))
+        path = arguments.output_dir / f"terms_of_{table.name.lower()}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        display.figure_.savefig(path, dpi=150)
+        print(f"Wrote {path}\n", flush=True)
+
+
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)
