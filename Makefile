@@ -11,7 +11,7 @@ SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo figures quick test thorough coverage certify lint types format doc benchmark models mutants fuzz long clean
+.PHONY: help demo figures quick test thorough coverage certify lint types format doc site benchmark models mutants fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -80,6 +80,9 @@ doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings bein
 	@rm -rf doc/generated doc/auto_examples doc/_build
 	@$(BIN)/sphinx-build -W --keep-going -q $(ARGS) doc doc/_build
 
+site: $(VENV)/site.stamp ## test the built pages in the system's Chromium
+	@$(BIN)/python -m pytest -rs tests/site $(ARGS)
+
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
 	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
 
@@ -96,7 +99,8 @@ clean: ## remove the environment and all that tests and builds leave behind
 $(VENV)/demo.stamp: EXTRAS := plot,progress,stream
 $(VENV)/dev.stamp: EXTRAS := dev
 $(VENV)/doc.stamp: EXTRAS := doc
-$(VENV)/demo.stamp $(VENV)/dev.stamp $(VENV)/doc.stamp: pyproject.toml | $(VENV)/venv.stamp
+$(VENV)/site.stamp: EXTRAS := site
+$(VENV)/%.stamp: pyproject.toml | $(VENV)/venv.stamp
 	@echo "Installing sklearn-scinol[fast,$(EXTRAS)] into $(VENV) ..."
 	@$(PIP) install --only-binary numba,llvmlite -e ".[fast,$(EXTRAS)]" \
 	    2> $(VENV)/pip.log || { \

@@ -82,6 +82,7 @@ html_title = "sklearn-scinol"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}  # light or dark, as the browser asks for
 html_theme_options = {
     "navigation_with_keys": False,
     "show_toc_level": 2,

@@ -122,7 +122,8 @@ def test_recipe():
     assert project["project"]["requires-python"] == ">=3.11"
     assert run == [as_conda(one) for one in project["project"]["dependencies"]]
     extras = project["project"]["optional-dependencies"]
-    users = [extra for extra in extras if extra not in ("all", "test", "doc", "dev")]
+    others = ("all", "test", "doc", "site", "dev")
+    users = [extra for extra in extras if extra not in others]
     optional = {as_conda(one) for extra in users for one in extras[extra]}
     assert {*requirements["run_constraints"]} == optional
     (build,) = project["build-system"]["requires"]

@@ -1,0 +1,141 @@
+"""Open the built pages in headless Chromium.
+
+`make doc` builds the pages, and `pip install -e ".[site]"` installs what tests of them
+need but for Chromium or Chrome, which has to be on the PATH. Then
+
+    SITE=doc/_build pytest tests/site
+
+`doc/_build` is the default, and `make site` does the same. Without pages, Playwright or
+Chromium the tests are skipped.
+"""
+
+import os
+import shutil
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from support import ROOT
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+HEIGHT = 900
+
+
+@pytest.fixture(scope="module")
+def site():
+    """The folder of the built pages."""
+    folder = ROOT / os.environ.get("SITE", "doc/_build")
+    if not (folder / "index.html").is_file():
+        pytest.skip(f"no pages in {folder}: `make doc` builds them")
+    return folder
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        """Log nothing."""
+
+
+@pytest.fixture(scope="module")
+def server(site):
+    """The address of a server of the pages, without a slash at its end."""
+    handler = partial(QuietHandler, directory=site)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")  # while it runs, no other test could run an event loop
+def browser():
+    """Chromium, as Playwright's `Browser`."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=program, args=OPTIONS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(site, server, browser):
+    """Open a page: `open_page("api.html", width=390, dark=True)`.
+
+    Returns Playwright's `Page`. With `from_file=True` the page is opened from the
+    folder, without a server. Further arguments are options of Playwright's
+    `Browser.new_page`, such as `reduced_motion="reduce"`.
+
+    The test fails if a page logs an error, asks for what is not there or for anything
+    outside of the site.
+    """
+    pages, errors = [], []
+
+    def open_page(path, width=1280, dark=False, from_file=False, **options):
+        base = f"{site.resolve().as_uri() if from_file else server}/"
+        page = browser.new_page(
+            viewport={"width": width, "height": HEIGHT},
+            color_scheme="dark" if dark else "light",
+            **options,
+        )
+        pages.append(page)
+
+        def check_request(request):
+            if not request.url.startswith((base, "data:", "blob:")):
+                errors.append(f"{path} asks for {request.url}")
+
+        def check_response(response):
+            if response.status >= 400:
+                errors.append(f"{path}: {response.status} {response.url}")
+
+        def check_message(message):
+            if message.type == "error":
+                errors.append(f"{path}: {message.text}")
+
+        # What browsers ask for where a page names no icon.
+        page.route("**/favicon.ico", lambda route: route.fulfill(status=204))
+        page.on("request", check_request)
+        page.on("response", check_response)
+        page.on("console", check_message)
+        page.on("pageerror", lambda error: errors.append(f"{path}: {error}"))
+        page.goto(f"{base}{path}")
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not errors
+
+
+@pytest.fixture(scope="module")
+def violations():
+    """What axe finds wrong with a page: `assert not violations(page)`.
+
+    A list of elements, each with the rule that it breaks: of WCAG 2.2 at the levels A
+    and AA, or of axe's best practices.
+    """
+    axe = pytest.importorskip("axe_playwright_python.base", reason="no axe")
+    script = Path(axe.AXE_FILE_PATH).read_text("utf-8")
+
+    def violations(page):
+        page.evaluate(script)
+        # Loading style sheets again, by other addresses, is for experimental rules.
+        options = {"resultTypes": ["violations"], "preload": False}
+        found = page.evaluate("options => axe.run(options)", options)["violations"]
+        return [
+            f"{rule['id']}: {node['failureSummary']} {node['html']}"
+            for rule in found
+            for node in rule["nodes"]
+        ]
+
+    return violations
