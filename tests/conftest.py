@@ -25,7 +25,7 @@ from support.registry import ENGINES, THOROUGH  # noqa: E402
 from support.scripts import EXAMPLES  # noqa: E402
 
 #: Tests of what users run by themselves.
-SLOW_FOLDERS = {"examples", "papers"}
+SLOW_FOLDERS = {"examples", "papers", "site"}
 
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")

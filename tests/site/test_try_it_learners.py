@@ -1,0 +1,158 @@
+"""The demonstration's learners, run by Node, and those of Python: the same numbers."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+from support import ROOT
+
+from sklearn_scinol import ScInOLClassifier
+
+FOLDER = ROOT / "doc" / "_static" / "try_it"
+SCRIPT = f"""
+const before = new Set(Object.getOwnPropertyNames(globalThis));
+require({json.dumps(str(FOLDER / "learners.js"))});
+require({json.dumps(str(FOLDER / "stream.js"))});
+const names = Object.getOwnPropertyNames(globalThis);
+const added = names.filter((name) => !before.has(name));
+const {{ ScInOL2, SGD, makeStream, meanLosses }} = globalThis.tryIt;
+function predictions(learner, {{ X, y }}) {{
+  return X.map((x, t) => {{
+    const p = learner.predict(x);
+    learner.learn(y[t]);
+    return p;
+  }});
+}}
+function streamAndPredictions(learner, nRows, unit) {{
+  const stream = makeStream(nRows, unit);
+  return [stream, predictions(learner, stream)];
+}}
+const input = JSON.parse(require("fs").readFileSync(0, "utf8"));
+"""
+UNITS = [1e-4, 0.1, 1, 10, 1e4]
+
+
+@pytest.fixture
+def node():
+    """Evaluate JavaScript; `input` is the second argument."""
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("node is not installed")
+
+    def evaluate(expression, data=None):
+        source = f"{SCRIPT} console.log(JSON.stringify({expression}));"
+        answer = subprocess.run(
+            [program, "-e", source],
+            input=json.dumps(data),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return json.loads(answer.stdout)
+
+    return evaluate
+
+
+def arrays(stream):
+    return np.array(stream["X"]), np.array(stream["y"])
+
+
+def scinol2(X, y):
+    """The package's probabilities of label 1, each before the row is learned."""
+    model = ScInOLClassifier()
+    learned = model.partial_fit_predict(X, y, classes=[0, 1], method="predict_proba")
+    return learned[:, 1]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_scinol2(node, unit):
+    stream, found = node("streamAndPredictions(new ScInOL2(3), 2000, input)", unit)
+    expected = scinol2(*arrays(stream))
+    assert np.ptp(expected) > 0.9
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_scinol2_on_rows_far_from_zero(node):
+    """Features that begin with zeros, have a large mean, or are constant."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4)) * [1, 1e-3, 1e3, 0] + [0, 1, 1e5, 7]
+    X[:20, 0] = 0
+    y = (X[:, 1] > 1).astype(int)
+    stream = {"X": X.tolist(), "y": y.tolist()}
+    found = node("predictions(new ScInOL2(4), input)", stream)
+    np.testing.assert_allclose(found, scinol2(X, y), rtol=0, atol=1e-12)
+
+
+def test_scinol2_does_not_depend_on_units(node):
+    """Exactly for powers of two, and up to rounding for the powers of ten shown."""
+    whole = "(unit) => predictions(new ScInOL2(3), makeStream(2000, unit))"
+    one, *others = node(f"input.map({whole})", [1, 2**-13, 2**13])
+    assert others == [one, one]
+    last = "(unit) => meanLosses(new ScInOL2(3), makeStream(2000, unit)).at(-1)"
+    losses = node(f"input.map({last})", [10.0**k for k in range(-4, 5)])
+    assert np.ptp(losses) < 1e-12
+
+
+def plain_sgd(X, y, rate):
+    w, b, predictions = np.zeros(X.shape[1]), 0.0, []
+    for x, label in zip(X, y, strict=True):
+        predictions.append(1 / (1 + np.exp(-(x @ w + b))))
+        step = rate * (predictions[-1] - label)
+        w, b = w - step * x, b - step
+    return predictions
+
+
+def sklearn_sgd(X, y, rate):
+    model = SGDClassifier(
+        "log_loss", penalty=None, learning_rate="constant", eta0=rate, shuffle=False
+    )
+    predictions = [0.5]
+    for t in range(len(X)):
+        model.partial_fit(X[t : t + 1], y[t : t + 1], classes=[0, 1])
+        if t + 1 < len(X):
+            predictions.append(model.predict_proba(X[t + 1 : t + 2])[0, 1])
+    return predictions
+
+
+@pytest.mark.parametrize("learn", [plain_sgd, sklearn_sgd])
+@pytest.mark.parametrize("unit", [0.01, 1, 100])
+@pytest.mark.parametrize("rate", [1e-5, 1e-3])
+def test_sgd(node, unit, rate, learn):
+    learner = f"new SGD(3, {rate})"
+    stream, found = node(f"streamAndPredictions({learner}, 500, {unit})")
+    expected = learn(*arrays(stream), rate)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_mean_losses(node):
+    """They are means of the log loss so far, and stay finite when SGD diverges."""
+    stream = node("makeStream(300, 1)")
+    found = node("meanLosses(new ScInOL2(3), input)", stream)
+    X, y = arrays(stream)
+    p = scinol2(X, y)
+    losses = -np.log(np.where(y == 1, p, 1 - p))
+    np.testing.assert_allclose(found, np.cumsum(losses) / np.arange(1, 301), atol=1e-12)
+    worst = node("meanLosses(new SGD(3, 10), makeStream(2000, 1e4)).at(-1)")
+    assert 1e3 < worst < np.inf
+
+
+def test_stream(node):
+    """Both labels are as frequent, and the second feature's effect changes its sign."""
+    X, y = arrays(node("makeStream(2000, 100)"))
+    assert 0.45 < y.mean() < 0.55
+    np.testing.assert_allclose(X.std(axis=0), [100, 1, 1], rtol=0.05)
+    for rows, sign in (slice(0, 500), 1), (slice(1500, 2000), -1):
+        assert sign * np.corrcoef(X[rows, 1], y[rows])[0, 1] > 0.2
+
+
+def test_files(node):
+    """Small, without handlers in HTML, and with one global name."""
+    assert node("added") == ["tryIt"]
+    files = [*FOLDER.iterdir()]
+    assert sum(path.stat().st_size for path in files) < 40_000
+    for path in files:
+        assert not re.search(r"\bon\w+ *= *[\"']", path.read_text("utf-8"))
