@@ -79,6 +79,7 @@ format: $(VENV)/dev.stamp ## put style and formatting right
 doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings being errors
 	@rm -rf doc/generated doc/auto_examples doc/_build
 	@$(BIN)/sphinx-build -W --keep-going -q $(ARGS) doc doc/_build
+	@echo "Open doc/_build/index.html"
 
 site: $(VENV)/site.stamp ## test the built pages in the system's Chromium
 	@$(BIN)/python -m pytest -rs tests/site $(ARGS)

@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "markup",
 ]
 exclude_patterns = ["_build", "_templates", "paper.md"]  # a manuscript
 templates_path = ["_templates"]  # pages of classes with all methods, inherited ones too
@@ -77,13 +78,24 @@ sphinx_gallery_conf = {
     "min_reported_time": 10_000,  # s: times are those of the machine of the build
 }
 
+myst_html_meta = {
+    "description": "Online learning with nothing to tune: scikit-learn estimators that "
+    "need no learning rate and no scaled features."
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-scinol"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}  # light or dark, as the browser asks for
 html_theme_options = {
+    "logo": {
+        "text": f"{project} {version}",
+        "image_light": "_static/logo.svg",
+        "image_dark": "_static/logo.svg",
+    },
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "header_links_before_dropdown": 6,
@@ -92,6 +104,12 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 html_sidebars = {"index": []}
+
+# Where the pages are published, they name their repository.
+if "GITHUB_REPOSITORY" in os.environ:
+    html_theme_options["github_url"] = "/".join(
+        (os.environ["GITHUB_SERVER_URL"], os.environ["GITHUB_REPOSITORY"])
+    )
 
 # Where several versions are published beside each other, .github/workflows/doc.yml says
 # under which name this one is, and where the list of all is.

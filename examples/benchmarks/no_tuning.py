@@ -42,6 +42,7 @@ from interface import (
     show_progress,
 )
 from joblib import Parallel, delayed
+from matplotlib import pyplot as plt
 from matplotlib.ticker import LogLocator, NullLocator
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_wine
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -428,6 +429,42 @@ def draw_panel(ax, data_set, outcomes, rates, choice):
     ax.grid(axis="y", alpha=0.3)
 
 
+def draw_overview(data_set, outcomes, rates):
+    """Draw one data set, with names beside the lines."""
+    drawn = [
+        (method, [o.loss for o in outcomes[data_set.name, method.name, "raw"]])
+        for method in methods(rates)
+        if method.name != "ScInOL1"
+    ]
+    lowest = min(loss for _, losses in drawn for loss in losses)
+    style = {"font.size": 14, "axes.spines.right": False, "axes.spines.top": False}
+    with plt.rc_context(style):
+        figure, ax = plt.subplots(figsize=(6.4, 4.4), layout="constrained")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlim=(rates[0], rates[-1]),
+            ylim=(0.7 * lowest, 30 * lowest),
+            xlabel="learning rate of SGD",
+            ylabel="mean log loss",
+        )
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.yaxis.set_major_formatter("{x:,g}")
+        ax.minorticks_off()
+        below = {"textcoords": "offset points", "va": "top", "weight": "bold"}
+        for method, losses in drawn:
+            if method.make is untuned:
+                ax.axhline(losses[0], color=method.colour, linewidth=4)
+                text, at, offset = f"{method.name}, no learning rate", 0, (8, -4)
+            else:
+                draw_curve(ax, rates, losses, method.name, method.colour, method.marker)
+                text, at, offset = method.name, np.argmin(losses), (-45, -9)
+            ax.annotate(
+                text, (rates[at], losses[at]), offset, color=method.colour, **below
+            )
+    return figure
+
+
 def draw_curve(ax, rates, losses, label, colour, marker, style="-"):
     """Draw a curve of SGD, with arrowheads at the top edge for larger losses."""
     top = ax.get_ylim()[1]
@@ -535,6 +572,11 @@ def main(argv=None):
         figure = draw(data_sets, outcomes, rates, choice, title)
         path = arguments.output_dir / name
         figure.savefig(path, dpi=150, bbox_inches="tight")
+        print(f"Wrote {path}")
+    if arguments.data is None:
+        digits = next(data_set for data_set in data_sets if data_set.name == "digits")
+        path = arguments.output_dir / "loss_against_rate.svg"
+        draw_overview(digits, outcomes, rates).savefig(path, metadata={"Date": None})
         print(f"Wrote {path}")
 
 
