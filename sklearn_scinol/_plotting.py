@@ -9,6 +9,6 @@ def axes_for(display, ax):
     if ax is None:
         import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots()
+        _, ax = plt.subplots(layout="constrained")
     display.ax_, display.figure_ = ax, ax.figure
     return ax

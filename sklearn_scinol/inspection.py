@@ -39,11 +39,16 @@ N_POINTS = 50
 BARS = "category", "boolean", "text"
 OF_DATES = "time", "season", "weekday", "hour"
 
-# Largest and smallest values of a category, and words of a text, each.
+# Largest and smallest values of a category, and words of a text, each, at most.
 N_BARS = 5
 
 # Bars that an axis has room for, at least.
 MIN_BARS = 5
+
+# Inches along an axis: for the label of a tick, of a bar, and of a day or an hour.
+TICK = {"x": 0.65, "y": 0.3}
+BAR = 0.155
+PART = 0.36
 
 # Characters of labels of bars and of titles.
 MAX_LABEL = 20
@@ -56,7 +61,8 @@ class TermsDisplay:
 
     Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator.
     Functions of features are lines. Functions of pairs are maps, and are added to the
-    functions of both features. Lines have a common axis, and maps common colours.
+    functions of both features. All have one scale: lines a common axis, and maps
+    colours for values up to the largest of any function.
 
     Only differences of a function have a meaning, as differences of the decision: of
     log odds or logits for the log loss. Its level has none.
@@ -216,8 +222,7 @@ class TermsDisplay:
         notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
         axes = _axes_of_terms(self, axes, notes)
         limits = _limits([term for term in self.terms if term.ndim == 1])
-        of_pairs = [term for term in self.terms if term.ndim > 1]
-        largest = max([np.abs(term).max() for term in of_pairs], default=0.0) or 1.0
+        largest = max([np.abs(term).max() for term in self.terms], default=0.0) or 1.0
         for ax, features, values, term in zip(
             axes, self.features, self.values, self.terms, strict=True
         ):
@@ -236,8 +241,8 @@ class TermsDisplay:
                 )
                 ax.figure.colorbar(mesh, ax=ax)
                 ax.set(xlabel=names[0], ylabel=names[1])
-            _space_ticks(ax.xaxis, 4 if len(features) == 1 else 3)
-            _space_ticks(ax.yaxis, 6)
+            _space_ticks(ax, "x", 4 if len(features) == 1 else 3)
+            _space_ticks(ax, "y", 6)
         return self
 
 
@@ -449,11 +454,11 @@ class TableTermsDisplay:
             if term.part in BARS:
                 _draw_bars(ax, term)
                 ax.set(xlim=limits, xlabel="term")
-                _space_ticks(ax.xaxis, 3)
+                _space_ticks(ax, "x", 3)
             else:
                 _draw_curve(ax, term)
                 ax.set(ylim=limits, ylabel="term")
-                _space_ticks(ax.yaxis, 6)
+                _space_ticks(ax, "y", 6)
             name = _label(term.column, MAX_TITLE)
             ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
         return self
@@ -482,9 +487,11 @@ def _check_column(name, kinds, terms):
 def _draw_bars(ax, term):
     """Draw the largest and the smallest values of strings, from top to bottom."""
     labels, values = term.points.tolist(), term.values.tolist()
-    if n_more := max(len(values) - 2 * N_BARS, 0):
-        labels[N_BARS:-N_BARS] = [f"({n_more:,} more)"]
-        values[N_BARS:-N_BARS] = [0.0]
+    # Without the bars of others and of a missing value.
+    n = min(N_BARS, max(1, (_n_that_fit(ax, "y", BAR) - 2) // 2))
+    if n_more := max(len(values) - 2 * n, 0):
+        labels[n:-n] = [f"({n_more:,} more)"]
+        values[n:-n] = [0.0]
     colors = ["C0"] * len(values)
     if term.missing:
         labels.append("(missing)")
@@ -502,17 +509,19 @@ def _draw_curve(ax, term):
     if term.part in ("weekday", "hour"):
         places = np.arange(term.points.size)
         ax.bar(places, term.values)
-        shown = places[:: 6 if term.part == "hour" else 1]
+        step = 6 if term.part == "hour" else 1
+        step *= -(-places.size // (step * _n_that_fit(ax, "x", PART)))
+        shown = places[::step]
         ax.set_xticks(shown, term.points[shown])
     else:
         line = ~term.recurs
         ax.plot(term.points[line], term.values[line])
         ax.plot(term.points[term.recurs], term.values[term.recurs], ".", color="C0")
     if term.part == "number":
-        _space_ticks(ax.xaxis, 4)
+        _space_ticks(ax, "x", 4)
     elif term.part in ("time", "season"):
         ax.margins(x=0.0)
-        _space_dates(ax.xaxis, is_season=term.part == "season")
+        _space_dates(ax, is_season=term.part == "season")
     ax.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
     if term.missing:
         at_the_right = ax.get_yaxis_transform()
@@ -558,23 +567,35 @@ def _limits(values):
     return values.min() - margin, values.max() + margin
 
 
-def _space_ticks(axis, n_intervals):
+def _n_that_fit(ax, name, size):
+    """Return how many things of a size in inches fit along an axis, at least one."""
+    extent = ax.get_window_extent()
+    length = extent.width if name == "x" else extent.height
+    return max(1, int(length / ax.figure.dpi / size))
+
+
+def _space_ticks(ax, name, n_intervals):
     """Limit the number of ticks of an axis, so that their labels do not overlap."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(n_intervals, steps=[1, 2, 2.5, 5, 10]))
+    n = min(n_intervals, _n_that_fit(ax, name, TICK[name]))
+    axis = ax.xaxis if name == "x" else ax.yaxis
+    axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _space_dates(axis, is_season):
+def _space_dates(ax, is_season):
     from matplotlib import dates
 
+    n = _n_that_fit(ax, "x", TICK["x"])
     if is_season:
-        axis.set_major_locator(dates.MonthLocator([1, 4, 7, 10]))
-        axis.set_major_formatter(dates.DateFormatter("%b"))
+        ax.xaxis.set_major_locator(
+            dates.MonthLocator([1, 4, 7, 10] if n > 2 else [1, 7])
+        )
+        ax.xaxis.set_major_formatter(dates.DateFormatter("%b"))
     else:
-        locator = dates.AutoDateLocator(minticks=2, maxticks=5)
-        axis.set_major_locator(locator)
-        axis.set_major_formatter(dates.ConciseDateFormatter(locator))
+        locator = dates.AutoDateLocator(minticks=2, maxticks=min(n + 1, 5))
+        ax.xaxis.set_major_locator(locator)
+        ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator))
 
 
 def _label(text, width=MAX_LABEL):

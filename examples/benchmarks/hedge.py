@@ -210,7 +210,8 @@ def draw(comparisons):
         names = [*comparison.course.model.named_estimators_]
         pools = [name for name in COLOURS if name.startswith("pool")]
         colours = [COLOURS[name] for name in names + pools]
-        comparison.course.model.plot_weights(ax=lower, colors=colours)
+        comparison.course.model.plot_weights(ax=lower, n_largest=None, colors=colours)
+        lower.set_xscale("log")
         lower.get_legend().remove()  # one for all is enough
         lower.xaxis.set_major_formatter("{x:,g}")
         draw_losses(upper, comparison)

@@ -25,6 +25,9 @@ __all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
 #: Styles of the lines at alarms.
 ALARM_STYLES = {"rise": "--", "fall": ":"}
 
+#: Share of the rows whose scores need not fit into the plot, at the start.
+FIRST_ROWS = 0.1
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ProgressiveValidationDisplay:
@@ -32,6 +35,10 @@ class ProgressiveValidationDisplay:
 
     With a window, a thinner curve in the same colour is the score of the latest rows.
     Alarms are vertical lines: dashed where losses rose, dotted where they fell.
+    The axis of scores has the range that the curves have after the first tenth of the
+    rows: scores of the first rows are often far from all later ones.
+    ``display.ax_.autoscale()`` shows these as well.
+
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
 
@@ -47,6 +54,8 @@ class ProgressiveValidationDisplay:
         Number of rows up to each point, and the score over the latest of them.
     alarms : list of Alarm, default=None
         Alarms of a :class:`LossMonitor`.
+    window : int, default=None
+        Size of the window, for the legend.
 
     Attributes
     ----------
@@ -88,6 +97,7 @@ class ProgressiveValidationDisplay:
     window_n_samples: ArrayLike | None = None
     window_scores: ArrayLike | None = None
     alarms: list[Alarm] | None = None
+    window: int | None = None
 
     @classmethod
     def from_result(
@@ -136,6 +146,7 @@ class ProgressiveValidationDisplay:
             window_n_samples=result.window_n_samples,
             window_scores=None if window_curves is None else window_curves[metric],
             alarms=result.alarms,
+            window=result.window,
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
@@ -225,11 +236,14 @@ class ProgressiveValidationDisplay:
         )
         self.window_line_ = None
         if self.window_scores is not None:
+            size = "" if self.window is None else f" {self.window:,}"
+            labels = [kwargs["label"]] if "label" in kwargs else []
             (self.window_line_,) = ax.plot(
                 self.window_n_samples,
                 sign * np.asarray(self.window_scores),
                 color=self.line_.get_color(),
                 linewidth=0.4 * self.line_.get_linewidth(),
+                label=", ".join([*labels, f"last{size} rows"]),
             )
         self.alarm_lines_ = []
         for direction, style in ALARM_STYLES.items():
@@ -244,9 +258,25 @@ class ProgressiveValidationDisplay:
                 self.alarm_lines_.append(line)
                 label = "_"  # one entry in the legend
         ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
+        _fit_later_scores(ax)
         if ax.get_legend_handles_labels()[0]:
             ax.legend()
         return self
+
+
+def _fit_later_scores(ax):
+    """Set the range of scores to that of all curves after the first rows.
+
+    Limits that were set before stay, and limits set here follow later autoscaling.
+    """
+    if not ax.get_autoscaley_on() or ax.get_yscale() != "linear":
+        return
+    curves = [line for line in ax.lines if line.get_transform() == ax.transData]
+    rows, scores = np.concatenate([line.get_xydata() for line in curves]).T
+    scores = scores[(rows > FIRST_ROWS * rows.max()) & np.isfinite(scores)]
+    if scores.size and np.ptp(scores) > 0.0:
+        margin = ax.margins()[1] * np.ptp(scores)
+        ax.set_ylim(scores.min() - margin, scores.max() + margin, auto=True)
 
 
 def _score_label(score_name, negate_score):

@@ -441,7 +441,12 @@ class MixtureEstimator(Additive, _BaseComposition):
         return values[0] if len(values) == 1 else values.swapaxes(0, axis)
 
     def plot_weights(
-        self, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
+        self,
+        *,
+        output: int = 0,
+        n_largest: int | None = 9,
+        ax: Axes | None = None,
+        **kwargs: Any,
     ) -> ExpertWeightsDisplay:
         """Plot the weights of experts and pools over the rows learned.
 
@@ -449,6 +454,10 @@ class MixtureEstimator(Additive, _BaseComposition):
         ----------
         output : int, default=0
             Which output's weights, where there are several targets or labels.
+        n_largest : int, default=9
+            Number of experts and pools with an area of their own: those of the largest
+            mean weight over the rows. All others share one, if they are more than one.
+            None gives each its own.
         ax : matplotlib Axes, default=None
             Where to plot; None makes a new figure.
         **kwargs : dict
@@ -468,7 +477,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         ValueError
             If there is no such output.
         """
-        return ExpertWeightsDisplay.from_estimator(self, output=output, ax=ax, **kwargs)
+        return ExpertWeightsDisplay.from_estimator(
+            self, output=output, n_largest=n_largest, ax=ax, **kwargs
+        )
 
 
 def _takes_labels(estimator):

@@ -20,12 +20,16 @@ __all__ = ["ExpertWeightsDisplay"]
 
 POOLS = ["pool", "pool, forgetting", "pool, forgetting fast"]
 
+# Colour of the area of all that have none of their own.
+GREY = "0.85"
+
 
 class ExpertWeightsDisplay:
     """Plot of the experts' weights over the rows.
 
     The weights of experts in their mean are multiplied by the weight of the mean. Above
-    them are those of the pools, if there are any.
+    them are those of the pools, if there are any. Experts and pools of small weight
+    share a grey area at the bottom.
 
     Make it with :meth:`from_estimator`, or the method `plot_weights` of an estimator.
 
@@ -49,7 +53,7 @@ class ExpertWeightsDisplay:
         The figure of that.
 
     areas_ : list of matplotlib PolyCollection
-        One for each expert and pool.
+        The areas, from the bottom to the top.
 
     Examples
     --------
@@ -72,7 +76,13 @@ class ExpertWeightsDisplay:
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, output: int = 0, ax: Axes | None = None, **kwargs: Any
+        cls,
+        estimator: Any,
+        *,
+        output: int = 0,
+        n_largest: int | None = 9,
+        ax: Axes | None = None,
+        **kwargs: Any,
     ) -> Self:
         """Plot the weights of a fitted estimator.
 
@@ -83,6 +93,9 @@ class ExpertWeightsDisplay:
 
         output : int, default=0
             Which output's weights, where each has its own.
+
+        n_largest : int, default=9
+            Number of experts and pools with an area of their own, see :meth:`plot`.
 
         ax : matplotlib Axes, default=None
             Where to plot; None makes a new figure.
@@ -117,17 +130,26 @@ class ExpertWeightsDisplay:
             weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
             names += POOLS
         display = cls(n_samples=n_samples, weights=weights, names=names)
-        return display.plot(ax, **kwargs)
+        return display.plot(ax, n_largest=n_largest, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+    def plot(
+        self, ax: Axes | None = None, *, n_largest: int | None = 9, **kwargs: Any
+    ) -> Self:
         """Plot the weights as areas on top of each other, which sum to 1.
 
-        The axis of rows is logarithmic, since most is decided early.
+        ``display.ax_.set_xscale("log")`` shows the first rows in more detail.
 
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Where to plot; None makes a new figure.
+            Where to plot; None makes a new figure. The legend is beside the axes if the
+            figure has a layout engine, which makes room for it, and in them otherwise.
+
+        n_largest : int, default=9
+            Number of experts and pools with an area of their own: those of the largest
+            mean weight over the rows. All others share one, if they are more than one.
+            None gives each its own; pass `colors` then, since those of
+            Matplotlib recur after ten.
 
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
@@ -145,9 +167,28 @@ class ExpertWeightsDisplay:
         ax = axes_for(self, ax)
         # Row n is predicted with the weights after n - 1 rows.
         rows = np.asarray(self.n_samples) + 1
-        kwargs = {"labels": self.names, "step": "post"} | kwargs
-        self.areas_ = ax.stackplot(rows, np.transpose(self.weights), **kwargs)
-        ax.set(xscale="log", xlabel="row", ylabel="weight", ylim=(0, 1))
+        names, weights = self._largest(n_largest)
+        colors = [f"C{i}" for i in range(len(names))]
+        if len(names) < len(self.names):
+            colors = [GREY, *colors]
+        kwargs = {"labels": names, "step": "post", "colors": colors} | kwargs
+        self.areas_ = ax.stackplot(rows, weights.T, **kwargs)
+        ax.set(xlabel="Rows", ylabel="Weight", ylim=(0, 1))
         ax.set_xlim(1, max(rows[-1], 2))
-        ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
+        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
+        has_room = ax.figure.get_layout_engine() is not None
+        ax.legend(reverse=True, **(beside if has_room else {}))
         return self
+
+    def _largest(self, n):
+        """Return names and weights of the n largest, the sum of the others first."""
+        weights = np.asarray(self.weights)
+        if n is None or len(self.names) <= n + 1:
+            return self.names, weights
+        # Weights hold until the next point.
+        n_rows = np.diff(self.n_samples, append=self.n_samples[-1] + 1)
+        order = np.argsort(-(n_rows @ weights), kind="stable")
+        largest, others = np.sort(order[:n]), order[n:]
+        names = [f"{len(others)} others", *(self.names[i] for i in largest)]
+        of_others = weights[:, others].sum(axis=1, keepdims=True)
+        return names, np.hstack([of_others, weights[:, largest]])

@@ -28,6 +28,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.evaluation import (
+    Alarm,
     ProgressiveValidationDisplay,
     progressive_validation,
 )
@@ -866,8 +867,49 @@ def test_display_of_a_window(pyplot):
     np.testing.assert_array_equal(line.get_xdata(), display.window_n_samples)
     np.testing.assert_array_equal(line.get_ydata(), -display.window_scores)
     assert line.get_color() == display.line_.get_color() == "red"
-    assert len(display.ax_.get_legend().get_texts()) == 1
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["ScInOLClassifier", "ScInOLClassifier, last 20 rows"]
     assert display.plot().window_line_ is not line
+    display.name = display.window = None
+    assert display.plot().window_line_.get_label() == "last rows"
+    assert display.plot(label="a").window_line_.get_label() == "a, last rows"
+
+
+def curve(scores, **parameters):
+    return ProgressiveValidationDisplay(
+        n_samples=np.arange(1, len(scores) + 1), scores=scores, **parameters
+    )
+
+
+def test_display_has_the_range_of_later_scores(pyplot):
+    later = np.linspace(0.5, 0.3, 90)
+    first = curve([9.0] * 10 + [*later]).plot()
+    ax = first.ax_
+    np.testing.assert_allclose(ax.get_ylim(), (0.29, 0.51))
+    # Windows and further curves count, alarms and what is not finite do not.
+    alarm = Alarm(row=50, change=40, direction="rise")
+    window = {"window_n_samples": [5, 50, 100], "window_scores": [7.0, 0.8, 0.4]}
+    curve([-5.0] * 10 + [np.nan, -np.inf, *later[2:]], alarms=[alarm], **window).plot(
+        ax
+    )
+    np.testing.assert_allclose(ax.get_ylim(), (0.3 - 0.025, 0.8 + 0.025))
+    ax.autoscale()
+    assert ax.get_ylim()[1] > 9.0
+
+
+def test_display_keeps_limits_of_the_user(pyplot):
+    scores = [9.0] * 10 + [*np.linspace(0.5, 0.3, 90)]
+    _, ax = pyplot.subplots()
+    ax.set_ylim(0.0, 1.0)
+    assert curve(scores).plot(ax).ax_.get_ylim() == (0.0, 1.0)
+    _, ax = pyplot.subplots()
+    ax.set_yscale("log")
+    low, high = curve(scores).plot(ax).ax_.get_ylim()
+    assert 0.0 < low < 0.3
+    assert high > 9.0
+    for constant in [0.5], [0.5] * 50, [np.nan] * 50:
+        low, high = curve(constant).plot().ax_.get_ylim()
+        assert low < high
 
 
 def test_display_of_bare_data(pyplot):

@@ -1030,12 +1030,16 @@ def test_curve_of_weights(engine):
     assert_array_equal(curve[-1], model.weights_)
 
 
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_plot_of_weights(pyplot):
     problem = Problem("absolute_error", 2)
     model = problem.make().partial_fit(problem.X, problem.y)
-    display = model.plot_weights(output=1, alpha=0.5)
+    display = model.plot_weights(output=1, n_largest=None, alpha=0.5)
     assert isinstance(display, ExpertWeightsDisplay)
-    names = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    names = legend_of(display.ax_)
     pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
     assert len(display.areas_) == 20
@@ -1050,6 +1054,51 @@ def test_plot_of_weights(pyplot):
         model.plot_weights(output=2)
     with pytest.raises(NotFittedError):
         HedgeRegressor().plot_weights()
+
+
+def test_plot_of_the_largest_weights(pyplot):
+    """Weights hold up to the next point, so "a" and "b" are large for few rows only."""
+    display = ExpertWeightsDisplay(
+        n_samples=[0, 1, 2, 100],
+        weights=[
+            [0.9, 0.1, 0.0, 0.0, 0.0],
+            [0.0, 0.9, 0.1, 0.0, 0.0],
+            [0.1, 0.1, 0.25, 0.5, 0.05],
+            [0.9, 0.0, 0.0, 0.1, 0.0],
+        ],
+        names=["a", "b", "c", "d", "e"],
+    )
+    ax = display.plot(n_largest=2).ax_
+    assert legend_of(ax) == ["d", "c", "3 others"]
+    areas = [area.get_paths()[0] for area in display.areas_]
+    for row in 4, 50, 100:
+        for k, weight in enumerate([0.1, 0.2, 0.3, 0.45, 0.55, 0.95]):
+            inside = [area.contains_point((row, weight)) for area in areas]
+            assert inside == [k // 2 == i for i in range(3)]
+    assert ax.get_xscale() == "linear"
+    assert ax.get_xlim() == (1.0, 101.0)
+    # One alone is named.
+    assert legend_of(display.plot(n_largest=4).ax_) == ["e", "d", "c", "b", "a"]
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_legend_of_weights_is_in_the_figure(layout, pyplot):
+    X = rows()
+    model = HedgeClassifier().partial_fit(X, 1 * (X[:, 0] > 0), classes=[0, 1])
+    figure, ax = pyplot.subplots(layout=layout)
+    for display in (
+        model.plot_weights(),
+        model.plot_weights(n_largest=None),
+        model.plot_weights(ax=ax),
+    ):
+        display.figure_.canvas.draw()
+        legend = display.ax_.get_legend().get_window_extent()
+        width, height = display.figure_.canvas.get_width_height()
+        assert 0 <= legend.x0 < legend.x1 <= width
+        assert 0 <= legend.y0 < legend.y1 <= height
+        is_beside = legend.x0 >= display.ax_.get_window_extent().x1
+        assert is_beside == (display.figure_ is not figure or layout is not None)
+    assert len(legend_of(ax)) == len(display.areas_) == 10
 
 
 # What cannot be used, and that nothing has changed.

@@ -384,6 +384,28 @@ def test_labels_do_not_overlap(scale):
     assert not overlapping_labels(model.plot_terms().figure_)
 
 
+@pytest.mark.slow
+def test_labels_do_not_overlap_in_small_axes(pyplot):
+    rows = table(400)
+    for k, row in enumerate(rows):
+        row["serial"] = 50_000.0 * (k % 37)
+        row["city"] = f"city no. {k % 40}"
+    model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
+    model.partial_fit(rows, [k % 37 + k % 40 for k in range(400)])
+    figure, axes = pyplot.subplots(3, 2)
+    columns = ["serial", "city", "when"]
+    display = model.plot_terms(columns, axes=axes)
+    assert not overlapping_labels(figure)
+    # The largest and the smallest values, as many as there is room for.
+    city = display.axes_[1]
+    labels = [label.get_text() for label in city.get_yticklabels()]
+    points = display.terms[1].points
+    assert len(labels) < 11
+    n = len(labels) // 2
+    assert labels == [*points[:n], f"({40 - 2 * n} more)", *points[-n:]]
+    assert len(model.plot_terms(["city"]).axes_[0].get_yticks()) == 11
+
+
 def test_additive_terms_have_a_common_scale():
     X = np.random.default_rng(0).normal(size=(400, 3))
     model = ScInOLRegressor(additive=True, interactions=True)
@@ -395,7 +417,8 @@ def test_additive_terms_have_a_common_scale():
     maps = [ax.collections[0] for ax in display.axes_ if ax.collections]
     assert len(maps) == 3
     ((low, high),) = {each.get_clim() for each in maps}
-    largest = max(np.abs(term).max() for term in display.terms if term.ndim == 2)
+    largest = max(np.abs(term).max() for term in display.terms)
+    assert max(np.abs(term).max() for term in display.terms if term.ndim == 2) < largest
     assert (low, high) == (-largest, largest)
 
 
