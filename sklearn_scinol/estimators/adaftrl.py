@@ -1,4 +1,4 @@
-"""Estimators of AdaFTRL, which follows the regularised leader in a ball."""
+"""Estimators of AdaFTRL, which follows the regularised leader at a bounded norm."""
 
 from typing import Literal
 
@@ -42,7 +42,7 @@ class _AdaFTRL:
 
 
 class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
-    r"""Linear classifier with weights in a ball, and no learning rate.
+    r"""Linear classifier with weights of bounded norm, and no learning rate.
 
     AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
     have been the best on the rows so far, but for a regularisation that grows with what
@@ -195,7 +195,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
 
 class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
-    r"""Linear regression with weights in a ball, and no learning rate.
+    r"""Linear regression with weights of bounded norm, and no learning rate.
 
     AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
     have been the best on the rows so far, but for a regularisation that grows with what

@@ -60,7 +60,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     minimum of the loss itself plus a penalty on the way there. It never overshoots: the
     loss of a row after its update is no more than before, however wrong the step size.
     That makes it far less sensitive to its one parameter, `beta`, than gradient descent
-    is and, with weights in a ball, gives a regret that is constant where the losses
+    is and, with weights of bounded norm, gives a regret that is constant where losses
     vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
 
     Unlike :class:`ScInOLClassifier` it is sensitive to the scales of the features.
@@ -228,7 +228,7 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     minimum of the loss itself plus a penalty on the way there. It never overshoots: the
     loss of a row after its update is no more than before, however wrong the step size.
     That makes it far less sensitive to its one parameter, `beta`, than gradient descent
-    is and, with weights in a ball, gives a regret that is constant where the losses
+    is and, with weights of bounded norm, gives a regret that is constant where losses
     vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
 
     Unlike :class:`ScInOLRegressor` it is sensitive to the scales of the features.

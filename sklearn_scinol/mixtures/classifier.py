@@ -26,8 +26,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     than the best sequence of them where the stream changes. Pools of experts, which
     multiply powers of their probabilities [2]_, often make it far better than the best.
     The experts are learners of this package, unless others are given: all that have
-    `partial_fit`. The predictions of the default ones do not change with the unit or
-    the zero of a feature.
+    `partial_fit`. With the default ones, rescaling or shifting a feature changes no
+    prediction.
 
     A row costs what it costs the experts, and for pools O(n_experts^2 n_classes) more.
 

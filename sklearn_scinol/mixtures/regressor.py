@@ -31,8 +31,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     than the best sequence of them where the stream changes. Pools of experts, which
     are sums of them with any weights, often make it better than the best. The experts
     are learners of this package, unless others are given: all that have `partial_fit`.
-    The predictions of the default ones do not change with the unit or the zero of a
-    feature; with those of the target they change as it does.
+    With the default ones, rescaling or shifting a feature changes no prediction, and
+    rescaling or shifting the target does the same to the predictions.
 
     A row costs what it costs the experts, and for pools O(n_experts^2) more.
 
