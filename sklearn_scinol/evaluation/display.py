@@ -276,7 +276,7 @@ def _fit_later_scores(ax):
     scores = scores[(rows > FIRST_ROWS * rows.max()) & np.isfinite(scores)]
     if scores.size and np.ptp(scores) > 0.0:
         margin = ax.margins()[1] * np.ptp(scores)
-        ax.set_ylim(scores.min() - margin, scores.max() + margin, auto=True)
+        ax.set_ybound(scores.min() - margin, scores.max() + margin)
 
 
 def _score_label(score_name, negate_score):

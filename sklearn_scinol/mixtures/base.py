@@ -475,7 +475,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         NotFittedError
             If nothing was learned yet.
         ValueError
-            If there is no such output.
+            If there is no such output, or `n_largest` is below 1.
         """
         return ExpertWeightsDisplay.from_estimator(
             self, output=output, n_largest=n_largest, ax=ax, **kwargs

@@ -115,7 +115,7 @@ class ExpertWeightsDisplay:
         NotFittedError
             If the estimator has not learned anything.
         ValueError
-            If there is no such output.
+            If there is no such output, or `n_largest` is below 1.
         """
         check_matplotlib_support(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
@@ -148,8 +148,8 @@ class ExpertWeightsDisplay:
         n_largest : int, default=9
             Number of experts and pools with an area of their own: those of the largest
             mean weight over the rows. All others share one, if they are more than one.
-            None gives each its own; pass `colors` then, since those of
-            Matplotlib recur after ten.
+            None gives each its own; pass `colors` then, since those of Matplotlib recur
+            after ten.
 
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
@@ -163,7 +163,11 @@ class ExpertWeightsDisplay:
         ------
         ImportError
             If matplotlib is not installed.
+        ValueError
+            If `n_largest` is below 1.
         """
+        if n_largest is not None:
+            check_scalar(n_largest, "n_largest", Integral, min_val=1)
         ax = axes_for(self, ax)
         # Row n is predicted with the weights after n - 1 rows.
         rows = np.asarray(self.n_samples) + 1

@@ -903,6 +903,9 @@ def test_display_keeps_limits_of_the_user(pyplot):
     ax.set_ylim(0.0, 1.0)
     assert curve(scores).plot(ax).ax_.get_ylim() == (0.0, 1.0)
     _, ax = pyplot.subplots()
+    ax.yaxis.set_inverted(True)
+    np.testing.assert_allclose(curve(scores).plot(ax).ax_.get_ylim(), (0.51, 0.29))
+    _, ax = pyplot.subplots()
     ax.set_yscale("log")
     low, high = curve(scores).plot(ax).ax_.get_ylim()
     assert 0.0 < low < 0.3

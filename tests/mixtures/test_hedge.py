@@ -1077,6 +1077,8 @@ def test_plot_of_the_largest_weights(pyplot):
             assert inside == [k // 2 == i for i in range(3)]
     assert ax.get_xscale() == "linear"
     assert ax.get_xlim() == (1.0, 101.0)
+    with pytest.raises(ValueError, match="n_largest == 0, must be >= 1"):
+        display.plot(n_largest=0)
     # One alone is named.
     assert legend_of(display.plot(n_largest=4).ax_) == ["e", "d", "c", "b", "a"]
 
