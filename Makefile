@@ -82,7 +82,7 @@ doc: $(VENV)/doc.stamp ## build the documentation into doc/_build, warnings bein
 	@echo "Open doc/_build/index.html"
 
 site: $(VENV)/site.stamp ## test the built pages in the system's Chromium
-	@$(BIN)/python -m pytest -rs tests/site $(ARGS)
+	@SITE=doc/_build $(BIN)/python -m pytest tests/site $(ARGS)
 
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
 	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
