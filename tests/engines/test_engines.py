@@ -439,6 +439,30 @@ def test_full_disk(cache_folder, monkeypatch):
     assert doubled() == (42.0, 0)
 
 
+def test_a_read_only_cache_is_read(cache_folder, monkeypatch):
+    """Elsewhere nothing is looked for or kept, although other folders can be written.
+
+    For the superuser a folder is read-only only on a file system that is.
+    """
+    from numba.core import caching
+
+    assert doubled() == (42.0, 0)
+    before = kept(cache_folder)
+
+    def refuse(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(caching.tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", refuse)
+    assert doubled() == (42.0, 1)
+    assert kept(cache_folder) == before
+    for path in before:
+        path.unlink()
+    assert doubled() == (42.0, 0)
+    assert doubled() == (42.0, 0)
+    assert not kept(cache_folder)
+
+
 SQUARES = """
 from sklearn_scinol._portable import exact
 

@@ -1,19 +1,40 @@
 """Cache of compiled loops on disk, which ignores errors of the disk."""
 
+import os
 from contextlib import suppress
+from typing import Any
 
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from .sharing import tell_missing, tell_unsaved
 
 __all__ = ["Cache"]
 
 
+# Of the folder that NUMBA_CACHE_DIR names, then of the package's and the user's.
+Named: Any
+Named, *others = CompileResultCacheImpl._locator_classes
+
+
+class ReadOnly(Named):
+    """Folder of NUMBA_CACHE_DIR that has loops, and that cannot be written."""
+
+    def ensure_cache_path(self):
+        os.listdir(self.get_cache_path())
+
+
+class Located(CompileResultCacheImpl):
+    """Loops of the first folder that can be used; Numba skips those it cannot write."""
+
+    _locator_classes = [Named, ReadOnly, *others]
+
+
 class Cache(FunctionCache):
     """Numba's cache, which ignores damaged files and failed writes.
 
     What cannot be read is compiled again, and replaces what was there; what cannot be
-    written is there for this process alone.
+    written is there for this process alone. A folder that NUMBA_CACHE_DIR names may be
+    read-only, as in an image of a container.
 
     Parameters
     ----------
@@ -22,6 +43,8 @@ class Cache(FunctionCache):
     digest : str
         Of all that is compiled with it.
     """
+
+    _impl_class = Located
 
     def __init__(self, function, digest):
         super().__init__(function)
