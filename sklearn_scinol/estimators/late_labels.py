@@ -33,8 +33,8 @@ class LateLabels:
     a month, learn it under the key when the time is over.
 
     The keys that wait are a collection: ``len(late)``, ``key in late``, and
-    ``list(late)`` with the oldest first. Pickles have the rows that wait;
-    :func:`~sklearn_scinol.persistence.save` saves the estimator alone.
+    ``list(late)`` with the oldest first; :meth:`items` has their rows. Pickles have the
+    rows that wait; :func:`~sklearn_scinol.persistence.save` saves the estimator alone.
 
     Parameters
     ----------
@@ -83,6 +83,18 @@ class LateLabels:
     def __iter__(self) -> Iterator[Hashable]:
         with locks_of(self).state:
             return iter([*self._waiting])
+
+    def items(self) -> list[tuple[Hashable, Any]]:
+        """Return the keys that wait with their rows, the oldest first.
+
+        To store them beside a model: :meth:`keep_one` lets each wait again.
+
+        Returns
+        -------
+        items : list of (key, row)
+        """
+        with locks_of(self).state:
+            return [*self._waiting.items()]
 
     def predict_one(self, x: RowLike, key: Hashable) -> Any:
         """Predict the label or the target of a row, which then waits for it.

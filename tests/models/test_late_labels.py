@@ -228,6 +228,25 @@ def test_copies_have_what_waits(way):
     assert [*other] == [*late]
 
 
+def test_rows_that_wait_can_be_kept_elsewhere():
+    X, y = data()
+    model = fitted(ScInOLClassifier(), X, y)
+    late = model.row_by_row().with_late_labels(max_waiting=3)
+    for i in range(20, 25):
+        late.predict_one(X[i], i)
+    late.learn_one(23, y[23])
+    keys, rows = zip(*late.items(), strict=True)
+    assert keys == (22, 24)
+    assert_identical([*rows], [X[22], X[24]])
+    other = copy.deepcopy(model).row_by_row().with_late_labels(max_waiting=3)
+    for key, x in late.items():
+        other.keep_one(x, key)
+    for each in late, other:
+        each.learn_one(22, y[22]).predict_one(X[30], 30)
+        assert [*each] == [24, 30]
+    assert_identical(vars(other.rows.estimator), vars(model))
+
+
 def test_row_that_is_dropped_while_it_is_learned():
     """It was learned, and counts as that."""
     X, y = data()
