@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
-from support.scripts import EXAMPLES
+from support import ROOT
 from support.steps import assert_same_steps
 
 from sklearn_scinol import config
@@ -27,7 +27,7 @@ uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 pytest.importorskip("skops", reason="skops is not installed")
 
-FOLDER = EXAMPLES / "service"
+FOLDER = ROOT / "examples" / "service"
 
 
 @pytest.fixture
@@ -145,6 +145,33 @@ def test_a_restart_loses_nothing(service, tmp_path):
         before.row_by_row().learn_one(rows[3], labels[3])
         assert_same_steps(after, before)
     assert load_model(tmp_path / "model.skops")[-1].n_samples_seen_ == 13
+
+
+def test_requests_of_the_page(service):
+    page = (ROOT / "doc" / "howto" / "http_service.md").read_text("utf-8")
+    answers = page.partition("```text\n")[2].partition("```")[0].splitlines()
+    request = r"^curl localhost:8000/(\S+)(?: --json '?(.+?)'?)?$"
+    with running(service) as send:
+        for path, body in re.findall(request, page, re.MULTILINE):
+            status, answer = send(path, body.encode() or None)
+            assert status == 200
+            expected = json.loads(answers.pop(0))
+            assert answer == expected or answer == pytest.approx(expected, rel=1e-9)
+    assert not answers
+
+
+def test_dockerfile():
+    """It copies what is there, and names what the program has."""
+    text, program = (
+        (FOLDER / name).read_text("utf-8") for name in ("Dockerfile", "app.py")
+    )
+    copied = [line.split()[1:-1] for line in re.findall(r"^COPY .*", text, re.M)]
+    assert copied
+    assert all((ROOT / name).exists() for names in copied for name in names)
+    named = re.findall(r"\bapp[:.](\w+)", text.replace("app.py", ""))
+    assert {*named} == {"compile_loops", "app"}
+    for name in named:
+        assert re.search(rf"^(def {name}\(|{name} = )", program, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
