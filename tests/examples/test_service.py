@@ -285,7 +285,7 @@ def test_a_request_compiles_nothing(tmp_path):
     environment = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
     for option in "empty", "read-only":
         done = subprocess.run(
-            [sys.executable, "-c", REQUESTS, option],
+            [sys.executable, "-W", "error::RuntimeWarning", "-c", REQUESTS, option],
             cwd=tmp_path,
             env=os.environ | environment,
             capture_output=True,
