@@ -11,11 +11,12 @@ def setup(app):
 
 
 def correct(app, page, template, context, doctree):
-    """Mark parameters as no list of definitions, and references by no retired role."""
+    """Replace what is no list of definitions, no header, or a retired role."""
     if "body" in context:
         body = SIGNATURE.sub(as_lines, context["body"])
         body = body.replace(' role="doc-biblioentry"', "")
-        context["body"] = body.replace('<div role="list" ', "<div ")
+        body = body.replace('<div role="list" ', "<div ")
+        context["body"] = body.replace('<th class="head"><p></p></th>', "<td></td>")
 
 
 def as_lines(signature):

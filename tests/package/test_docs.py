@@ -107,6 +107,14 @@ def test_figures_have_a_description(page):
         assert "\n" not in description, "Sphinx would join the words at its ends."
 
 
+def test_readme_is_short_and_begins_with_its_figure():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 110
+    claim, figure = text.split("\n\n")[1:3]
+    assert claim.startswith("**")
+    assert figure.startswith("![")
+
+
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
 def test_files_that_are_named(page):
     text = (ROOT / page).read_text(encoding="utf-8")
