@@ -68,7 +68,7 @@ from .transforms import (
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
-#: Version of the files that :func:`save` writes. :func:`load` reads lower ones, too.
+#: Version of the files that `save` writes. `load` reads lower ones, too.
 FORMAT_VERSION = 2
 
 # Name of our entry in a file of skops.
@@ -173,7 +173,7 @@ def load(
     *,
     trusted: Iterable[str | type | Callable[..., Any]] | None = None,
 ) -> Any:
-    """Load a model that :func:`save` or :func:`skops.io.dump` wrote.
+    """Load a model that `save` or :func:`skops.io.dump` wrote.
 
     The model is equal to the last bit, and can go on learning. Attributes of objects of
     this package, and types, shapes and ranges of their numbers, are checked. Only types

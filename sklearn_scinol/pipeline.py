@@ -630,7 +630,7 @@ def make_online_pipeline(
     transform_input: list[str] | None = None,
     verbose: bool = False,
 ) -> OnlinePipeline:
-    """Make an :class:`OnlinePipeline` of steps, named by their types in lower case.
+    """Make an `OnlinePipeline` of steps, named by their types in lower case.
 
     Parameters
     ----------

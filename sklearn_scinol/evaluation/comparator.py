@@ -29,7 +29,7 @@ __all__ = ["Comparator", "best_comparator", "best_on_targets", "row_losses"]
 
 @dataclass(frozen=True, eq=False)
 class Comparator:
-    """Result of :func:`best_comparator`.
+    """Result of :func:`~sklearn_scinol.evaluation.best_comparator`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ __all__ = ["Alarm", "LossMonitor"]
 
 @dataclass(frozen=True)
 class Alarm:
-    """Alarm of a :class:`LossMonitor`.
+    """Alarm of a :class:`~sklearn_scinol.evaluation.LossMonitor`.
 
     Rows are counted from 1: the number of rows so far.
 

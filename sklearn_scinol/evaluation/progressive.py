@@ -27,7 +27,7 @@ __all__ = ["ProgressiveValidationResult", "progressive_validation"]
 
 @dataclass(frozen=True, eq=False)
 class ProgressiveValidationResult:
-    """Result of :func:`progressive_validation`.
+    """Result of :func:`~sklearn_scinol.evaluation.progressive_validation`.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ __all__ = ["RegretCurveResult", "regret_curve"]
 
 @dataclass(frozen=True, eq=False)
 class RegretCurveResult:
-    """Result of :func:`regret_curve`.
+    """Result of :func:`~sklearn_scinol.evaluation.regret_curve`.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class OGD(MirrorDescent):
 
 
 class SGD(OGD):
-    """Stochastic gradient descent: :class:`OGD` without a projection."""
+    """Stochastic gradient descent: `OGD` without a projection."""
 
     __slots__ = ()
 

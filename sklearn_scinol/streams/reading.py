@@ -192,7 +192,7 @@ def read_table(
 
 
 class TableStream:
-    """Chunks of rows that :func:`read_table` reads from files.
+    """Chunks of rows that :func:`~sklearn_scinol.streams.read_table` reads from files.
 
     It can be iterated over any number of times, and reads the files again each time.
 

@@ -8,10 +8,10 @@ from support import ROOT
 PAGE = ROOT / "doc" / "api.rst"
 
 #: Names by module.
-LISTED = {
-    part.split()[0]: re.findall(r"^   (\w+)$", part, re.MULTILINE)
-    for part in PAGE.read_text(encoding="utf-8").split(".. currentmodule:: ")[1:]
-}
+LISTED: dict[str, list[str]] = {}
+for listed in re.findall(r"^   ([\w.]+)$", PAGE.read_text(encoding="utf-8"), re.M):
+    _module, _, _name = f"sklearn_scinol.{listed}".rpartition(".")
+    LISTED.setdefault(_module, []).append(_name)
 
 
 def public_objects():
