@@ -7,7 +7,7 @@ from pathlib import Path
 import sklearn_scinol
 
 HERE = Path(__file__).parent
-sys.path.append(str(HERE))  # for gallery.py
+sys.path.append(str(HERE))  # for modules of this folder
 
 project = "sklearn-scinol"
 author = copyright = "sklearn-scinol developers"
@@ -22,6 +22,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "class_pages",
     "markup",
 ]
 exclude_patterns = ["_build", "_templates", "paper.md"]  # a manuscript
@@ -34,6 +35,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"  # docstrings say what arguments are
 python_maximum_signature_line_length = 60  # longer ones have a line for each parameter
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_validation_checks = {
     "all",  # except

@@ -48,11 +48,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     level on any stream, whatever the regressor, as :meth:`coverage_bound` says [1]_.
     There is no step size to choose.
 
-    Intervals are wide where errors are large. This is learned from the sizes of the
-    latest errors, from the prediction, from the standard deviation of
-    :class:`HedgeRegressor`, and from up to 64 dense features. Both ends are learned
-    separately: errors may be skewed.
-
     Parameters
     ----------
     estimator : estimator, default=None
@@ -92,6 +87,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     Notes
     -----
+    Intervals are wide where errors are large. This is learned from the sizes of the
+    latest errors, from the prediction, from the standard deviation of
+    :class:`HedgeRegressor`, and from up to 64 dense features. Both ends are learned
+    separately: errors may be skewed.
+
     Errors are measured in a running mean of their absolute values, and features are
     standardised: units and zeros of target and features do not matter. An additive
     model of the errors' quantiles, :class:`ScInOLRegressor`, gives the ends, clipped to

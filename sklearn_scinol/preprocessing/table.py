@@ -19,43 +19,13 @@ Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop
 
 
 class TableEncoder(TableTransformer):
-    """Encodes tables with columns of all kinds as rows of numbers, on a stream.
+    """Encode tables with columns of all kinds as rows of numbers, on a stream.
 
     It takes chunks of a table: a frame of pandas or polars, a table or record batch of
-    pyarrow, an array, or a list of dicts. It gives sparse rows for any linear learner,
-    which can learn what is not linear in the numbers, and if it learns targets as well,
-    a dense view of the same rows for mixtures. In sparse rows each kind is encoded in
-    its way:
-
-    ========  ======================================================================
-    number    its value in standard deviations from the mean, as by
-              :class:`OnlineScaler`; the bin that it falls into, as by
-              :class:`OnlineBinner`; and the value itself, if it is one of the first
-              `n_named` different ones and these come again
-    category  one of the first `n_named` different values, and any other by hashing
-    boolean   whether it is true
-    date      time, standardised; season, month, weekday and hour
-    text      words and pairs of neighbouring words, in lower case, by hashing
-    ========  ======================================================================
-
-    Each kind also has a column for missing values. The dense view has a few columns:
-
-    ========  ======================================================================
-    number    its value
-    category  running mean of the targets of earlier rows with this value, shrunk
-              towards the mean of all: ``(sum + 20 mean) / (n + 20)`` [2]_
-    boolean   0 or 1
-    date      time in seconds, hour, weekday, day of the year; running mean of the
-              targets of earlier rows of the same day
-    text      the mean of such means over its words and pairs of words, their sum in log
-              odds less those of the mean of all, and ``ln(1 + n)`` for n words
-    ========  ======================================================================
-
-    For missing numbers, booleans and dates stands the mean of those before, missing
-    categories are a category, and a last column has the number of missing values. Each
-    of `interactions` has a mean as well. Targets are labels of K classes, which have
-    K - 1 means, or numbers: at most 8 of each. A row is encoded before its own target
-    is learned.
+    pyarrow, an array, or a list of dicts. Rows are sparse, for any linear learner,
+    which can then learn what is not linear in the numbers. If targets are learned as
+    well, mixtures get a dense view of each row, encoded before its own target is
+    learned.
 
     Nothing has to be known beforehand: new categories and words go to one of `n_hashed`
     columns by a hash of the column's name and the value [1]_. They may share a column,
@@ -125,6 +95,37 @@ class TableEncoder(TableTransformer):
 
     Notes
     -----
+    In sparse rows each kind of column is encoded in its way:
+
+    ========  ======================================================================
+    number    its value in standard deviations from the mean, as by
+              :class:`OnlineScaler`; the bin that it falls into, as by
+              :class:`OnlineBinner`; and the value itself, if it is one of the first
+              `n_named` different ones and these come again
+    category  one of the first `n_named` different values, and any other by hashing
+    boolean   whether it is true
+    date      time, standardised; season, month, weekday and hour
+    text      words and pairs of neighbouring words, in lower case, by hashing
+    ========  ======================================================================
+
+    Each kind also has a column for missing values. The dense view has a few columns:
+
+    ========  ======================================================================
+    number    its value
+    category  running mean of the targets of earlier rows with this value, shrunk
+              towards the mean of all: ``(sum + 20 mean) / (n + 20)`` [2]_
+    boolean   0 or 1
+    date      time in seconds, hour, weekday, day of the year; running mean of the
+              targets of earlier rows of the same day
+    text      the mean of such means over its words and pairs of words, their sum in log
+              odds less those of the mean of all, and ``ln(1 + n)`` for n words
+    ========  ======================================================================
+
+    For missing numbers, booleans and dates stands the mean of those before, missing
+    categories are a category, and a last column has the number of missing values. Each
+    of `interactions` has a mean as well. Targets are labels of K classes, which have
+    K - 1 means, or numbers: at most 8 of each.
+
     :meth:`partial_fit_transform` goes row by row: an encoded row depends on the rows
     before it and not on its chunk, but for the first chunk with values of a column,
     which decides its kind. :meth:`transform` encodes each row as if it came next.
@@ -160,6 +161,9 @@ class TableEncoder(TableTransformer):
     >>> model = model.partial_fit(rows, ["let", "sold", "let"], classes=["let", "sold"])
     >>> model.predict([{"city": "Oslo"}, {"city": "Tromsø", "rooms": 3}])
     array(['let', 'sold'], dtype='<U4')
+
+    Kinds of columns, values with columns of their own, and the encoding of a row:
+
     >>> encoder = model["tableencoder"]
     >>> encoder.kinds_
     {'city': 'category', 'rooms': 'number', 'furnished': 'boolean'}
