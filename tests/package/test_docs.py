@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 import snippets
 from snippets import PAGES, ROOT
+from support.public_api import LISTED
 
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 # Beside those of the site.
@@ -125,8 +126,15 @@ def test_files_that_are_named(page):
         assert list(ROOT.glob(name)), name
 
 
-def test_drawing_of_a_row(monkeypatch):
-    """It is what its script draws."""
+@pytest.mark.parametrize("name", ["row.svg", "which_estimator.svg"])
+def test_diagrams(monkeypatch, name):
+    """They are what their script draws, and link to pages of the API."""
     monkeypatch.syspath_prepend(ROOT / "doc")
-    drawn = (ROOT / "doc" / "images" / "row.svg").read_text(encoding="utf-8")
-    assert drawn == import_module("diagram").drawing()
+    diagram = import_module("diagram")
+    assert name in diagram.DRAWINGS
+    drawn = (ROOT / "doc" / "images" / name).read_text(encoding="utf-8")
+    assert drawn == diagram.DRAWINGS[name]()
+    links = re.findall(r'href="generated/(.*)\.(\w+)\.html"', drawn)
+    assert len(links) == (18 if name == "which_estimator.svg" else 0)
+    for module, public in links:
+        assert public in LISTED[module]

@@ -129,12 +129,15 @@ def column(name, pattern, at):
 def from_throughput():
     """Sizes of the cases; smallest and largest ratios of several of them.
 
-    And how many features and covariances the learner of second order takes at most.
+    Times of rows with 20 features. And how many features and covariances the learner
+    of second order takes at most.
     """
     yield MAX_COVARIANCES / 1e6
     yield from column("throughput", "dense, d = (20|54|128) *OnlineNewton", -2)
     yield (math.isqrt(8 * MAX_COVARIANCES + 1) - 1) // 2 - 1  # the intercept
     yield from values([line[:25] for line in printed("throughput")])
+    for learner in "ScInOL,", "OnlineNewton ", "Hedge ":
+        yield from column("throughput", f"dense, d = 20 *{learner}", -5)
     for cases, learner in [
         ("dense, d = (5|20|54|128|784) ", "ScInOL, centred"),
         ("CSR.* ", "ScInOL "),
