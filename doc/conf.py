@@ -85,6 +85,8 @@ myst_html_meta = {
     "need no learning rate and no scaled features."
 }
 
+smartquotes = False  # code in types of parameters is to be copied
+
 html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-scinol"
 html_favicon = "_static/logo.svg"
