@@ -8,6 +8,7 @@ import sklearn_scinol
 
 HERE = Path(__file__).parent
 sys.path.append(str(HERE))  # for modules of this folder
+os.environ["TQDM_DISABLE"] = "1"  # pages of examples show what is printed
 
 project = "sklearn-scinol"
 author = copyright = "sklearn-scinol developers"
@@ -69,11 +70,11 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"(^|/)(?!plot_)\w+\.py$",
     "image_scrapers": "gallery.described_figures",
-    "reset_modules": ("matplotlib", "gallery.reset_engine"),
+    "reset_modules": ("matplotlib", "gallery.prepare"),
     "within_subsection_order": "gallery.place",
     "backreferences_dir": None,
+    "thumbnail_size": (600, 400),
     "download_all_examples": False,
     "show_memory": False,
     "write_computation_times": False,
@@ -91,7 +92,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "sklearn-scinol"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files = ["site.css", "gallery.css"]
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}  # light or dark, as the browser asks for
 html_theme_options = {

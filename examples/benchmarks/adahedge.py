@@ -1,19 +1,12 @@
-r"""
-===============================
-The best of many, not known yet
-===============================
+"""
+AdaHedge and 27 experts
+=======================
 
-If you have several online learners, or one learner with a parameter to set, you can run
-them all and let :class:`~sklearn_scinol.experts.AdaHedge` weight them. It learns a
-weight for each expert from their losses. The total loss under these weights is little
-more than that of the best expert, whichever this turns out to be. AdaHedge has no
-parameter to set.
-
-Here the experts are gradient descent with each of many learning rates, in two variants,
-and :class:`~sklearn_scinol.ScInOLClassifier`. The rows are the images of digits that
-come with scikit-learn. The first half comes digit by digit, as in files that
-are ordered by group, the second half in random order: no expert is best
-throughout. All losses are of predictions made before a row was learned.
+Weights by `AdaHedge` gradient descent with each of many learning rates, in two
+variants, and ScInOL2. The rows are the images of digits that come with scikit-learn.
+The first half comes digit by digit, as in files that are ordered by group, the second
+half in random order: no expert is best throughout. All losses are of predictions made
+before a row was learned.
 
 To run it on data of your own, whose rows are learned in order::
 

@@ -1,20 +1,13 @@
 """
-===============================
-A grid search, and no search
-===============================
+ScInOL2 beside a grid search for SGD
+====================================
 
-:class:`~sklearn.linear_model.SGDClassifier` mostly needs standardised features, and a
-suitable learning rate, which is found by a grid search.
-:class:`~sklearn_scinol.ScInOLClassifier` is fitted once.
-
-This example compares the two on data that come with scikit-learn, in raw units, by
-cross-validation on the same splits:
+Compares on data that come with scikit-learn, in raw units, by cross-validation on the
+same splits:
 
 - ScInOL2 with defaults;
-- SGD whose learning rate and scaler (none, or
-  :class:`~sklearn.preprocessing.StandardScaler`) are searched for by
-  :class:`~sklearn.model_selection.GridSearchCV` within the training rows of each split,
-  by log loss;
+- SGD whose learning rate and scaler (none, or `StandardScaler`) are searched for by
+  `GridSearchCV` within the training rows of each split, by log loss;
 - SGD with each single setting, to see the results without a search.
 
 Both minimise the log loss, SGD one class versus the rest. Its rate falls with the root

@@ -1,19 +1,12 @@
-r"""
-=======================================
-Kernels on a stream, and no rate to set
-=======================================
+"""
+DFEG beside gradient descent with a kernel
+==========================================
 
-Gradient descent in the space of a kernel needs a learning rate, and the best rate
-depends on the norm of the target function, which nobody knows beforehand.
-:class:`~sklearn_scinol.DFEGRegressor`, dimension-free exponentiated gradient, has no
-rate.
-
-This example repeats the experiments of F. Orabona, "Dimension-free exponentiated
-gradient" (NIPS 2013), with the absolute error. On targets that alternate between -1 and
-1 nothing can be learned, and the figure shows the regret. On real data, with a
-Gaussian kernel, it shows the total loss of one pass against the learning rate
-:math:`\eta` of Kernel GD, whose weights are :math:`\eta / (2 \sqrt t)` times minus the
-sum of the gradients.
+Repeats the experiments of F. Orabona, "Dimension-free exponentiated gradient" (NIPS
+2013), with the absolute error. On targets that alternate between -1 and 1 nothing can
+be learned, and the figure shows the regret. On real data, with a Gaussian kernel, it
+shows the total loss of one pass against the learning rate eta of Kernel GD, whose
+weights are eta / (2 sqrt(t)) times minus the sum of the gradients.
 
 The paper used the data sets cadata and cpusmall. It does not state their units,
 although the results depend on them: neither algorithm is scale-free. Here features are
@@ -133,8 +126,8 @@ def prepare(data_set):
 # %%
 # The paper has a Gaussian kernel "with variance equal to the average distance between
 # training input vectors". We take this literally: the kernel is
-# :math:`\exp(-\|x - x'\|^2 / (2 \sigma^2))`, and :math:`\sigma^2` the mean Euclidean
-# distance of two rows. With :math:`\sigma` as the mean distance, or with squared
+# exp(-|x - x'|^2 / (2 sigma^2)), and sigma^2 the mean Euclidean
+# distance of two rows. With sigma as the mean distance, or with squared
 # distances, little would change, since the mean is about 1 with these features.
 
 
@@ -150,8 +143,8 @@ def gaussian_kernel(X, n_rows=2000):
 
 # %%
 # Kernel GD learns only from the signs of its errors, and its rate multiplies its
-# predictions. So its prediction with rate :math:`\eta` on targets :math:`y` is
-# :math:`\eta` times that with rate 1 on :math:`y / \eta`: each rate becomes an
+# predictions. So its prediction with rate eta on targets y is
+# eta times that with rate 1 on y / eta: each rate becomes an
 # output of one model, and kernels are computed once for all rates.
 
 

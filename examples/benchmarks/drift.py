@@ -1,24 +1,17 @@
-r"""
-====================
+"""
 Streams that change
-====================
+===================
 
-The best model of a stream may change: customers, prices and sensors do.
-A learner with decreasing steps, which are best on a stationary stream,
-adapts slowly; a learner with constant steps adapts fast, but is noisy.
-:class:`~sklearn_scinol.HedgeClassifier` has both kinds among its experts, and weights
-that can switch between them at any time.
+Generates three streams of two classes. In the first stream the labels are suddenly
+swapped, twice. In the second, SEA [1]_, the threshold of a sum jumps three times, and a
+tenth of the labels is wrong. In the third a hyperplane turns slowly. The figure shows
+the share of errors among the latest rows, and the weights of the mixture's experts. The
+table has the log loss and the accuracy of predictions made before each row was learned:
+of the mixture, of ScInOL2, and of gradient descent with the best constant rate in
+hindsight, on features standardised in hindsight.
 
-This example generates three streams of two classes. In the first stream the labels are
-suddenly swapped, twice. In the second, SEA [1]_, the threshold of a sum jumps three
-times, and a tenth of the labels is wrong. In the third a hyperplane turns slowly. The
-figure shows the share of errors among the latest rows, and the weights of the experts.
-The table has the log loss and the accuracy of predictions made before each row was
-learned: of the mixture, of ScInOL2, and of gradient descent with the best constant rate
-in hindsight, on features standardised in hindsight.
-
-To run it on the data sets of two classes in a folder, whose rows are learned in
-the order of the file::
+To run it on the data sets of two classes in a folder, whose rows are learned in the
+order of the file::
 
     python examples/benchmarks/drift.py --data-dir FOLDER --only elec2
 

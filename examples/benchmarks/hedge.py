@@ -1,19 +1,13 @@
-r"""
-==============================
-Not having to choose a learner
-==============================
+"""
+The mixture and its experts
+===========================
 
-Which learner suits a stream, and with which learning rate, is known only when the
-stream has ended. :class:`~sklearn_scinol.HedgeClassifier` and
-:class:`~sklearn_scinol.HedgeRegressor` run several learners, their experts, and mix
-their predictions by weights learned from the experts' losses.
-
-Here they learn from data that come with scikit-learn, in raw units, with default
-parameters. The figure shows the losses and the weights of the experts along the stream.
-The table compares the mixture's loss with that of its best expert, and with
-stochastic gradient descent at the best rate in hindsight; SGD* also has
-features standardised in hindsight. Rows come in a fixed random order,
-and all losses are of predictions made before a row was learned.
+Learns data that come with scikit-learn, in raw units, by `HedgeClassifier` and
+`HedgeRegressor` with defaults. The figure shows the losses and the weights of the
+experts along the stream. The table compares the mixture's loss with that of its best
+expert, and with stochastic gradient descent at the best rate in hindsight; SGD* also
+has features standardised in hindsight. Rows come in a fixed random order, and all
+losses are of predictions made before a row was learned.
 
 To run it on all files of a folder::
 

@@ -1,29 +1,20 @@
-r"""
+"""
+Implicit updates beside gradient descent
 ========================================
-Implicit updates, which cannot overshoot
-========================================
 
-Gradient descent steps along the slope of the loss; if the step is too large, it
-lands beyond the minimum. An implicit update goes to the minimum of the loss itself plus
-a penalty on the distance, and cannot overshoot.
-:class:`~sklearn_scinol.AdaImplicitRegressor` and
-:class:`~sklearn_scinol.AdaImplicitClassifier` make implicit updates, with a penalty
-that grows with the losses so far.
+Repeats the two experiments of N. Campolongo and F. Orabona, "Temporal variability in
+implicit online learning" (NeurIPS 2020), with these algorithms, each with a step size
+parameter beta:
 
-This example repeats the two experiments of N. Campolongo and F. Orabona, "Temporal
-variability in implicit online learning" (NeurIPS 2020), with these algorithms, each
-with a step size parameter :math:`\beta`:
-
-- OGD: online gradient descent with steps :math:`\beta / \sqrt t`;
-- AdaOGD: online gradient descent with steps
-  :math:`\beta / \sqrt{\sum_{s \le t} \|g_s\|^2}`;
-- Implicit: implicit updates with the penalty :math:`\sqrt t / (2 \beta) \|w - w_t\|^2`;
+- OGD: online gradient descent with steps beta / sqrt(t);
+- AdaOGD: online gradient descent with steps beta / sqrt(sum of squared gradients);
+- Implicit: implicit updates with the penalty sqrt(t) / (2 beta) |w - w_t|^2;
 - AdaImplicit: implicit updates with the adaptive penalty.
 
 The first figure shows the cumulative loss on a target that drifts slowly. The second
-shows the mean loss of one pass over real data against :math:`\beta`. The width of the
-valley and the losses beside it matter, since nobody can try 41 values on a stream. The
-data come with scikit-learn, or from a folder of files in CSV or LIBSVM format::
+shows the mean loss of one pass over real data against beta. The width of the valley and
+the losses beside it matter, since nobody can try 41 values on a stream. The data come
+with scikit-learn, or from a folder of files in CSV or LIBSVM format::
 
     python examples/benchmarks/implicit_updates.py --data-dir FOLDER
 """
@@ -103,10 +94,10 @@ ALGORITHMS = [
 # A target that drifts slowly
 # ---------------------------
 #
-# The loss of row :math:`t` is :math:`(w - y_t)^2 / 4`, where :math:`w` is the weight of
-# the only feature. It equals "squared_error", :math:`(w x_t - z_t)^2 / 2`, for a
-# feature :math:`x_t` that is always :math:`1 / \sqrt 2` and targets
-# :math:`z_t = y_t x_t`.
+# The loss of row t is (w - y_t)^2 / 4, where w is the weight of
+# the only feature. It equals "squared_error", (w x_t - z_t)^2 / 2, for a
+# feature x_t that is always 1 / sqrt(2) and targets
+# z_t = y_t x_t.
 
 
 def cumulative_losses(n_rows=2000):

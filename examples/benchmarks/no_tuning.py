@@ -1,22 +1,14 @@
 """
-==========================================
-Nothing to tune, whatever the units may be
-==========================================
+Loss against the learning rate
+==============================
 
-The loss of stochastic gradient descent depends on its learning rate, and the best rate
-depends on the units of the features. :class:`~sklearn_scinol.ScInOLClassifier` and
-:class:`~sklearn_scinol.ScInOLRegressor` have no learning rate, and predict the same
-whether a length is in metres or in inches. So do
-:class:`~sklearn_scinol.HedgeClassifier` and :class:`~sklearn_scinol.HedgeRegressor`,
-which mix several learners by weights that depend on their losses.
-
-This example compares them with :class:`~sklearn.linear_model.SGDClassifier` and
-:class:`~sklearn.linear_model.SGDRegressor` over a grid of learning rates, on data that
-come with scikit-learn, in raw units. All are scored by
-:func:`~sklearn_scinol.evaluation.progressive_validation`: one pass over the rows in
-shuffled order, with each row predicted before it is learned. The first figure shows the
-mean loss against the learning rate; the second figure shows it after each feature was
-multiplied by a random factor between 1/10,000 and 10,000.
+Compares `ScInOLClassifier`, `HedgeClassifier` and the regressors, which have no
+learning rate, with `SGDClassifier` and `SGDRegressor` over a grid of learning rates, on
+data that come with scikit-learn, in raw units. All are scored by
+`progressive_validation`: one pass over the rows in shuffled order, with each row
+predicted before it is learned. The first figure shows the mean loss against the
+learning rate; the second figure shows it after each feature was multiplied by a random
+factor between 1/10,000 and 10,000.
 
 To run it on data of your own, read in chunks::
 

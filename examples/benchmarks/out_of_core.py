@@ -1,19 +1,13 @@
-r"""
-========================
-Files larger than memory
-========================
+"""
+Time and memory of a large file
+===============================
 
-:func:`~sklearn_scinol.streams.read_table` reads a file of any size in chunks; threads
-read ahead while a chunk is learned. Only a few chunks and the model are in memory,
-whatever the size of the file.
-
-This example generates a file with numbers on all scales, categories and missing values,
-and learns it in one pass: by ScInOL2, by the default mixture, and by
-:class:`~sklearn.linear_model.SGDClassifier`, all from the rows that
-:class:`~sklearn_scinol.preprocessing.TableEncoder` encodes. The table shows rows per
-second, scores of predictions made before rows were learned (chunk by chunk with SGD),
-and the peak memory beyond that of Python and the imported packages. Each learner has a
-process of its own. The figure shows the log loss along the file::
+Generates a file with numbers on all scales, categories and missing values, and learns
+it in one pass: by ScInOL2, by the default mixture, and by `SGDClassifier`, all from the
+rows that `TableEncoder` encodes. The table shows rows per second, scores of predictions
+made before rows were learned (chunk by chunk with SGD), and the peak memory beyond that
+of Python and the imported packages. Each learner has a process of its own. The figure
+shows the log loss along the file::
 
     python examples/benchmarks/out_of_core.py --gigabytes 4
     python examples/benchmarks/out_of_core.py --gigabytes 0.1 --format csv

@@ -1,21 +1,13 @@
-r"""
-===================
-Tables as they come
-===================
+"""
+Raw tables, beside Vowpal Wabbit and river
+==========================================
 
-A table has numbers, categories, missing values, dates and text. A linear learner needs
-rows of numbers. :class:`~sklearn_scinol.preprocessing.TableEncoder` encodes the table
-while the stream runs: it needs no fit beforehand and no list of categories or words. In
-a pipeline with a learner it reads raw files::
-
-    model = make_online_pipeline(TableEncoder(), HedgeClassifier())
-    result = progressive_validation(model, read_table("adult.csv", target="income"))
-
-The pipeline learns two tables, with default parameters: Adult [1]_, whose rows are
-people, and SMS messages [2]_, some of which are spam. The figure shows the mean log
-loss over the rows so far, of predictions made before each row was learned. If they are
-installed, the logistic regressions of Vowpal Wabbit and river learn the rows as well:
-with defaults, and with the best of five learning rates in hindsight.
+Learns two tables by pipelines of `TableEncoder` and a learner with defaults: Adult
+[1]_, whose rows are people, and SMS messages [2]_, some of which are spam. The figure
+shows the mean log loss over the rows so far, of predictions made before each row was
+learned. If they are installed, the logistic regressions of Vowpal Wabbit and river
+learn the rows as well: with defaults, and with the best of five learning rates in
+hindsight.
 
 The tables are downloaded, or read from a folder with ``adult_raw.csv`` and
 ``sms_spam.csv``, which may be compressed::
@@ -23,7 +15,6 @@ The tables are downloaded, or read from a folder with ``adult_raw.csv`` and
     python examples/benchmarks/raw_table.py --data-dir FOLDER
 
 With ``--generated`` it learns two generated tables of these kinds, without a download.
-The figure and the table on this page are of generated tables.
 
 .. [1] B. Becker, R. Kohavi (1996). "Adult." UCI Machine Learning Repository.
 .. [2] T. Almeida, J. Hidalgo, A. Yamakami (2011). "Contributions to the study of SMS

@@ -1,19 +1,12 @@
-r"""
-===========================
-Regret, and its certificate
-===========================
+"""
+Regret and its bound on real data
+=================================
 
-The guarantee of an online learner is a bound on its *regret*: the total loss of its
-predictions, each made before its row was learned, minus the total loss of a fixed
-linear model, which may be chosen when all rows are known. Both the bound and the regret
-can be computed along the stream, once
-:func:`~sklearn_scinol.evaluation.best_comparator` has found the model to compare with.
-
-This example computes them on data that come with scikit-learn, against the model of
-least loss, and against the best models in balls around 0. The figure shows
-:func:`~sklearn_scinol.evaluation.regret_curve` for ScInOL1 and ScInOL2 against the best
-model in a ball of radius 1; the table has all models, at the end of the stream. Bounds
-grow with the weights: they are most informative for models of moderate weights.
+Computes the regret and its bound along data that come with scikit-learn, against the
+linear model of least loss, and against the best models in balls around 0. The figure
+shows `regret_curve` for ScInOL1 and ScInOL2 against the best model in a ball of radius
+1; the table has all models, at the end of the stream. Bounds grow with the weights:
+they are most informative for models of moderate weights.
 
 To run it on all files of a folder::
 

@@ -1,33 +1,16 @@
-r"""
-==============================
-When one machine is not enough
-==============================
+"""
+Shards on a cluster: loss and time
+==================================
 
-A stream is learned row after row, by one model. If data lie in many partitions on a
-cluster, either one model goes from partition to partition, or several models learn
-shards of the partitions at the same time and are merged.
-:func:`~sklearn_scinol.dask.fit_dask` does both with Dask [1]_::
-
-    fit_dask(HedgeClassifier(), X, y, classes=[0, 1])
-    fit_dask(HedgeClassifier(), X, y, classes=[0, 1], strategy="merge", n_shards=64)
-
-The first call gives the same model as one machine, to the last bit, and takes as long.
-The second call takes a fraction of the time, but its model is a bit worse: the model of
-each shard has seen fewer rows. To compensate, all shards begin with copies of a model
-that has learned the first 1,000 rows, and the merged model learns the last 2,000.
-
-Here a cluster of processes on this machine learns 64 partitions, in order and with 2 to
-64 shards. The figure shows the log loss on held-out rows, relative to that of
-one model, and the time, which more shards than processes cannot shorten. The rows are
-so few here that a good part of the time is Dask's overhead;
-``benchmarks/dask_partitions.py`` measures large partitions.
+Learns 64 partitions with `fit_dask` on a cluster of processes on this machine: in
+order, and in 2 to 64 shards whose models are merged. The figure shows the log loss on
+held-out rows, relative to that of one model, and the time, which more shards than
+processes cannot shorten. The rows are so few here that a good part of the time is
+Dask's overhead; ``dask_partitions.py`` measures large partitions.
 
 To run it on the data sets of two classes in a folder::
 
     python examples/benchmarks/scale_out.py --data-dir FOLDER --only a9a
-
-.. [1] M. Rocklin. "Dask: parallel computation with blocked algorithms and task
-   scheduling." SciPy 2015.
 """
 
 import argparse
@@ -97,7 +80,7 @@ def data_of_folder(arguments):
 # A cluster
 # ---------
 #
-# On a real one, pass :class:`distributed.Client` the address of its scheduler.
+# On a real one, pass `distributed.Client` the address of its scheduler.
 
 N_PARTITIONS = 64
 

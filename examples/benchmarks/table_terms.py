@@ -1,27 +1,12 @@
-r"""
-====================================
+"""
 What a model has learned of a table
-====================================
+===================================
 
-A linear model behind a :class:`~sklearn_scinol.preprocessing.TableEncoder` is a sum of
-functions, one for each column of the table. ``plot_terms`` of the pipeline draws them
-by the names of the columns, those that vary most first and all on one scale::
-
-    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    model.partial_fit(table, labels, classes=["<=50K", ">50K"])
-    model.plot_terms()
-
-The function of a number is a curve of the standardised value and of its bin; numbers
-that come again have effects of their own, which are dots. Values of categories and
-words of texts are bars, of which the largest and the smallest are shown.
-
-The tables are those of ``raw_table.py``: people [1]_ and
-messages. They are downloaded, read from a folder, or generated::
+Draws ``plot_terms`` of pipelines that have learned the tables of ``raw_table.py``:
+people [1]_ and messages. They are downloaded, read from a folder, or generated::
 
     python examples/benchmarks/table_terms.py --data-dir FOLDER
     python examples/benchmarks/table_terms.py --generated
-
-The figures on this page are of generated tables.
 
 .. [1] B. Becker, R. Kohavi (1996). "Adult." UCI Machine Learning Repository.
 """

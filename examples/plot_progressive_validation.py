@@ -1,0 +1,39 @@
+"""
+================================================
+Evaluating a whole stream without a held-out set
+================================================
+
+In progressive validation each row is predicted before it is learned. So all rows are
+test rows, and all are learned. The curve shows how a model improves.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_digits
+from sklearn.linear_model import SGDClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from sklearn_scinol import ScInOLClassifier
+from sklearn_scinol.evaluation import ProgressiveValidationDisplay
+
+X, y = load_digits(return_X_y=True)
+chunks = [(X[i : i + 10], y[i : i + 10]) for i in range(0, len(y), 10)]
+
+figure, ax = plt.subplots()
+for model in GaussianNB(), SGDClassifier(random_state=0), ScInOLClassifier():
+    display = ProgressiveValidationDisplay.from_estimator(
+        model, chunks, metrics="accuracy", classes=range(10), ax=ax
+    )
+    print(f"{display.name}: {display.scores[-1]:.3f} of the digits were right.")
+ax.set_ylim(0.6, 1)
+plt.show()
+
+# %%
+# Any estimator with ``partial_fit`` can be scored. Those of this package predict each
+# row after learning all before it; others predict a chunk, then learn it. With
+# ``window`` the score of the latest rows is drawn as well: it shows changes of the
+# stream that the mean over all rows hides.
+
+ProgressiveValidationDisplay.from_estimator(
+    ScInOLClassifier(), chunks, metrics="accuracy", classes=range(10), window=300
+).ax_.set_ylim(0.6, 1)
+plt.show()

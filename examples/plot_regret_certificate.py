@@ -1,0 +1,25 @@
+"""
+=======================
+Checking a regret bound
+=======================
+
+The regret is the total loss less that of the best linear model in hindsight. For ScInOL
+it is proved to stay below a bound, on any stream. The bound is known while the model
+learns.
+"""
+
+import matplotlib.pyplot as plt
+from sklearn.datasets import load_diabetes
+
+from sklearn_scinol import ScInOLRegressor
+from sklearn_scinol.evaluation import RegretCurveDisplay
+
+X, y = load_diabetes(return_X_y=True)
+model = ScInOLRegressor(center=False)  # the bound is for features as they are
+display = RegretCurveDisplay.from_estimator(model, [(X, y)])
+plt.show()
+
+# %%
+# The regret was below the bound after each row:
+
+print((display.regret <= display.bound).all())

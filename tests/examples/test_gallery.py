@@ -1,0 +1,61 @@
+"""Scripts of the gallery are short, warn of nothing and draw figures."""
+
+import io
+import re
+import runpy
+import tokenize
+import tomllib
+
+import pytest
+from support import ROOT
+from support.scripts import EXAMPLES
+
+from sklearn_scinol import config_context
+
+pytest.importorskip("pandas", reason="pandas is not installed")
+pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+
+GALLERY = {path.stem: path for path in sorted(EXAMPLES.glob("plot_*.py"))}
+NO_CODE = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+
+
+@pytest.fixture
+def alt_texts():
+    text = (ROOT / "doc" / "alt_texts.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def code_lines(source):
+    """Count lines that have code, after the docstring."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    docstring, *others = (token for token in tokens if token.type not in NO_CODE)
+    assert docstring.type == tokenize.STRING
+    return len({k for token in others for k in range(token.start[0], token.end[0] + 1)})
+
+
+def test_all_have_alt_texts(alt_texts):
+    assert {f"plot_{name}" for name in alt_texts} == {*GALLERY}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_is_short(name):
+    source = GALLERY[name].read_text(encoding="utf-8")
+    assert code_lines(source) <= 60
+    assert "argparse" not in source
+    first_block = source.split("# %%")[0]
+    assert first_block.rstrip().endswith("plt.show()")
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_draws(name, pyplot, alt_texts, monkeypatch, capsys):
+    monkeypatch.setattr(pyplot, "show", lambda: None)  # which warns without a window
+    with config_context(engine="numpy"):
+        runpy.run_path(str(GALLERY[name]))
+    figures = [pyplot.figure(number) for number in pyplot.get_fignums()]
+    for figure in figures:
+        figure.canvas.draw()
+        assert any(ax.has_data() for ax in figure.axes)
+    assert len(figures) == len(alt_texts[name.removeprefix("plot_")])
+    out = capsys.readouterr().out
+    assert out.count("\n") <= 6
+    assert not re.search(r"/\w+/", out)  # no folder of this machine
