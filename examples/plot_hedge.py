@@ -19,7 +19,7 @@ X, y = X[:600], y[:600]
 model = HedgeClassifier(pooling=False)
 p = model.partial_fit_predict(X, y, classes=np.arange(10), method="predict_proba")
 
-model.plot_weights()
+model.plot_weights(n_largest=5)
 plt.show()
 
 # %%

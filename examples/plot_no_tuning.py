@@ -31,7 +31,9 @@ def loss(model):
 
 
 def sgd(rate):
-    return SGDClassifier(loss="log_loss", learning_rate="constant", eta0=rate)
+    return SGDClassifier(
+        loss="log_loss", learning_rate="constant", eta0=rate, random_state=0
+    )
 
 
 rates = np.logspace(-5, 2, 8)

@@ -28,12 +28,11 @@ frame["y"] = (frame["a"] + (frame["city"] == "Rome") + rng.normal(size=10_000) >
 with TemporaryDirectory() as folder:
     path = Path(folder, "rows.csv")
     frame.to_csv(path, index=False)
-    display = ProgressiveValidationDisplay.from_estimator(
+    ProgressiveValidationDisplay.from_estimator(
         make_online_pipeline(TableEncoder(), ScInOLClassifier()),
         read_table(path, target="y", chunk_rows=1000),
         classes=[0, 1],
         name="ScInOLClassifier",
         negate_score=True,
     )
-display.ax_.set_xscale("log")
 plt.show()

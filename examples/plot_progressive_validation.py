@@ -24,7 +24,7 @@ for model in GaussianNB(), SGDClassifier(random_state=0), ScInOLClassifier():
         model, chunks, metrics="accuracy", classes=range(10), ax=ax
     )
     print(f"{display.name}: {display.scores[-1]:.3f} of the digits were right.")
-ax.set_ylim(0.6, 1)
+ax.set_xlim(50, len(y))
 plt.show()
 
 # %%
@@ -33,7 +33,8 @@ plt.show()
 # ``window`` the score of the latest rows is drawn as well: it shows changes of the
 # stream that the mean over all rows hides.
 
-ProgressiveValidationDisplay.from_estimator(
+display = ProgressiveValidationDisplay.from_estimator(
     ScInOLClassifier(), chunks, metrics="accuracy", classes=range(10), window=300
-).ax_.set_ylim(0.6, 1)
+)
+display.ax_.set_xlim(50, len(y))
 plt.show()

@@ -41,7 +41,8 @@ for columns in ["age"], ["age", "job"], ["age", "job", "visited"]:
         name=", ".join(columns),
         ax=ax,
     )
-ax.set_ylim(0.5, 0.9)
+ax.set(xlim=(100, n), ylim=(0.55, 0.8))
+ax.legend(loc="upper left")
 plt.show()
 
 # %%
