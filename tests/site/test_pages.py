@@ -22,7 +22,7 @@ PAGES = (
     "api.html",
     "generated/sklearn_scinol.HedgeClassifier.html",
     "auto_examples/index.html",
-    "auto_examples/plot_alarms.html",
+    "auto_examples/plot_drift.html",
 )
 MAX_HOME = 600_000  # bytes
 
