@@ -5,7 +5,7 @@ Prediction intervals on a stream
 
 :class:`~sklearn_scinol.OnlineConformalRegressor` puts intervals around the predictions
 of any regressor. At half-way the errors become three times as large: the intervals
-follow, and 90 % of the targets stay inside.
+follow. On any stream the share of targets inside stays within a bound of the level.
 """
 
 import matplotlib.pyplot as plt
@@ -22,6 +22,8 @@ model = OnlineConformalRegressor(ScInOLRegressor(), coverage=0.9)
 predictions, intervals = model.partial_fit_predict(
     X, y, method=["predict", "predict_interval"]
 )
+print(f"inside: {model.coverage_:.3f}, off by at most {model.coverage_bound():.3f}")
+
 lower, upper = intervals.T - predictions
 rows = slice(1500, 2500)
 plt.plot(np.arange(4000)[rows], (y - predictions)[rows], "k.", ms=3, label="error")
@@ -32,8 +34,3 @@ plt.xlabel("Row")
 plt.ylabel("Target less prediction")
 plt.legend(loc="upper left")
 plt.show()
-
-# %%
-# The share of targets inside is within a bound of the level, on any stream:
-
-print(f"inside: {model.coverage_:.3f}, off by at most {model.coverage_bound():.3f}")

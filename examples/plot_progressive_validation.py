@@ -4,7 +4,9 @@ Evaluating a whole stream without a held-out set
 ================================================
 
 In progressive validation each row is predicted before it is learned. So all rows are
-test rows, and all are learned. The curve shows how a model improves.
+test rows, and all are learned. The curve shows how a model improves. Any estimator with
+``partial_fit`` can be scored: those of this package predict each row after learning all
+before it; others predict a chunk, then learn it.
 """
 
 import matplotlib.pyplot as plt
@@ -25,16 +27,4 @@ for model in GaussianNB(), SGDClassifier(random_state=0), ScInOLClassifier():
     )
     print(f"{display.name}: {display.scores[-1]:.3f} of the digits were right.")
 ax.set_xlim(50, len(y))
-plt.show()
-
-# %%
-# Any estimator with ``partial_fit`` can be scored. Those of this package predict each
-# row after learning all before it; others predict a chunk, then learn it. With
-# ``window`` the score of the latest rows is drawn as well: it shows changes of the
-# stream that the mean over all rows hides.
-
-display = ProgressiveValidationDisplay.from_estimator(
-    ScInOLClassifier(), chunks, metrics="accuracy", classes=range(10), window=300
-)
-display.ax_.set_xlim(50, len(y))
 plt.show()

@@ -5,7 +5,8 @@ Learning a raw table
 
 A table with numbers, categories, dates and missing values is learned as it is:
 :class:`~sklearn_scinol.preprocessing.TableEncoder` encodes its columns while the model
-learns, and takes new categories as they come.
+learns, and takes new categories as they come. The more columns the model gets, the
+better it predicts.
 """
 
 import matplotlib.pyplot as plt
@@ -44,8 +45,3 @@ for columns in ["age"], ["age", "job"], ["age", "job", "visited"]:
 ax.set(xlim=(100, n), ylim=(0.55, 0.8))
 ax.legend(loc="upper left")
 plt.show()
-
-# %%
-# The first rows of the table:
-
-print(frame.head())

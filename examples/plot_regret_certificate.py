@@ -17,9 +17,5 @@ from sklearn_scinol.evaluation import RegretCurveDisplay
 X, y = load_diabetes(return_X_y=True)
 model = ScInOLRegressor(center=False)  # the bound is for features as they are
 display = RegretCurveDisplay.from_estimator(model, [(X, y)])
+print("below the bound at each point:", (display.regret <= display.bound).all())
 plt.show()
-
-# %%
-# The regret was below the bound after each row:
-
-print((display.regret <= display.bound).all())

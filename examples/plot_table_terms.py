@@ -29,5 +29,6 @@ y = np.where(score + rng.logistic(size=n) > -1, "yes", "no")
 
 model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
 model.partial_fit(frame, y, classes=["no", "yes"])
-model.plot_terms()
+figure, axes = plt.subplots(1, 2)
+model.plot_terms(axes=axes)
 plt.show()
