@@ -435,7 +435,6 @@ def draw_overview(data_set, outcomes, rates):
         ax.set(
             xscale="log",
             yscale="log",
-            xlim=(rates[0], rates[-1]),
             ylim=(0.7 * lowest, 30 * lowest),
             xlabel="learning rate of SGD",
             ylabel="mean log loss",
@@ -443,6 +442,7 @@ def draw_overview(data_set, outcomes, rates):
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 3)))
         ax.yaxis.set_major_formatter("{x:,g}")
         ax.minorticks_off()
+        ax.margins(x=0)
         below = {"textcoords": "offset points", "va": "top", "weight": "bold"}
         for method, losses in drawn:
             if method.make is untuned:
