@@ -8,6 +8,7 @@ it into them with `--write`.
 
 import argparse
 import atexit
+import gc
 import importlib.util
 import json
 import os
@@ -171,6 +172,7 @@ def answer(pages):
     for name in COMMON if len(pages) > 1 else ():
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
+    gc.freeze()  # or the collector of each copy writes to all pages of memory
     found = [snippet for page in pages for snippet in snippets(page)]
     return {s.name: printed(s) for s in found if s.missing() is None}
 
