@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from support import naive_alarms
+from support.registry import paired
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.evaluation import (
@@ -297,8 +298,8 @@ def rows_of(alarms):
     return [alarm.row for alarm in alarms]
 
 
-@pytest.mark.parametrize("size", [pytest.param(1, marks=pytest.mark.slow), 7, 2000])
-@pytest.mark.parametrize("metrics", [None, "accuracy"])
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "metrics"), paired([1, 7, 2000], [None, "accuracy"]))
 def test_monitor_of_a_classifier(metrics, size):
     """It watches log losses where there are probabilities, else wrong labels."""
     X, y = changing_rows()
