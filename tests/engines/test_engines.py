@@ -361,7 +361,7 @@ def test_cache_on_disk(package, tmp_path):
 
 @pytest.mark.slow
 def test_two_processes_compile_at_once(package, tmp_path):
-    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
     with ThreadPoolExecutor(2) as pool:
         at_once = [
             pool.submit(in_new_process, HEDGE, package, **environment) for _ in range(2)
