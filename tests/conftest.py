@@ -4,13 +4,14 @@ import gc
 import importlib.util
 import shutil
 from collections import defaultdict
-from functools import wraps
+from functools import cache, wraps
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+from sklearn.base import BaseEstimator
 from threadpoolctl import threadpool_limits
 
 import sklearn_scinol
@@ -94,6 +95,9 @@ def pytest_configure(config):
     gc.disable()  # while tests are collected, which makes no garbage
     # Tests run side by side: threads of linear algebra would wait for each other.
     threadpool_limits(1)
+    # scikit-learn reads the signature of a class in each call; here it does so once.
+    names = cache(BaseEstimator._get_param_names.__func__)
+    BaseEstimator._get_param_names = classmethod(lambda cls: [*names(cls)])
 
 
 def pytest_addoption(parser):
