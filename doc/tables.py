@@ -78,6 +78,22 @@ def river():
     return markdown([*header, "place"], rows)
 
 
+def tree_ensembles():
+    """Accuracies of `tree_ensembles.py`, and the best ensemble of each package."""
+    _, *of_streams = printed("tree_ensembles")
+    rows = []
+    for title, _, _, *lines in of_streams:
+        stream, n_rows = re.match(r"(.*): (\S+) rows", title).groups()
+        found = {line[:32].strip(): float(line[32:].split()[0]) for line in lines}
+        cells = [f"{found[name]:.3f}" for name in ("same label as before", "Hedge")]
+        for package in "MOA", "river":
+            best = max((n for n in found if n.endswith(package)), key=found.get)
+            cells.append(f"{found[best]:.3f}, {best.partition(',')[0]}")
+        rows.append([f"{stream.replace('_', ' ')}, {n_rows} rows", *cells])
+    header = "same label", "the mixture", "best ensemble of MOA", "best of river"
+    return markdown(["stream", *header], rows)
+
+
 def forests():
     """Scores of `forests.py`, river's and ours, and how much faster ours are."""
     (_, _, *lines), *_ = printed("forests")
