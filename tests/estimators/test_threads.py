@@ -15,7 +15,6 @@ from itertools import chain
 
 import numpy as np
 import pytest
-import snippets
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import SGDClassifier
@@ -515,31 +514,3 @@ def test_forked_while_another_thread_learns():
     ends.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-@pytest.mark.slow
-def test_service_of_the_page(tmp_path, monkeypatch):
-    """What it learns and saves is what one thread alone would learn."""
-    pytest.importorskip("skops", reason="skops is not installed")
-    from sklearn_scinol.persistence import load, save
-
-    monkeypatch.chdir(tmp_path)
-    page = snippets.ROOT / "doc" / "howto" / "saving_and_deploying.md"
-    sources = [snippet.source for snippet in snippets.snippets(page)]
-    (source,) = [source for source in sources if "class Service" in source]
-    names = {"print": lambda *_: None}
-    exec(source, names)
-    stream = Stream("dicts", N_ROWS + 6, 6)
-    save(stream.model, "model.skops")
-    service, alone = names["Service"]("model.skops", 1e-3), load("model.skops")
-    rows = alone.row_by_row()
-    asks = [lambda: service.predict(stream.row(0))] * 3
-    with threads_that_predict(asks, "numpy"):
-        for i in range(6, len(stream.rows)):
-            service.learn(stream.row(i), stream.y[i])
-            rows.learn_one(stream.row(i), stream.y[i])
-    service.close()
-    assert not service.saver.is_alive()
-    assert_same(service.model, alone)
-    saved = load("model.skops").decision_function(stream.rows)
-    assert_identical(saved, alone.decision_function(stream.rows))

@@ -35,7 +35,7 @@ def load(monkeypatch):
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(PAPERS.parent)
+    monkeypatch.syspath_prepend(PAPERS.parent / "benchmarks")
     monkeypatch.syspath_prepend(PAPERS)
     # Bars appear after a while, which would make what is printed a matter of time.
     cells = importlib.import_module("cells")
