@@ -125,6 +125,8 @@ def violations(site):
     script = Path(AXE_FILE_PATH).read_text("utf-8")
 
     def violations(page):
+        # Colours change slowly when a page becomes dark.
+        page.evaluate("document.getAnimations().forEach((one) => one.finish())")
         page.evaluate(script)
         # Loading style sheets again, by other addresses, is for experimental rules.
         options = {"resultTypes": ["violations"], "preload": False}
