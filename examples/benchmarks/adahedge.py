@@ -18,12 +18,20 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from textwrap import fill
 
 import numpy as np
 from data_folder import open_csv
-from interface import add_output_dir, gives_status, panels, show_progress
+from interface import (
+    add_file_options,
+    add_output_dir,
+    gives_status,
+    legend_below,
+    panels,
+    parse_file_options,
+    save_figure,
+    show_progress,
+)
 from matplotlib.ticker import PercentFormatter
 from no_tuning import FEW_ROWS, engine_for
 from scipy.special import logsumexp
@@ -87,7 +95,7 @@ def stream_from_csv(path, target):
         show=lambda frames: show_progress(frames, "Looking through the file"),
     )
     classes = None if stream.classes is None else np.unique(stream.classes)
-    title = f"{path.name}: {stream.n_rows:,} rows"
+    title = f"{stream.path.name}: {stream.n_rows:,} rows"
     return Stream(title, stream, stream.n_rows, classes)
 
 
@@ -294,13 +302,7 @@ def draw(course):
     draw_losses(left, course)
     draw_weights(right, course)
     figure.suptitle(course.title)
-    figure.legend(
-        *left.get_legend_handles_labels(),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),  # below the panels
-        ncols=5,
-        frameon=False,
-    )
+    legend_below(figure, *left.get_legend_handles_labels(), ncols=5)
     return figure
 
 
@@ -363,15 +365,9 @@ def parse(argv):
             "number stands the mean of its column in the first chunk."
         ),
     )
-    parser.add_argument(
-        "--data", type=Path, metavar="FILE", help="CSV file, may be compressed"
-    )
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict")
+    add_file_options(parser)
     add_output_dir(parser, "figure")
-    arguments = parser.parse_args(argv)
-    if (arguments.data is None) != (arguments.target is None):
-        parser.error("--data and --target go together")
-    return arguments
+    return parse_file_options(parser, argv)
 
 
 @gives_status
@@ -390,9 +386,7 @@ def main(argv=None):
     for sentence in conclusions(course):
         print(fill(sentence, width=83))
 
-    path = arguments.output_dir / "adahedge.png"
-    draw(course).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(course), arguments.output_dir / "adahedge.png")
 
 
 if __name__ == "__main__" and (status := main()):

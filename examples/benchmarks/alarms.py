@@ -28,6 +28,7 @@ from interface import (
     panels,
     positive,
     processes,
+    save_figure,
     show_progress,
 )
 from joblib import Parallel, delayed
@@ -295,10 +296,7 @@ def main(argv=None):
         ratios = np.divide(means[str(ours)], means[str(adwin)])
         words = " and ".join(f"{ratio:.2f}" for ratio in ratios)
         print(f"LossMonitor / ADWIN with as many false alarms: {words}", flush=True)
-    path = arguments.output_dir / "alarms.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw(runs, n).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(runs, n), arguments.output_dir / "alarms.png")
 
 
 if __name__ == "__main__" and (status := main()):

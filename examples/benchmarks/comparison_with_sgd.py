@@ -33,11 +33,15 @@ import numpy as np
 from data_folder import open_csv
 from interface import (
     InputError,
+    add_file_options,
     add_output_dir,
+    add_rates,
+    add_separator,
     gives_status,
+    legend_below,
     panels,
-    rate,
-    separator,
+    parse_file_options,
+    save_figure,
     show_progress,
 )
 from matplotlib.ticker import LogLocator, NullLocator
@@ -53,8 +57,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sklearn_scinol import ScInOLClassifier
-
-RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
 
 # Splits for scoring the methods, and splits of the search within each.
 N_SPLITS = 5
@@ -281,12 +283,10 @@ def draw(comparisons):
     for ax, comparison in zip(axes, comparisons, strict=True):
         draw_panel(ax, comparison)
     figure.suptitle("What a grid search costs and what it brings")
-    figure.legend(
+    legend_below(
+        figure,
         *axes[0].get_legend_handles_labels(),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=3 if len(comparisons) > 1 else 1,
-        frameon=False,
     )
     return figure
 
@@ -353,28 +353,11 @@ def parse(argv):
             "cross-validation, on data that come with scikit-learn or on a CSV file."
         )
     )
-    parser.add_argument("--data", metavar="FILE", help="CSV file, may be compressed")
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict: classes")
-    parser.add_argument(
-        "--separator",
-        type=separator,
-        default=",",
-        metavar="CHARACTER",
-        help=r"between the columns, \t for tabs (default: a comma)",
-    )
-    parser.add_argument(
-        "--rates",
-        nargs="+",
-        type=rate,
-        default=RATES,
-        metavar="RATE",
-        help="learning rates for SGD (default: 1e-5, 1e-4, ..., 1e2)",
-    )
+    add_file_options(parser, "column to predict: classes")
+    add_separator(parser)
+    add_rates(parser)
     add_output_dir(parser, "figure")
-    arguments = parser.parse_args(argv)
-    if (arguments.data is None) != (arguments.target is None):
-        parser.error("--data and --target go together")
-    return arguments
+    return parse_file_options(parser, argv)
 
 
 @gives_status
@@ -390,9 +373,7 @@ def main(argv=None):
     print(table(comparisons))
     for sentence in conclusions(comparisons):
         print(fill(sentence, width=83))
-    path = arguments.output_dir / "comparison_with_sgd.png"
-    draw(comparisons).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(comparisons), arguments.output_dir / "comparison_with_sgd.png")
 
 
 if __name__ == "__main__" and (status := main()):

@@ -39,10 +39,12 @@ import numpy as np
 from implicit_updates import data_sets_in, read_diabetes, scaled
 from interface import (
     InputError,
+    add_folder_options,
     add_output_dir,
     choose,
     gives_status,
     panels,
+    save_figure,
     show_progress,
 )
 from matplotlib.ticker import LogLocator, NullLocator
@@ -375,15 +377,7 @@ def parse(argv):
             "cannot be used is skipped."
         ),
     )
-    parser.add_argument(
-        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
-    )
-    parser.add_argument(
-        "--target",
-        default="target",
-        metavar="COLUMN",
-        help="column to predict in CSV files (default: %(default)s)",
-    )
+    add_folder_options(parser)
     parser.add_argument(
         "--only",
         action="append",
@@ -428,9 +422,7 @@ def main(argv=None):
     for sentence in conclusions(regrets, comparisons):
         print(fill(sentence, width=83))
 
-    path = arguments.output_dir / "dfeg.png"
-    draw(regrets, comparisons).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(regrets, comparisons), arguments.output_dir / "dfeg.png")
 
 
 if __name__ == "__main__" and (status := main()):

@@ -28,9 +28,16 @@ from typing import NamedTuple
 
 import numpy as np
 from hedge import COLOURS
-from interface import InputError, add_output_dir, gives_status, panels, show_progress
+from interface import (
+    InputError,
+    add_output_dir,
+    gives_status,
+    panels,
+    save_figure,
+    show_progress,
+)
 from joblib import Parallel, delayed
-from quality import add_data_options, chosen_readers, read_data_sets
+from quality import add_data_options, chosen_readers, of_two_classes, read_data_sets
 from scipy import special
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.preprocessing import StandardScaler
@@ -85,16 +92,8 @@ def turning_hyperplane(n_rows):
 
 def streams_of_folder(arguments):
     readers = chosen_readers(arguments)
-    found = []
-    for data in read_data_sets(readers, arguments.max_rows, in_order=readers):
-        if data.n_classes == 2:
-            X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-            found.append(Stream(data.name, X, data.y))
-        else:
-            print(f"Skipped {data.name}: it does not have two classes.")
-    if not found:
-        raise InputError("No data set is left.")
-    return found
+    data_sets = read_data_sets(readers, arguments.max_rows, in_order=readers)
+    return [Stream(*data) for data in of_two_classes(data_sets)]
 
 
 # %%
@@ -288,10 +287,7 @@ def main(argv=None):
     print("\n".join([HEADER, "-" * len(HEADER)]))
     for stream, courses in zip(streams, of_streams, strict=True):
         print("\n".join([*lines(stream, courses), ""]))
-    path = arguments.output_dir / "drift.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw(streams, of_streams).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(streams, of_streams), arguments.output_dir / "drift.png")
 
 
 if __name__ == "__main__" and (status := main()):

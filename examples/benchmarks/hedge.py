@@ -21,7 +21,15 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from interface import add_output_dir, gives_status, panels, positive, show_progress
+from interface import (
+    add_output_dir,
+    gives_status,
+    legend_below,
+    panels,
+    positive,
+    save_figure,
+    show_progress,
+)
 from joblib import Parallel, delayed
 from matplotlib.ticker import LogLocator, NullLocator
 from no_tuning import engine_for
@@ -222,14 +230,7 @@ def draw(comparisons):
     others = [name for name in of_lines if name not in COLOURS]
     handles = [of_lines[name] for name in experts + others]
     handles += [of_areas[name] for name in pools]
-    figure.legend(
-        handles,
-        experts + others + pools,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),  # below the panels
-        ncols=8,
-        frameon=False,
-    )
+    legend_below(figure, handles, experts + others + pools, ncols=8)
     return figure
 
 
@@ -300,10 +301,8 @@ def main(argv=None):
             comparisons.append(comparison)
     print("\n" + summary(comparisons))
 
-    path = arguments.output_dir / "hedge.png"
     most_rows = sorted(comparisons, key=lambda c: -c.course.rows[-1])[: arguments.draw]
-    draw(most_rows).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(most_rows), arguments.output_dir / "hedge.png")
 
 
 if __name__ == "__main__" and (status := main()):

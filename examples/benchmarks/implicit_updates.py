@@ -32,11 +32,14 @@ import numpy as np
 from data_folder import holds_classes, open_csv, read_svm, readers_in
 from interface import (
     InputError,
+    add_folder_options,
     add_output_dir,
     choose,
     gives_status,
+    legend_below,
     panels,
     positive,
+    save_figure,
     show_progress,
 )
 from joblib import Parallel, delayed
@@ -359,12 +362,10 @@ def draw_sweeps(sweeps):
     figure.suptitle(
         "One pass over real data; panels end at 1.5 times the loss of predicting 0"
     )
-    figure.legend(
+    legend_below(
+        figure,
         *axes[0].get_legend_handles_labels(),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=4 if len(sweeps) > 1 else 2,
-        frameon=False,
     )
     return figure
 
@@ -408,15 +409,7 @@ def parse(argv):
             "be read is skipped."
         ),
     )
-    parser.add_argument(
-        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
-    )
-    parser.add_argument(
-        "--target",
-        default="target",
-        metavar="COLUMN",
-        help="column to predict in CSV files (default: %(default)s)",
-    )
+    add_folder_options(parser)
     parser.add_argument(
         "--only",
         action="append",
@@ -469,13 +462,8 @@ def main(argv=None):
     for sentence in conclusions(sweeps):
         print(fill(sentence, width=83))
 
-    for figure, name in (
-        (draw_drift(drift), "implicit_synthetic.png"),
-        (draw_sweeps(sweeps), "implicit_beta.png"),
-    ):
-        path = arguments.output_dir / name
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-        print(f"Wrote {path}")
+    save_figure(draw_drift(drift), arguments.output_dir / "implicit_synthetic.png")
+    save_figure(draw_sweeps(sweeps), arguments.output_dir / "implicit_beta.png")
 
 
 if __name__ == "__main__" and (status := main()):

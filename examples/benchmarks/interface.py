@@ -37,6 +37,24 @@ def panels(number, per_row, width, height):
     return figure, axes.flat[:number]
 
 
+def legend_below(figure, *entries, ncols):
+    """Put a legend below the panels; entries are handles and labels."""
+    figure.legend(
+        *entries,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        ncols=ncols,
+        frameon=False,
+    )
+
+
+def save_figure(figure, path, **options):
+    """Write a figure, and print where; options are those of `Figure.savefig`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, **({"dpi": 150, "bbox_inches": "tight"} | options))
+    print(f"Wrote {path}", flush=True)
+
+
 def choose(readers, names):
     """Select readers by name; names without a reader are skipped."""
     for name in names:
@@ -73,6 +91,60 @@ def separator(text):
     r"""A character; \t stands for a tab."""
     (character,) = text.replace("\\t", "\t")
     return character
+
+
+#: Learning rates to try for SGD.
+SGD_RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
+
+
+def add_rates(parser):
+    """Add an option for the learning rates of SGD."""
+    parser.add_argument(
+        "--rates",
+        nargs="+",
+        type=rate,
+        default=SGD_RATES,
+        metavar="RATE",
+        help="learning rates for SGD (default: 1e-5, 1e-4, ..., 1e2)",
+    )
+
+
+def add_file_options(parser, target="column to predict"):
+    """Add options for a CSV file to learn, which `parse_file_options` checks."""
+    parser.add_argument("--data", metavar="FILE", help="CSV file, may be compressed")
+    parser.add_argument("--target", metavar="COLUMN", help=target)
+
+
+def parse_file_options(parser, argv):
+    """Parse arguments; a file needs a target, and a target a file."""
+    arguments = parser.parse_args(argv)
+    if (arguments.data is None) != (arguments.target is None):
+        parser.error("--data and --target go together")
+    return arguments
+
+
+def add_separator(parser):
+    """Add an option for the separator of columns of a CSV file."""
+    parser.add_argument(
+        "--separator",
+        type=separator,
+        default=",",
+        metavar="CHARACTER",
+        help=r"between the columns, \t for tabs (default: a comma)",
+    )
+
+
+def add_folder_options(parser):
+    """Add options for a folder of data sets, and the target of CSV files in it."""
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
+    )
+    parser.add_argument(
+        "--target",
+        default="target",
+        metavar="COLUMN",
+        help="column to predict in CSV files (default: %(default)s)",
+    )
 
 
 def add_output_dir(parser, what):

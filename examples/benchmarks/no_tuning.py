@@ -25,12 +25,16 @@ from textwrap import fill
 import numpy as np
 from data_folder import open_csv
 from interface import (
+    add_file_options,
     add_output_dir,
+    add_rates,
+    add_separator,
     gives_status,
+    legend_below,
     panels,
+    parse_file_options,
     positive,
-    rate,
-    separator,
+    save_figure,
     show_progress,
 )
 from joblib import Parallel, delayed
@@ -49,8 +53,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.evaluation import progressive_validation
-
-RATES = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2]
 
 # Compiling takes longer than learning so few rows.
 FEW_ROWS = 20_000
@@ -375,12 +377,10 @@ def draw(data_sets, outcomes, rates, choice, title):
     for ax, data_set in zip(axes, data_sets, strict=True):
         draw_panel(ax, data_set, outcomes, rates, choice)
     figure.suptitle(title)
-    figure.legend(
+    legend_below(
+        figure,
         *axes[0].get_legend_handles_labels(),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0),  # below the panels
         ncols=3 if len(data_sets) > 1 else 2,
-        frameon=False,
     )
     return figure
 
@@ -490,8 +490,7 @@ def parse(argv):
             "class that first shows up later is an error, unless --classes names it."
         ),
     )
-    parser.add_argument("--data", metavar="FILE", help="CSV file, may be compressed")
-    parser.add_argument("--target", metavar="COLUMN", help="column to predict")
+    add_file_options(parser)
     parser.add_argument(
         "--chunk-size",
         type=positive,
@@ -499,13 +498,7 @@ def parse(argv):
         metavar="N",
         help="rows to read at once (default: %(default)s)",
     )
-    parser.add_argument(
-        "--separator",
-        type=separator,
-        default=",",
-        metavar="CHARACTER",
-        help=r"between the columns, \t for tabs (default: a comma)",
-    )
+    add_separator(parser)
     parser.add_argument(
         "--task",
         choices=["auto", "classification", "regression"],
@@ -516,14 +509,7 @@ def parse(argv):
     parser.add_argument(
         "--classes", nargs="+", metavar="CLASS", help="all classes, as in the file"
     )
-    parser.add_argument(
-        "--rates",
-        nargs="+",
-        type=rate,
-        default=RATES,
-        metavar="RATE",
-        help="learning rates for SGD (default: 1e-5, 1e-4, ..., 1e2)",
-    )
+    add_rates(parser)
     add_output_dir(parser, "figures")
     parser.add_argument(
         "--jobs",
@@ -532,10 +518,7 @@ def parse(argv):
         metavar="N",
         help="processes to use (default: one for each core)",
     )
-    arguments = parser.parse_args(argv)
-    if (arguments.data is None) != (arguments.target is None):
-        parser.error("--data and --target go together")
-    return arguments
+    return parse_file_options(parser, argv)
 
 
 @gives_status
@@ -562,14 +545,12 @@ def main(argv=None):
         ),
     ):
         figure = draw(data_sets, outcomes, rates, choice, title)
-        path = arguments.output_dir / name
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-        print(f"Wrote {path}")
+        save_figure(figure, arguments.output_dir / name)
     if arguments.data is None:
         digits = next(data_set for data_set in data_sets if data_set.name == "digits")
-        path = arguments.output_dir / "loss_against_rate.svg"
-        draw_overview(digits, outcomes, rates).savefig(path, metadata={"Date": None})
-        print(f"Wrote {path}")
+        figure = draw_overview(digits, outcomes, rates)
+        options = {"dpi": "figure", "bbox_inches": None, "metadata": {"Date": None}}
+        save_figure(figure, arguments.output_dir / "loss_against_rate.svg", **options)
 
 
 if __name__ == "__main__" and (status := main()):

@@ -21,7 +21,14 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from interface import InputError, add_output_dir, gives_status, panels, show_progress
+from interface import (
+    InputError,
+    add_output_dir,
+    gives_status,
+    panels,
+    save_figure,
+    show_progress,
+)
 from joblib.externals.loky import ProcessPoolExecutor
 from sklearn.linear_model import SGDClassifier
 
@@ -191,10 +198,8 @@ def main(argv=None):
         accuracy = f"{one.scores['accuracy']:.4f}"
         memory = f"{one.megabytes:.0f}"
         print(COLUMNS(name, one.n_rows, speed, loss, accuracy, memory))
-    figure = arguments.output_dir / "out_of_core.png"
-    figure.parent.mkdir(parents=True, exist_ok=True)
-    draw(passes).savefig(figure, dpi=150, bbox_inches="tight")
-    print(f"\nWrote {figure}")
+    print()
+    save_figure(draw(passes), arguments.output_dir / "out_of_core.png")
 
 
 if __name__ == "__main__" and (status := main()):

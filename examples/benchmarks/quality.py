@@ -61,7 +61,14 @@ from data_folder import (
     readers_in,
 )
 from epochs import data_sets as bundled_data_sets
-from interface import InputError, gives_status, positive, processes, show_progress
+from interface import (
+    InputError,
+    add_folder_options,
+    gives_status,
+    positive,
+    processes,
+    show_progress,
+)
 from joblib import Parallel, delayed
 from no_tuning import engine_for
 from scipy import sparse
@@ -627,15 +634,7 @@ def parse(argv):
 
 def add_data_options(parser):
     """Add options for the data sets and the number of processes."""
-    parser.add_argument(
-        "--data-dir", type=Path, metavar="FOLDER", help="data sets of your own"
-    )
-    parser.add_argument(
-        "--target",
-        default="target",
-        metavar="COLUMN",
-        help="column to predict in CSV files (default: %(default)s)",
-    )
+    add_folder_options(parser)
     parser.add_argument(
         "--only", default="", metavar="TEXT", help="data sets whose name contains this"
     )
@@ -686,6 +685,20 @@ def read_data_sets(readers, max_rows, in_order=()):
         yield data_set
     if not is_left:
         raise InputError("No data set is left.")
+
+
+def of_two_classes(data_sets):
+    """Return names, dense rows and labels of data sets; skip those of other kinds."""
+    found = []
+    for data in data_sets:
+        if data.n_classes == 2:
+            X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
+            found.append((data.name, X, data.y))
+        else:
+            print(f"Skipped {data.name}: it does not have two classes.")
+    if not found:
+        raise InputError("No data set is left.")
+    return found
 
 
 @gives_status

@@ -31,7 +31,14 @@ from zipfile import ZipFile
 
 import numpy as np
 from competitors import COMPETITORS, RATES
-from interface import InputError, add_output_dir, gives_status, panels, show_progress
+from interface import (
+    InputError,
+    add_output_dir,
+    gives_status,
+    panels,
+    save_figure,
+    show_progress,
+)
 from sklearn.datasets import fetch_openml
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier
@@ -222,16 +229,21 @@ COLUMNS = "{:<10}{:<34}{:>10}{:>10}".format
 HEADER = COLUMNS("table", "learner", "log loss", "accuracy")
 
 
-def parse(argv):
-    parser = argparse.ArgumentParser(
-        description="Learn from tables as they come, with nothing to tune."
-    )
+def add_table_options(parser):
+    """Add options for where the tables come from, as of `find_tables`."""
     parser.add_argument(
         "--data-dir", type=Path, metavar="FOLDER", help="where the tables are"
     )
     parser.add_argument(
         "--generated", action="store_true", help="learn tables that are made up"
     )
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(
+        description="Learn from tables as they come, with nothing to tune."
+    )
+    add_table_options(parser)
     parser.add_argument(
         "--alone", action="store_true", help="leave out learners of other packages"
     )
@@ -253,10 +265,7 @@ def main(argv=None):
             accuracy = f"{np.mean((p > 0.5) == table.y):.4f}"
             print(COLUMNS(table.name, name, loss, accuracy))
         print(flush=True)
-    path = arguments.output_dir / "raw_table.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw(tables, of_tables).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(tables, of_tables), arguments.output_dir / "raw_table.png")
 
 
 if __name__ == "__main__" and (status := main()):

@@ -18,7 +18,7 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
-from interface import add_output_dir, gives_status, panels, show_progress
+from interface import add_output_dir, gives_status, panels, save_figure, show_progress
 from quality import add_data_options, chosen_readers, read_data_sets
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor, config_context
@@ -191,8 +191,7 @@ def main(argv=None):
     print(conclusion([c for certificates in by_data_set for c in certificates]))
 
     path = arguments.output_dir / "regret_certificate.png"
-    draw(by_data_set).savefig(path, dpi=150)
-    print(f"Wrote {path}")
+    save_figure(draw(by_data_set), path, bbox_inches=None)
 
 
 if __name__ == "__main__" and (status := main()):

@@ -22,9 +22,16 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from interface import InputError, add_output_dir, gives_status, panels, show_progress
+from interface import (
+    InputError,
+    add_output_dir,
+    gives_status,
+    panels,
+    save_figure,
+    show_progress,
+)
 from joblib import cpu_count
-from quality import add_data_options, chosen_readers, read_data_sets
+from quality import add_data_options, chosen_readers, of_two_classes, read_data_sets
 from sklearn.datasets import make_classification
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
@@ -64,16 +71,8 @@ def own_data():
 
 def data_of_folder(arguments):
     readers = chosen_readers(arguments)
-    found = []
-    for data in read_data_sets(readers, arguments.max_rows, arguments.in_order):
-        if data.n_classes == 2:
-            X = data.X if isinstance(data.X, np.ndarray) else data.X.toarray()
-            found.append(split(data.name, X, data.y))
-        else:
-            print(f"Skipped {data.name}: it does not have two classes.")
-    if not found:
-        raise InputError("No data set is left.")
-    return found
+    data_sets = read_data_sets(readers, arguments.max_rows, arguments.in_order)
+    return [split(*data) for data in of_two_classes(data_sets)]
 
 
 # %%
@@ -228,10 +227,7 @@ def main(argv=None):
             results = learn(data, *partitioned(client, data))
             print("\n".join([*lines(data, results), ""]), flush=True)
             of_data.append((data, results))
-    path = arguments.output_dir / "scale_out.png"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draw(of_data).savefig(path, dpi=150, bbox_inches="tight")
-    print(f"Wrote {path}")
+    save_figure(draw(of_data), arguments.output_dir / "scale_out.png")
 
 
 if __name__ == "__main__" and (status := main()):

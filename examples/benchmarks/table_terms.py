@@ -13,11 +13,10 @@ people [1]_ and messages. They are downloaded, read from a folder, or generated:
 
 import argparse
 import sys
-from pathlib import Path
 
 import numpy as np
-from interface import add_output_dir, gives_status
-from raw_table import find_tables
+from interface import add_output_dir, gives_status, save_figure
+from raw_table import add_table_options, find_tables
 
 from sklearn_scinol import ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -43,12 +42,7 @@ def parse(argv):
     parser = argparse.ArgumentParser(
         description="Plot what a model has learned of the columns of a table."
     )
-    parser.add_argument(
-        "--data-dir", type=Path, metavar="FOLDER", help="where the tables are"
-    )
-    parser.add_argument(
-        "--generated", action="store_true", help="learn tables that are made up"
-    )
+    add_table_options(parser)
     add_output_dir(parser, "figures")
     return parser.parse_args(argv)
 
@@ -63,9 +57,8 @@ def main(argv=None):
             variation = f"{term.variation:.2f}"
             print(COLUMNS(table.name, term.column, term.part, variation))
         path = arguments.output_dir / f"terms_of_{table.name.lower()}.png"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        display.figure_.savefig(path, dpi=150)
-        print(f"Wrote {path}\n", flush=True)
+        save_figure(display.figure_, path, bbox_inches=None)
+        print(flush=True)
 
 
 if __name__ == "__main__" and (status := main()):
