@@ -103,7 +103,7 @@ PURPOSES = [
     ("Weights of\nbounded norm?", "yes", "AdaFTRL", ""),
     ("Sample weights that\ndiffer very much?", "yes", "AdaImplicit", ""),
 ]
-#: What is public beside a classifier and a regressor of the name.
+#: Classes that a name links to; any other name, to its classifier and regressor.
 CLASSES = {"Start with": ["preprocessing.TableEncoder", "pipeline.OnlinePipeline"]}
 
 

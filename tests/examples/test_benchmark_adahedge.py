@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from support.scripts import caller
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -18,14 +19,7 @@ def example(load, monkeypatch):
 
 @pytest.fixture
 def run(example, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(["--output-dir", str(figures), *map(str, options)])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--output-dir", tmp_path / "figures")
 
 
 def total(out, name):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
+from support.scripts import caller
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -19,13 +20,7 @@ def example(load):
 
 @pytest.fixture
 def run(example, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        status = example.main(["--output-dir", str(tmp_path / "new"), *options])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--output-dir", tmp_path / "new")
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
+from support.scripts import assert_folders_have_nothing, caller
 
 from sklearn_scinol.baselines import BaselineRegressor
 
@@ -30,14 +31,7 @@ def example(load, monkeypatch):
 
 @pytest.fixture
 def run(example, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(["--output-dir", str(figures), *map(str, options)])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--output-dir", tmp_path / "figures")
 
 
 @pytest.fixture
@@ -173,14 +167,7 @@ def test_unusable_files(run, folder):
 
 
 def test_nothing_to_do(run, tmp_path):
-    missing = tmp_path / "missing"
-    assert run("--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
-    status, out, err = run("--data-dir", tmp_path)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"There is no data set in {tmp_path}: ")
+    assert_folders_have_nothing(run, tmp_path)
 
 
 def test_folder_that_cannot_be_written(example, tmp_path, capsys):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from support.scripts import (
     assert_refuses,
     assert_says_that_nothing_is_there,
+    caller,
     read_data_sets,
     row_losses,
     write_data_sets,
@@ -36,13 +37,7 @@ def example(load):
 
 @pytest.fixture
 def run(example, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        status = example.main(["--n-jobs", "1", *map(str, options)])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--n-jobs", 1)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file
+from support.scripts import assert_folders_have_nothing, assert_refuses, caller
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -21,19 +22,8 @@ def implicit(load, monkeypatch):
 
 @pytest.fixture
 def run_implicit(implicit, tmp_path, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        status = implicit.main(
-            [
-                *("--output-dir", str(tmp_path / "figures")),
-                *("--jobs", "1", "--shuffles", "2"),
-                *map(str, options),
-            ]
-        )
-        return status, *capsys.readouterr()
-
-    return run
+    first = "--output-dir", tmp_path / "figures", "--jobs", 1, "--shuffles", 2
+    return caller(implicit, capsys, *first)
 
 
 @pytest.fixture
@@ -112,20 +102,10 @@ def test_implicit_skips_what_it_cannot_read(run_implicit, folder):
 
 
 def test_implicit_nothing_to_do(run_implicit, tmp_path):
-    missing = tmp_path / "missing"
-    assert run_implicit("--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
-    status, out, err = run_implicit("--data-dir", tmp_path)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"There is no data set in {tmp_path}: ")
+    assert_folders_have_nothing(run_implicit, tmp_path)
     status, _, err = run_implicit("--only", "nothing")
     assert (status, err) == (2, "No data set is left.\n")
 
 
 def test_implicit_bad_options(run_implicit, capsys):
-    with pytest.raises(SystemExit) as exit:
-        run_implicit("--shuffles", "0")
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err
+    assert_refuses(run_implicit, ["--shuffles", "0"], capsys)

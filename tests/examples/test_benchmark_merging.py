@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from support.scripts import assert_refuses, assert_says_that_nothing_is_there
+from support.scripts import (
+    assert_refuses,
+    assert_says_that_nothing_is_there,
+    caller,
+)
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -33,11 +37,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def run(script, capsys):
-    def run(*options):
-        status = script.main([*map(str, options), "--n-jobs", "1"])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(script, capsys, "--n-jobs", 1)
 
 
 def test_one_shard_is_one_machine(script):

@@ -12,7 +12,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
 from support import ROOT
-from support.scripts import assert_says_that_nothing_is_there
+from support.scripts import assert_says_that_nothing_is_there, caller
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -45,13 +45,7 @@ def example(load, monkeypatch):
 
 @pytest.fixture
 def run(example, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        status = example.main(["--n-jobs", "1", *map(str, options)])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--n-jobs", 1)
 
 
 @pytest.fixture

@@ -4,7 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from support.scripts import assert_says_that_nothing_is_there, write_data_sets
+from support.scripts import (
+    assert_says_that_nothing_is_there,
+    caller,
+    write_data_sets,
+)
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -14,13 +18,7 @@ def run(load, tmp_path, capsys, monkeypatch):
     """Call it with some options and fewer radii; its status, stdout and stderr."""
     example = load("regret_certificate")
     monkeypatch.setattr(example, "RADII", (1.0,))
-
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(["--output-dir", str(figures), *map(str, options)])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--output-dir", tmp_path / "figures")
 
 
 def test_bundled_data(run, tmp_path):

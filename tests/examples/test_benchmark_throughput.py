@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.scripts import EXAMPLES
+from support.scripts import EXAMPLES, caller
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -33,13 +33,7 @@ def example(throughput, monkeypatch):
 
 @pytest.fixture
 def run(example, capsys):
-    """Call it with some options; its status, stdout and stderr."""
-
-    def run(*options):
-        status = example.main(["--engine", "numpy", "--repeats", "1", *options])
-        return status, *capsys.readouterr()
-
-    return run
+    return caller(example, capsys, "--engine", "numpy", "--repeats", 1)
 
 
 def test_table(run, tmp_path):

@@ -251,7 +251,7 @@ def until(condition):
     raise AssertionError("It took a minute.")
 
 
-#: What a request needs that is not in the cache, whose folder is read-only if asked.
+#: Check that a request compiles nothing, with a folder that is empty or read-only.
 REQUESTS = """
 import sys
 import tempfile

@@ -115,10 +115,10 @@ def open_page(site, server, browser):
 
 @pytest.fixture(scope="module")
 def violations(site):
-    """What axe finds wrong with a page: `assert not violations(page)`.
+    """Check a page with axe: `assert not violations(page)`.
 
-    A list of elements, each with the rule that it breaks: of WCAG 2.2 at the levels A
-    and AA, or of axe's best practices.
+    Returns a list of elements, each with the rule that it breaks: of WCAG 2.2 at the
+    levels A and AA, or of axe's best practices.
     """
     from axe_playwright_python.base import AXE_FILE_PATH
 

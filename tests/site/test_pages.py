@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from support import ROOT
 
-# Those that a visitor looks at first, one of each kind.
+# Pages that a visitor looks at first, one of each kind.
 PAGES = (
     "index.html",
     "getting_started.html",

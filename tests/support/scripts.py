@@ -9,17 +9,20 @@ from support import ROOT
 EXAMPLES = ROOT / "examples"
 
 
-def runner(example, tmp_path, capsys):
+def caller(example, capsys, *first):
     """A function that calls a script with options; its status, stdout and stderr."""
 
-    def run(*options):
-        figures = tmp_path / "figures"
-        status = example.main(
-            ["--n-jobs", "1", "--output-dir", str(figures), *map(str, options)]
-        )
+    def call(*options):
+        status = example.main([*map(str, [*first, *options])])
         return status, *capsys.readouterr()
 
-    return run
+    return call
+
+
+def runner(example, tmp_path, capsys):
+    """A function that calls a script that draws, in one process."""
+    figures = tmp_path / "figures"
+    return caller(example, capsys, "--n-jobs", 1, "--output-dir", figures)
 
 
 def write_data_sets(folder, n_amounts, n_three):
@@ -68,6 +71,15 @@ def assert_says_that_nothing_is_there(run, folder, missing):
     assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
     status, *said = run("--data-dir", folder, "--only", "four")
     assert (status, said) == (2, ["", "No data set has 'four' in its name.\n"])
+
+
+def assert_folders_have_nothing(run, folder):
+    """Check the messages for a missing folder, and for one without data sets."""
+    missing = folder / "missing"
+    assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
+    status, out, err = run("--data-dir", folder)
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"There is no data set in {folder}: ")
 
 
 def assert_refuses(run, options, capsys):

@@ -11,7 +11,7 @@ from .sharing import tell_missing, tell_unsaved
 __all__ = ["Cache"]
 
 
-# Of the folder that NUMBA_CACHE_DIR names, then of the package's and the user's.
+# Numba's classes for folders of the cache, the one of NUMBA_CACHE_DIR first.
 Named: Any
 Named, *others = CompileResultCacheImpl._locator_classes
 
