@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
+from .estimators.late_labels import ServedRow
 from .estimators.rows import RowByRow, chunk_of, row_of
 from .preprocessing.stream import StreamTransformer
 
@@ -47,8 +48,14 @@ class PipelineRows(RowByRow):
     def _check_method(self, method):
         self._last._check_method(method)
 
+    @property
+    def _serves(self):
+        return self._last._serves
+
     def _learn_locked(self, x, y, sample_weight, method):
-        pipeline, last = self.estimator, self._last
+        pipeline, last, served = self.estimator, self._last, None
+        if type(x) is ServedRow:
+            served, x = x, x.x
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
@@ -61,6 +68,8 @@ class PipelineRows(RowByRow):
                 for step in self._transformers():
                     targets = pipeline._targets_of(step, *known)
                     x = _learn_row(step, x, rollbacks, targets)
+            if served is not None:
+                x = served._replace(x=x)
             row = x, y, sample_weight, method
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 

@@ -140,8 +140,8 @@ MUTATIONS = [
     Mutation(
         "rows that wait under keys are no copies",
         "estimators/late_labels.py",
-        "        x = _copied(x)\n        prediction",
-        "        prediction",
+        "        x = _copied(x)\n        if self.rows",
+        "        if self.rows",
         "late_labels copied",
     ),
     # Alarms.

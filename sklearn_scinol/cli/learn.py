@@ -33,6 +33,7 @@ from .. import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from ..estimators.regressor import with_quantiles
 from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
@@ -307,7 +308,7 @@ def _save(model, path):
 
 def _metrics(model):
     metrics = default_metrics(model)
-    if is_regressor(model) and isinstance(metrics, list):  # of one prediction a row
+    if is_regressor(model) and with_quantiles(model) is None:
         metrics = [*metrics, "r2"]
         if has_intervals(model) and np.ndim(model[-1].coverage) == 0:
             metrics += ["coverage", "mean_width"]

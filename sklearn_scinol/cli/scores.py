@@ -17,6 +17,7 @@ NAMES = {
     "r2": "R2",
     "coverage": "coverage",
     "mean_width": "mean width",
+    "neg_mean_pinball_loss": "pinball loss",
 }
 
 #: Directions of alarms, in the past.

@@ -116,6 +116,10 @@ class ConformalEstimator(
             return [self._answer(learned, each) for each in method]
         return None if method is None else self._to_output(learned, method)
 
+    def _layout(self):
+        """Return what is the same in all models that can learn a :class:`ServedRow`."""
+        return (*self._levels.tolist(), self._output_shape)
+
     def _to_output(self, learned, method):
         """Return what a method predicted, of what :meth:`_learn` returns."""
         return learned[self._METHODS.index(method)]
@@ -142,10 +146,13 @@ class ConformalEstimator(
         """Raise ValueError if the estimator is of another kind."""
 
     @abstractmethod
-    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, **given):
+    def _learn(
+        self, X, y, sample_weight, rollbacks, prepared=None, served=None, **given
+    ):
         """Learn rows; return what :meth:`_to_output` needs of each before.
 
-        A single row may be learned by `prepared`, see :class:`ConformalRows`.
+        A single row may be learned by `prepared`, see :class:`ConformalRows`, and as a
+        :class:`ServedRow`.
         """
 
     def _learn_estimator(self, X, y, sample_weight, rollbacks, **given):
@@ -220,6 +227,10 @@ class ConformalEstimator(
         """
         check_is_fitted(self)
         return self.estimator_.predict(X, **predict_params)
+
+    @abstractmethod
+    def _serve(self, X):
+        """Return the predictions by each method, and the states they were made of."""
 
     # Fitted attributes.
 

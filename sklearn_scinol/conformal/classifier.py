@@ -56,9 +56,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         The classes.
     coverage_ : float or ndarray of shape (n_levels,)
         Share of the rows so far whose label was in the set, each set of the model
-        before it learned the row. It counts rows as :meth:`coverage_bound` does.
+        before it learned the row, or the one that was served if labels come late. It
+        counts rows as :meth:`coverage_bound` does, and is NaN before the first.
     mean_size_ : float or ndarray of shape (n_levels,)
-        Mean number of labels in these sets.
+        Mean number of labels in these sets, or NaN.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -222,7 +223,9 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         check_discrete(labels)
         return {"classes": unique_labels(labels)}
 
-    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, **given):
+    def _learn(
+        self, X, y, sample_weight, rollbacks, prepared=None, served=None, **given
+    ):
         is_first = self._outputs is None
         known = None if is_first else self.classes_
         learn = self._learn_estimator if prepared is None else prepared.learn_estimator
@@ -239,12 +242,20 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             self._output_shape = ()
             self._outputs = [Thresholds(self._levels)]
         scores, codes = self._scores(P, labels, weights, known)
+        before = None
+        if served is not None:
+            served_classes, served_scores, before = served.states
+            is_known = np.isin(self.classes_, served_classes)
+            scores[:, ~is_known] = np.inf
+            scores[:, is_known] = served_scores[
+                :, np.isin(served_classes, self.classes_)
+            ]
         weights = self._without_unpredicted(weights)
         (thresholds,) = self._outputs
         rollbacks.append(thresholds.checkpoint())
         thresholds.ensure_layout()
         engine = get_engine(current_engine())
-        sets = thresholds.learn(engine, scores, codes, weights)
+        sets = thresholds.learn(engine, scores, codes, weights, before)
         sets = sets[..., self._level_indices()]
         return self.classes_[P.argmax(axis=1)], P, sets
 
@@ -336,7 +347,15 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         check_is_fitted(self)
         places, (thresholds,) = self._level_indices(coverage), self._outputs
         scores = log_odds_against(self.estimator_.predict_proba(X))
-        return thresholds.predict(scores)[..., places]
+        return thresholds.predict(scores)[0][..., places]
+
+    def _serve(self, X):
+        P, (thresholds,) = self.estimator_.predict_proba(X), self._outputs
+        scores = log_odds_against(P)
+        sets, before = thresholds.predict(scores)
+        labels = self.classes_[P.argmax(axis=1)]
+        answers = labels, P, sets[..., self._level_indices()]
+        return answers, (self.classes_, scores, before)
 
     def row_by_row(
         self, *, classes: Labels | None = None, n_features: int | None = None
@@ -379,8 +398,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         Whatever the stream, the share of labels outside sets of level :math:`1 -
         \alpha` differs from :math:`\alpha` by at most :math:`C / (0.3\, T)`, where
         :math:`C` is the largest absolute correction so far and :math:`T` the number of
-        rows that the threshold has learned. :math:`C` is at most 27.7 + 0.3 times the
-        number of levels. A label whose probability is exactly the threshold may count
+        rows that the threshold has learned. :math:`C` is at most 27.7, plus 0.3 times
+        the number of levels, times one more than the number of rows learned between a
+        set and its label, plus 0.3 for each row of a class that was not known when its
+        set was made. A label whose probability is exactly the threshold may count
         on either side. With weights that differ, :math:`1 / T` becomes twice the
         largest weight, less the first, over the sum of weights. See
         :doc:`/user_guide/label_sets` for the proof.
@@ -389,7 +410,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         -------
         bound : float or ndarray of shape (n_levels,)
             No larger deviation of :attr:`coverage_` was possible, given these
-            corrections.
+            corrections, but for labels that are exactly at the threshold.
 
         Raises
         ------

@@ -45,8 +45,8 @@ class Levels:
 
     @property
     def means(self):
-        """Share of covered targets, and mean size: (2, n_levels)."""
-        return self.sums / (self.total_weight or 1.0)
+        """Share of covered targets, and mean size: (2, n_levels); NaN before any."""
+        return self.sums / (self.total_weight or np.nan)
 
     @property
     def bound(self):

@@ -10,6 +10,7 @@ from ..learners.interval_ends import (
     UNIT,
     ErrorSizes,
     IntervalEnds,
+    learn_ends,
     nest,
 )
 from .levels import Levels
@@ -64,7 +65,7 @@ class Offsets(Levels):
         )
         self.sums = np.zeros((2, len(coverage)))
 
-    def learn(self, engine, errors, weights, features, deviations, learn_quantiles):
+    def learn(self, engine, errors, weights, features, deviations, learn, served=None):
         """Learn the errors of rows; return the offsets before each.
 
         Parameters
@@ -78,51 +79,67 @@ class Offsets(Levels):
             What the quantiles are predicted from.
         deviations : ndarray of shape (n,) or None
             Standard deviations of the targets, if the estimator has them.
-        learn_quantiles : callable
+        learn : callable
             Learns features, errors in units and weights, and returns the quantiles
             predicted before each row.
+        served : tuple of ndarray, default=None
+            What the only row was served, if it waited for its label: the second value
+            of :meth:`predict`.
 
         Returns
         -------
         lower, upper : ndarray of shape (n, n_levels)
+            Infinite before the first error.
         """
+        is_learned = weights > 0.0
+        has_errors = np.cumsum(is_learned) > is_learned
+        has_errors |= self.sizes.weights[UNIT] > 0.0
         sizes = np.empty((len(errors), len(RATES)))
         engine.learn_error_sizes(self.sizes, np.abs(errors), weights, sizes)
-        unit, inverse = _unit(sizes)
-        weights = np.where(unit > 0.0, weights, 0.0)
-        F = self._features(sizes, inverse, features, deviations)
+        if served is None:
+            unit = sizes[:, UNIT]
+            F = self._features(sizes, features, deviations)
+        else:
+            unit, F, ends = served
+        weights, inverse = np.where(unit > 0.0, weights, 0.0), _inverse(unit)
         with np.errstate(over="ignore"):
             errors = np.clip(errors * inverse, -MAX_ERROR, MAX_ERROR)
-        quantiles = np.ascontiguousarray(learn_quantiles(F, errors, weights))
-        ends = np.empty(quantiles.shape)
-        engine.learn_interval_ends(self.ends, errors, quantiles, weights, ends)
+        quantiles = np.ascontiguousarray(learn(F, errors, weights))
+        if served is None:
+            ends = np.empty(quantiles.shape)
+            engine.learn_interval_ends(self.ends, errors, quantiles, weights, ends)
+        elif weights[0] > 0.0:
+            learn_ends(self.ends, errors[0], ends[0], weights[0])
         lower, upper = self._by_level(ends)
         errors, unit = errors[:, np.newaxis], unit[:, np.newaxis]
         of_rows = (lower <= errors) & (errors <= upper), unit * (upper - lower)
         self._add_to_sums(of_rows, weights)
-        return unit * lower, unit * upper
+        return _offsets(unit, lower, upper, has_errors[:, np.newaxis])
 
     def predict(self, features, deviations):
-        """Return the offsets of rows; for the parameters see :meth:`learn`."""
-        n = len(features)
-        sizes = np.tile(self.sizes.means, (n, 1))
-        unit, inverse = _unit(sizes)
-        if not unit[0] > 0.0:
-            return np.zeros((n, self.n_levels)), np.zeros((n, self.n_levels))
-        F = self._features(sizes, inverse, features, deviations)
-        ends = np.clip(self.quantiles.predict(F), *self.ends.limits)
-        ends += self.ends.correction
-        nest(ends.T)
-        lower, upper = self._by_level(ends)
-        return unit[:, np.newaxis] * lower, unit[:, np.newaxis] * upper
+        """Return the offsets of rows, and what they are made of.
 
-    def _features(self, sizes, inverse, features, deviations):
+        For the parameters see :meth:`learn`. The second value has the unit of errors,
+        the features of the quantiles, and the ends in units, of each row.
+        """
+        sizes = np.tile(self.sizes.means, (len(features), 1))
+        unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
+        ends = np.zeros((len(features), 2 * self.n_levels))
+        if unit[0] > 0.0:
+            ends = np.clip(self.quantiles.predict(F), *self.ends.limits)
+            ends += self.ends.correction
+            nest(ends.T)
+        has_errors = self.sizes.weights[UNIT] > 0.0
+        offsets = _offsets(unit[:, np.newaxis], *self._by_level(ends), has_errors)
+        return offsets, (unit, F, ends)
+
+    def _features(self, sizes, features, deviations):
         """Return the features of the quantiles, which have no unit of the target."""
         columns = [sizes[:, OTHERS]]
         if deviations is not None:
             columns.append(deviations[:, np.newaxis])
         with np.errstate(over="ignore"):
-            ratios = np.hstack(columns) * inverse[:, np.newaxis]
+            ratios = np.hstack(columns) * _inverse(sizes[:, UNIT])[:, np.newaxis]
         return np.hstack([np.fmin(ratios, MAX_RATIO), features])
 
     def _by_level(self, ends):
@@ -160,9 +177,14 @@ class Offsets(Levels):
         yield "each level has two ends", len(self.ends.level) == 2 * self.n_levels
 
 
-def _unit(sizes):
-    """Return the unit of errors before each row, and 1 over it; 0 if there is none."""
-    unit = sizes[:, UNIT]
+def _inverse(unit):
+    """Return 1 over units of errors; 0 where there is none."""
     with np.errstate(all="ignore"):
         inverse = np.where(unit > 0.0, 1.0 / unit, 0.0)
-    return unit, np.fmin(inverse, np.finfo(float).max)
+    return np.fmin(inverse, np.finfo(float).max)
+
+
+def _offsets(unit, lower, upper, has_errors):
+    """Return ends in the units of targets, infinite where no error was known."""
+    lower = np.where(has_errors, unit * lower, -np.inf)
+    return lower, np.where(has_errors, unit * upper, np.inf)

@@ -65,10 +65,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         The regressor, which has learned.
     coverage_ : float or ndarray of shape (n_levels,)
         Share of the targets so far that were in their intervals, each interval of the
-        model before it learned the row. It counts rows as :meth:`coverage_bound` does;
-        with several outputs it has an axis of outputs before that of levels.
+        model before it learned the row, or the one that was served if labels come late.
+        It counts rows as :meth:`coverage_bound` does, and is NaN before the first; with
+        several outputs it has an axis of outputs before that of levels.
     mean_width_ : float or ndarray of shape (n_levels,)
-        Mean width of these intervals, in the units of the targets.
+        Mean width of these intervals, in the units of the targets, or NaN.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -101,7 +102,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     The first row a model of this package sees, and the first chunk of others, have no
     honest prediction: their errors are not learned. Before the first error intervals
-    have no width.
+    are infinite: nothing narrower is known to hold a level. While all errors are 0 they
+    have no width. Neither counts in `coverage_`.
 
     References
     ----------
@@ -213,7 +215,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             name = type(self.estimator_).__name__
             raise ValueError(f"The estimator {name} should be a regressor.")
 
-    def _learn(self, X, y, sample_weight, rollbacks, prepared=None):
+    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, served=None):
         is_first = self._outputs is None
         learn = self._learn_estimator if prepared is None else prepared.learn_estimator
         with self._recorded_deviations() as recorded:
@@ -232,6 +234,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
                 f"{type(self.estimator_).__name__} predicts a value that is NaN or too "
                 f"large: above {MAX_TARGET:g}."
             )
+        if served is not None:
+            predictions = served.prediction
         errors = (y - predictions).reshape(len(y), -1)
         if is_first:
             self._output_shape = y.shape[1:]
@@ -250,7 +254,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
                 learn = partial(prepared.learn_quantiles, k, rollbacks)
             deviation = None if deviations is None else deviations[:, k]
             of_rows = errors[:, k], weights, self._of_output(features, k), deviation
-            learned.append(offsets.learn(engine, *of_rows, learn))
+            before = None if served is None else served.states[k]
+            learned.append(offsets.learn(engine, *of_rows, learn, before))
         return predictions, learned
 
     @property
@@ -334,6 +339,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """
         check_is_fitted(self)
         self._level_indices(coverage)
+        predictions, found = self._predict_offsets(X)
+        return self._intervals(predictions, [each for each, _ in found], coverage)
+
+    def _predict_offsets(self, X):
+        """Return predictions, and of each output what :meth:`Offsets.predict` does."""
         deviations = [None] * len(self._outputs)
         if self._mixture is None:
             predictions = self.estimator_.predict(X)
@@ -342,11 +352,18 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             deviations = deviations.reshape(len(deviations), -1).T
         features = self._standard.transform(self._features(X, predictions))
         features = _filled(features)
-        predicted = [
+        return predictions, [
             offsets.predict(self._of_output(features, k), deviations[k])
             for k, offsets in enumerate(self._outputs)
         ]
-        return self._intervals(predictions, predicted, coverage)
+
+    def _layout(self):
+        return (*super()._layout(), self._n_columns, self._mixture is not None)
+
+    def _serve(self, X):
+        predictions, found = self._predict_offsets(X)
+        intervals = self._intervals(predictions, [each for each, _ in found])
+        return (predictions, intervals), [state for _, state in found]
 
     def row_by_row(
         self, *, classes: None = None, n_features: int | None = None
@@ -385,23 +402,29 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         level :math:`1 - \alpha` differs from :math:`\alpha / 2` by at most
         :math:`C / (0.05\, T)`, and likewise below the lower end, where :math:`C` is the
         largest absolute correction of the end so far and :math:`T` the number of rows
-        with an error of known unit. With one level, :math:`C` is at most 1.5 times the
-        range of the errors in units, plus 0.1. A target that is exactly an end may
-        count on either side. With weights that differ, :math:`1 / T` becomes twice the
-        largest weight, less the first, over the sum of weights. See
-        :doc:`/user_guide/intervals` for the proof.
+        with an error of known unit. A target that is exactly an end may count on either
+        side. With weights that differ, :math:`1 / T` becomes twice the largest weight,
+        less the first, over the sum of weights.
 
         Returns
         -------
         bound : float or ndarray of shape (n_levels,)
             Sum of the bounds of both ends: no larger deviation of :attr:`coverage_` was
-            possible, given these corrections. With several outputs, an array with an
-            axis of outputs before.
+            possible, given these corrections, but for targets that are exactly an end.
+            With several outputs, an array with an axis of outputs before.
 
         Raises
         ------
         AttributeError
             If the model was merged from others, which have a bound each.
+
+        Notes
+        -----
+        Let :math:`D` be the range of the errors in units and 0, and :math:`d` the
+        largest number of rows that were learned between a row's interval and the row: 0
+        unless labels come late. For level :math:`i`, counted from the innermost,
+        :math:`C \le (i + 1/2)\, D + 0.05\, i\, (1 + d)`, for any weights. See
+        :doc:`/user_guide/intervals` for the proof.
         """
         return self._bound()
 

@@ -1,8 +1,10 @@
 """Rows one at a time, for estimators that hold a level."""
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from .._rollback import learn_as_last_step, rollback_on_error
+from ..estimators.late_labels import ServedRow
 from ..estimators.rows import RowByRow, chunk_of, is_sparse, sparse_row
 
 __all__ = ["ConformalRows", "predicts_by_row"]
@@ -15,6 +17,8 @@ def predicts_by_row(estimator):
 
 class ConformalRows(RowByRow):
     """Learn and predict single rows by a :class:`ConformalEstimator`."""
+
+    _serves = True
 
     def __init__(self, model, classes=None, n_features=None):
         super().__init__(model, classes)
@@ -29,19 +33,32 @@ class ConformalRows(RowByRow):
         self.estimator._check_method(method)
 
     def _learn_locked(self, x, y, sample_weight, method):
-        model, x, y = self.estimator, self._read(x), np.asarray([y])
+        model, served = self.estimator, None
+        if type(x) is ServedRow:
+            if model.__sklearn_is_fitted__() and x.layout == model._layout():
+                served = x  # else it was fitted anew meanwhile
+            x = x.x
+        x, y = self._read(x), np.asarray([y])
         c = None if sample_weight is None else np.reshape(sample_weight, 1)
         if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
             is_told = model.__sklearn_is_fitted__() or self._classes is None
             given = {} if is_told else {"classes": self._classes}
+            given["served"] = served
             return _first(model._partial_fit(chunk_of(x), y, c, method, **given))
         self._x = x
         with rollback_on_error(model) as rollbacks:
-            learned = model._learn(chunk_of(x), y, c, rollbacks, prepared=self)
+            learned = model._learn(chunk_of(x), y, c, rollbacks, self, served)
             return _first(model._answer(learned, method))
 
     def _predict_locked(self, x, method):
-        return getattr(self.estimator, method)(chunk_of(self._read(x)))[0]
+        X = chunk_of(self._read(x))
+        model = self.estimator
+        if method != "serve":
+            return getattr(model, method)(X)[0]
+        check_is_fitted(model)
+        answers, states = model._serve(X)
+        served = ServedRow(x, model._layout(), answers[0], states)
+        return dict(zip(model._METHODS, [p[0] for p in answers], strict=True)), served
 
     def _read(self, x):
         """Return a row, as a :class:`SparseRow` if it is sparse."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ..learners.interval_ends import ErrorSizes
-from ..learners.set_thresholds import RATE, STEP, SetThresholds
+from ..learners.interval_ends import ErrorSizes, learn_weight
+from ..learners.set_thresholds import RATE, STEP, SetThresholds, learn_threshold
 from ..models.pool import MAX_LOG_ODDS
 from .levels import Levels
 
@@ -47,7 +47,7 @@ class Thresholds(Levels):
         self.ends = SetThresholds(coverage.copy(), *corrections, np.zeros(3))
         self.sums = np.zeros((2, n_levels))
 
-    def learn(self, engine, scores, codes, weights):
+    def learn(self, engine, scores, codes, weights, served=None):
         """Learn the labels of rows; return the sets before each.
 
         Parameters
@@ -59,26 +59,35 @@ class Thresholds(Levels):
             Indices of the rows' classes.
         weights : ndarray of shape (n,)
             Rows of weight 0 are not learned.
+        served : ndarray of shape (1, n_levels), default=None
+            Thresholds that the only row was served, if it waited for its label.
 
         Returns
         -------
         sets : ndarray of bool of shape (n, n_classes, n_levels)
         """
         rows = np.arange(len(codes))
-        of_labels = np.minimum(scores[rows, codes], MAX_LOG_ODDS)
-        means = np.empty((len(rows), 1))
-        engine.learn_error_sizes(self.sizes, of_labels, weights, means)
-        thresholds = np.empty((len(rows), self.n_levels))
-        state = self.ends, of_labels, means[:, 0].copy(), weights, thresholds
-        engine.learn_set_thresholds(*state)
+        of_labels = scores[rows, codes]  # infinite ones are outside of all sets
+        sizes, means = np.minimum(of_labels, MAX_LOG_ODDS), np.empty((len(rows), 1))
+        engine.learn_error_sizes(self.sizes, sizes, weights, means)
+        if served is None:
+            thresholds = np.empty((len(rows), self.n_levels))
+            state = self.ends, of_labels, means[:, 0].copy(), weights, thresholds
+            engine.learn_set_thresholds(*state)
+        else:
+            thresholds = served
+            if weights[0] > 0.0:
+                c = learn_weight(self.ends, weights[0])
+                learn_threshold(self.ends, ..., of_labels[0], thresholds[0], c)
         sets = _sets(scores, thresholds)
         self._add_to_sums((sets[rows, codes], sets.sum(axis=1)), weights)
         return sets
 
     def predict(self, scores):
-        """Return the sets of rows; for the parameter see :meth:`learn`."""
+        """Return the sets of rows and their thresholds; for `scores` see `learn`."""
         thresholds = np.maximum.accumulate(self.sizes.means + self.ends.correction)
-        return _sets(scores, thresholds[np.newaxis])
+        thresholds = thresholds[np.newaxis]
+        return _sets(scores, thresholds), thresholds
 
     # Merging.
 

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,16 @@ from .._locks import locks_of
 if TYPE_CHECKING:
     from .rows import RowByRow, RowLike
 
-__all__ = ["LateLabels"]
+__all__ = ["LateLabels", "ServedRow"]
+
+
+class ServedRow(NamedTuple):
+    """Row that waits for its label, with the interval or the set that it was served."""
+
+    x: Any  # the row as it was given
+    layout: tuple  # levels and shapes of the model that predicted it
+    prediction: NDArray[Any]
+    states: Any  # what interval or set were made of
 
 
 class LateLabels:
@@ -27,6 +36,10 @@ class LateLabels:
     key, under which a copy of it waits; :meth:`learn_one` names the key. Rows are
     learned in the order of their labels, each as `learn_one(x, y)` would learn it then,
     to the last bit. Predicting changes nothing that was learned.
+
+    An estimator with intervals or sets of labels is corrected by, and counts in its
+    `coverage_`, those that it had when it predicted a row, by any method here. A row
+    that was only kept has those of the time when its label comes.
 
     A label may never come. So at most `max_waiting` rows wait: one more drops the
     oldest, which is not learned. If no label is a label as well, as no complaint within
@@ -92,6 +105,8 @@ class LateLabels:
         Returns
         -------
         items : list of (key, row)
+            A row that was served an interval or a set is an object whose `x` is the
+            row. It can be pickled.
         """
         with locks_of(self).state:
             return [*self._waiting.items()]
@@ -118,7 +133,7 @@ class LateLabels:
         ValueError
             If the row is not usable. It does not wait.
         """
-        return self._predict(self.rows.predict_one, x, key)
+        return self._predict("predict", x, key)
 
     def decision_function_one(
         self, x: RowLike, key: Hashable
@@ -127,25 +142,21 @@ class LateLabels:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
-            See :meth:`predict_one`.
-        key : hashable
+        x, key
             See :meth:`predict_one`.
 
         Returns
         -------
         scores : float or ndarray of shape (n_classes,)
         """
-        return self._predict(self.rows.decision_function_one, x, key)
+        return self._predict("decision_function", x, key)
 
     def predict_proba_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
         """Predict the probabilities of the classes of a row, which then waits.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
-            See :meth:`predict_one`.
-        key : hashable
+        x, key
             See :meth:`predict_one`.
 
         Returns
@@ -153,23 +164,35 @@ class LateLabels:
         probabilities : ndarray of shape (n_classes,)
             In the order of the estimator's `classes_`.
         """
-        return self._predict(self.rows.predict_proba_one, x, key)
+        return self._predict("predict_proba", x, key)
 
     def predict_interval_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
         """Predict intervals for a row, which then waits; of regressors with intervals.
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
-            See :meth:`predict_one`.
-        key : hashable
+        x, key
             See :meth:`predict_one`.
 
         Returns
         -------
         interval : ndarray of shape (2,) or (2, n_levels)
         """
-        return self._predict(self.rows.predict_interval_one, x, key)
+        return self._predict("predict_interval", x, key)
+
+    def predict_set_one(self, x: RowLike, key: Hashable) -> NDArray[np.bool_]:
+        """Predict a set of labels for a row, which then waits.
+
+        Parameters
+        ----------
+        x, key
+            See :meth:`predict_one`.
+
+        Returns
+        -------
+        labels : ndarray of bool of shape (n_classes,) or (n_classes, n_levels)
+        """
+        return self._predict("predict_set", x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
         """Store a row until its label comes, without predicting it.
@@ -178,9 +201,7 @@ class LateLabels:
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
-            See :meth:`predict_one`.
-        key : hashable
+        x, key
             See :meth:`predict_one`.
 
         Returns
@@ -232,9 +253,14 @@ class LateLabels:
                     self.n_dropped -= 1
         return self
 
-    def _predict(self, predict, x, key):
+    def _predict(self, method, x, key):
         x = _copied(x)
-        prediction = predict(x)
+        if self.rows._serves:
+            self.rows._check_method(method)
+            predictions, served = self.rows._predict(x, "serve")
+            prediction, x = predictions[method], served._replace(x=x)
+        else:
+            prediction = getattr(self.rows, f"{method}_one")(x)
         self._keep(x, key)
         return prediction
 

@@ -122,6 +122,9 @@ class RowByRow(metaclass=ABCMeta):
     25 569
     """
 
+    # Whether it predicts by the method "serve" as well, and learns a `ServedRow`.
+    _serves = False
+
     def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
         self.estimator = estimator
         self._classes = classes
@@ -289,9 +292,9 @@ class RowByRow(metaclass=ABCMeta):
         -------
         late : LateLabels
             With methods `predict_one(x, key)`, `predict_proba_one(x, key)`,
-            `decision_function_one(x, key)` and `predict_interval_one(x, key)`, and
-            `learn_one(key, y)` for when the label has come. The keys are yours: any
-            hashable values.
+            `decision_function_one(x, key)`, `predict_interval_one(x, key)` and
+            `predict_set_one(x, key)`, and `learn_one(key, y)` for when the label has
+            come. The keys are yours: any hashable values.
 
         Examples
         --------

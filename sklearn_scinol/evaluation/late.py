@@ -89,8 +89,6 @@ class DelayedEstimator:
     """
 
     def __init__(self, learner, delay):
-        if len(learner.methods) > 1 and learner.predicts_by_row:
-            raise ValueError("Metrics of intervals are for labels without a delay.")
         self.learner, self.delay = learner, delay
         self._waiting = _Queue()
         self._predicted = _Queue()
@@ -98,6 +96,13 @@ class DelayedEstimator:
         self._is_exact = hasattr(estimator, "row_by_row") and not learner.transformers
         self._interleaves = self._is_exact and _predicts_each_row(estimator)
         self._row_by_row = None
+        # Intervals or sets of rows that wait; those before them were not predicted.
+        self._served, self._n_unserved = deque(), 0
+        if "predict_interval" in learner.methods and not self._is_exact:
+            raise ValueError(
+                "Metrics of intervals with a delay need an OnlinePipeline, not a "
+                "Pipeline."
+            )
         self._due = []  # the rows that are learned at present
 
     def follow(self, X, y, sample_weight):
@@ -154,13 +159,15 @@ class DelayedEstimator:
         if self.learner.is_fitted:
             return self._process_fitted(chunk, due)
         if not due:
-            return [_not_scored(chunk)]
+            return [self._not_scored(chunk)]
         n_early = len(chunk) - _n_rows(due) + 1
         first = due[0]
+        early = self._not_scored(chunk[:n_early])
         self._learn(first[:1])
+        self._next_served()
         rest = [each for each in [first[1:], *due[1:]] if len(each)]
         later = self._process_fitted(chunk[n_early:], rest)
-        return [_not_scored(chunk[:n_early]), *later]
+        return [early, *later]
 
     def _process_fitted(self, chunk, due):
         if len(chunk) == 0:
@@ -210,13 +217,18 @@ class DelayedEstimator:
 
     def _process_chunk(self, chunk, due):
         """Predict the whole chunk, then learn."""
-        block = _not_scored(chunk)
+        block = self._not_scored(chunk)
         if self.learner.is_fitted:
             block.predictions = self.learner.predict(chunk.X)
             block.classes = self.learner.classes
         for each in due:
             self._learn(each)
         return [block]
+
+    def _not_scored(self, chunk):
+        """Return rows that came when nothing could be predicted."""
+        self._n_unserved += len(chunk)
+        return _Rows(chunk.y, {}, chunk.weights, None)
 
     def _learn(self, chunk):
         self.learner.learn(chunk.X, chunk.y, chunk.sample_weight)
@@ -235,7 +247,9 @@ class DelayedEstimator:
         learner = self.learner
         if classes is None:
             classes = learner.classes
-        if isinstance(prediction, list):
+        if len(learner.methods) > 1:
+            prediction = [np.array(each) for each in zip(*prediction, strict=True)]
+        elif isinstance(prediction, list):
             is_label = learner.is_classifier and learner.methods == ["predict"]
             prediction = np.array(prediction, dtype=classes.dtype if is_label else None)
         predictions = learner.with_labels(prediction, classes)
@@ -248,13 +262,28 @@ class DelayedEstimator:
         return self._row_by_row
 
     def _predict_row(self, x):
-        return getattr(self._rows_of_estimator, f"{self.learner.methods[0]}_one")(x)
+        rows, methods = self._rows_of_estimator, self.learner.methods
+        if not rows._serves:
+            return getattr(rows, f"{methods[0]}_one")(x)
+        predictions, served = rows._predict(x, "serve")
+        self._served.append(served)
+        found = [predictions[method] for method in methods]
+        return found if len(methods) > 1 else found[0]
+
+    def _next_served(self):
+        """Return the :class:`ServedRow` of the next row to learn, or None."""
+        if self._n_unserved:
+            self._n_unserved -= 1
+            return None
+        return self._served.popleft() if self._served else None
 
     def _learn_row(self, x, y, sample_weight):
+        served = self._next_served()
         if self.learner.first_call:
             c = None if sample_weight is None else np.reshape(sample_weight, 1)
             self.learner.learn(chunk_of(x), np.asarray([y]), c)
         else:
+            x = x if served is None else served._replace(x=x)
             self._rows_of_estimator.learn_one(x, y, sample_weight)
 
 
@@ -311,8 +340,3 @@ def _rows(chunk):
     for i in range(_num_samples(X)):
         x = X[i] if are_rows else row_of(_safe_indexing(X, slice(i, i + 1)))
         yield x, y[i], None if c is None else c[i]
-
-
-def _not_scored(chunk):
-    """Return rows that came when nothing could be predicted."""
-    return _Rows(chunk.y, {}, chunk.weights, None)

@@ -131,7 +131,9 @@ def progressive_validation(
         With several labels a row "neg_log_loss" and "neg_brier_score" are means over
         labels, and "accuracy" the share of rows of which all labels are right.
         :class:`~sklearn_scinol.OnlineConformalRegressor` also has "coverage" and
-        "mean_width" of its intervals, for one level and without `delay`.
+        "mean_width" of its intervals, for one level; infinite ones do not count.
+        "neg_mean_pinball_loss" is of the estimator's `quantile`. Names may be as scores
+        are printed, such as "log loss"; results have them as here.
         All are exact. Memory stays constant for means over rows, "r2" and metrics of
         predicted labels (as "f1"); others (as "roc_auc") keep labels and predictions.
     classes : array-like of shape (n_classes,), default=None
@@ -345,7 +347,7 @@ class ProgressiveEstimator:
         )
         if metrics is None:
             metrics = default_metrics(self.predictor)
-        self.scorers = make_scorers(metrics)
+        self.scorers = make_scorers(metrics, self.predictor)
         self.methods = self._find_methods()
         self.seconds = 0.0
         self.is_multilabel = False

@@ -12,6 +12,7 @@ from sklearn.metrics import (
     accuracy_score,
     brier_score_loss,
     get_scorer,
+    get_scorer_names,
     hamming_loss,
     log_loss,
     make_scorer,
@@ -32,14 +33,13 @@ from .._curves import point_after
 from ..estimators.regressor import with_quantiles
 
 
-def _mean_pinball_loss(y_true, y_pred, *, quantiles, sample_weight=None):
-    """Return the mean pinball loss over rows and quantiles, the columns of `y_pred`."""
-    return np.mean(
-        [
-            mean_pinball_loss(y_true, p, sample_weight=sample_weight, alpha=level)
-            for p, level in zip(y_pred.T, quantiles, strict=True)
-        ]
-    )
+def _mean_pinball_loss(y_true, y_pred, *, quantile, sample_weight=None):
+    """Return the mean pinball loss over rows, and over a list of quantiles."""
+    of_quantile = partial(mean_pinball_loss, y_true, sample_weight=sample_weight)
+    if np.ndim(quantile) == 0:
+        return of_quantile(y_pred, alpha=quantile)
+    pairs = zip(y_pred.T, quantile, strict=True)
+    return np.mean([of_quantile(p, alpha=level) for p, level in pairs])
 
 
 def _ends(y_true, intervals):
@@ -113,11 +113,8 @@ _MAX_PENDING_ROWS = 10_000
 
 def default_metrics(estimator):
     """Return default metrics of an estimator, by name: means over rows."""
-    if (last := with_quantiles(estimator)) is not None:
-        scorer = make_scorer(
-            _mean_pinball_loss, greater_is_better=False, quantiles=last.quantile
-        )
-        return {"neg_mean_pinball_loss": scorer}
+    if with_quantiles(estimator) is not None:
+        return ["neg_mean_pinball_loss"]
     if not is_classifier(estimator):
         return ["neg_mean_absolute_error"]
     if hasattr(estimator, "predict_proba"):
@@ -125,7 +122,28 @@ def default_metrics(estimator):
     return ["accuracy"]
 
 
-def make_scorers(metrics):
+def _metric_name(name):
+    """Return the name of a metric, given as scores are printed, such as "log loss"."""
+    if not isinstance(name, str):
+        return name
+    plain = name.lower().replace(" ", "_")
+    known = {*get_scorer_names(), *INTERVAL_METRICS, "neg_mean_pinball_loss"}
+    found = [each for each in ("", "neg_", "neg_mean_") if each + plain in known]
+    return found[0] + plain if found else name
+
+
+def _scorer_of(name, estimator):
+    """Return the scorer of a name."""
+    if name != "neg_mean_pinball_loss":
+        return INTERVAL_METRICS.get(name) or get_scorer(name)
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    quantile = getattr(last, "quantile", None)
+    if quantile is None:
+        raise ValueError(f"The metric {name!r} needs an estimator with a quantile.")
+    return make_scorer(_mean_pinball_loss, greater_is_better=False, quantile=quantile)
+
+
+def make_scorers(metrics, estimator):
     """Return scorers by name.
 
     Their private attributes `_score_func`, `_kwargs`, `_sign` and `_response_method`
@@ -134,14 +152,14 @@ def make_scorers(metrics):
     if isinstance(metrics, str):
         metrics = [metrics]
     if not isinstance(metrics, dict):
-        metrics = {name: name for name in metrics}
+        metrics = {_metric_name(name): name for name in metrics}
     if not metrics:
         raise ValueError("At least one metric is needed.")
     scorers = {}
     for name, metric in metrics.items():
         scorer = metric
         if isinstance(metric, str):
-            scorer = INTERVAL_METRICS.get(metric) or get_scorer(metric)
+            scorer = _scorer_of(_metric_name(metric), estimator)
         if not hasattr(scorer, "_score_func"):
             raise ValueError(
                 f"The metric {name!r} must be a name of scikit-learn's or made by "
@@ -267,7 +285,18 @@ class _Rows:
         p = self.predictions["predict_proba"][np.arange(len(self)), columns]
         return -np.log(np.clip(p, np.finfo(p.dtype).eps, 1.0))
 
+    def measured_by(self, scorer):
+        """Return the rows that a scorer measures: not those of infinite intervals."""
+        if not isinstance(scorer, _IntervalScorer):
+            return self
+        is_finite = np.isfinite(self.predictions["predict_interval"])
+        return self[is_finite.reshape(len(self), -1).all(axis=1)]
+
     def score(self, scorer):
+        rows = self.measured_by(scorer)
+        return rows._score(scorer) if len(rows) else np.nan
+
+    def _score(self, scorer):
         y, predictions, classes = self.y, self.predictions, self.classes
         if classes is None:
             stand_in = _RegressorPredictions(predictions)
@@ -327,12 +356,14 @@ class _MeanScore:
         self.weight = 0.0
 
     def add(self, rows):
-        weight = rows.sample_weight.sum()
-        self.total += weight * rows.score(self.scorer)
-        self.weight += weight
+        rows = rows.measured_by(self.scorer)
+        if len(rows):
+            weight = rows.sample_weight.sum()
+            self.total += weight * rows.score(self.scorer)
+            self.weight += weight
 
     def value(self):
-        return self.total / self.weight
+        return self.total / self.weight if self.weight else np.nan
 
 
 class _LabelScore:

@@ -30,6 +30,7 @@ __all__ = [
     "IntervalEnds",
     "correct",
     "learn_end",
+    "learn_ends",
     "learn_size",
     "learn_weight",
     "nest",
@@ -80,24 +81,35 @@ def learn_weight(s, c):
 
 
 def nest(ends):
-    """Move ends that cross to their middle, and widen intervals to contain inner ones.
+    """Move the innermost ends to their middle if they cross; widen outer intervals.
+
+    Each outer interval contains the next inner one. Its own ends may cross: they stay
+    where they are beyond the inner ones, so that a target there still moves them.
 
     Lower ends come first, from the widest interval on, then upper ends. Each may be a
     number, or an array of several rows.
     """
     n_levels = len(ends) // 2
-    for j in range(n_levels):
-        i, k = n_levels - 1 - j, n_levels + j
-        middle = 0.5 * (ends[i] + ends[k])
-        ends[i], ends[k] = smaller(ends[i], middle), larger(ends[k], middle)
-        if j > 0:
-            ends[i] = smaller(ends[i], ends[i + 1])
-            ends[k] = larger(ends[k], ends[k - 1])
+    i, k = n_levels - 1, n_levels
+    middle = 0.5 * (ends[i] + ends[k])
+    ends[i], ends[k] = smaller(ends[i], middle), larger(ends[k], middle)
+    for j in range(1, n_levels):
+        ends[i - j] = smaller(ends[i - j], ends[i - j + 1])
+        ends[k + j] = larger(ends[k + j], ends[k + j - 1])
 
 
 def learn_end(s, i, error, end, c):
     """Correct an end by an error in units; one that is exactly the end is neutral."""
     correct(s, i, error, end, c, STEP)
+
+
+def learn_ends(s, error, ends, c):
+    """Correct all ends by the error of a row of weight `c`; widen the range of errors.
+
+    The ends are those that were used for the row, perhaps some rows ago.
+    """
+    learn_end(s, ..., error, ends, learn_weight(s, c))
+    s.limits[:] = min(s.limits[0], error), max(s.limits[1], error)
 
 
 def correct(s, i, error, end, c, step):

@@ -3,6 +3,7 @@
 import pickle
 import re
 from copy import deepcopy
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support import comparisons
 from support.comparisons import assert_identical
@@ -31,10 +33,10 @@ from sklearn_scinol.config import current_engine
 from sklearn_scinol.conformal.offsets import Offsets
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.evaluation import progressive_validation
-from sklearn_scinol.learners.interval_ends import STEP
+from sklearn_scinol.learners.interval_ends import STEP, learn_ends
 from sklearn_scinol.mixtures.model import recorded_deviations
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -119,7 +121,7 @@ def test_reference(estimator, coverage, weighted, engine):
     is_scored = c > 0.0
     is_scored[np.flatnonzero(is_scored)[0]] = False  # the first has no unit
     inside = (y >= found[:, 0].T) & (y <= found[:, 1].T)
-    width = found[:, 1].T - found[:, 0].T
+    width = (found[:, 1] - found[:, 0]).T
     c = c[is_scored]
     assert_allclose(model.coverage_, inside[..., is_scored] @ c / c.sum())
     assert_allclose(model.mean_width_, width[..., is_scored] @ c / c.sum())
@@ -190,16 +192,120 @@ def test_row_by_row(n_outputs, engine):
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
-def test_late_labels():
-    X, y = data(30)
-    model = with_intervals(ScInOLRegressor()).partial_fit(X[:20], y[:20])
+# Late labels.
+
+
+def random_walk(n=200):
+    random = np.random.default_rng(0)
+    return random.normal(size=(n, 2)), np.cumsum(random.normal(size=n))
+
+
+def restarted(late):
+    """Return other late labels of a copy, where the rows wait again."""
+    other = deepcopy(late.rows.estimator).row_by_row().with_late_labels()
+    for key, x in pickle.loads(pickle.dumps(late.items())):
+        other.keep_one(x, key)
+    return other
+
+
+@pytest.mark.parametrize("delay", [0, 5, 20])
+@pytest.mark.parametrize("coverage", [0.9, [0.5, 0.9]])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+@pytest.mark.parametrize("again", [deepcopy, restarted])
+def test_late_labels_learn_the_intervals_that_were_served(
+    delay, coverage, in_pipeline, again, engine
+):
+    X, y = random_walk()
+    model = with_intervals(ScInOLRegressor(), coverage)
+    if in_pipeline:
+        model = make_online_pipeline(OnlineScaler(), model)
+    late = model.partial_fit(X[:3], y[:3]).row_by_row().with_late_labels()
+    before = model[-1] if in_pipeline else model
+    total, sums = before._outputs[0].total_weight, before._outputs[0].sums.copy()
+    served = []
+    for r in range(3, len(y)):
+        method = late.predict_interval_one if r % 3 else late.predict_one
+        expected = late.rows.predict_interval_one(X[r])
+        found = method(X[r], r)
+        if r % 3:
+            assert_array_equal(found, expected)
+        else:
+            assert found == late.rows.predict_one(X[r])
+        served.append(expected)
+        if r == 100:
+            late = again(late)
+        if r >= delay + 3:
+            late.learn_one(r - delay, y[r - delay])
+    model = late.rows.estimator
+    (offsets,) = (model[-1] if in_pipeline else model)._outputs
+    lower, upper = np.moveaxis(served[: len(y) - delay - 3], 1, 0)
+    target = y[3 : len(y) - delay].reshape(-1, *[1] * (lower.ndim - 1))
+    is_inside = ((lower <= target) & (target <= upper)).sum(axis=0)
+    assert_array_equal(offsets.sums[0] - sums[0], np.atleast_1d(is_inside))
+    width = (upper - lower).sum(axis=0)
+    assert_allclose(offsets.sums[1] - sums[1], np.atleast_1d(width))
+    assert offsets.total_weight - total == len(target)
+
+
+@engines
+def test_late_labels_without_a_delay_are_those_in_time(engine):
+    """With one output or several, whatever predicted the row."""
+    for n_outputs in None, 2:
+        X, y = data(60, n_outputs)
+        c = np.ceil(
+            weights(60) / 9.0
+        )  # other weights change the estimator's predictions
+        plain = with_intervals(ScInOLRegressor(), [0.5, 0.9])
+        plain.partial_fit(X[:5], y[:5])
+        late = deepcopy(plain).row_by_row().with_late_labels()
+        for r in range(5, 30):
+            predict = late.predict_interval_one if r % 2 else late.predict_one
+            predict(X[r], r)
+            late.learn_one(r, y[r], c[r])
+            plain.row_by_row().learn_one(X[r], y[r], c[r])
+        model = late.rows.estimator
+        assert_allclose(model.coverage_, plain.coverage_)
+        assert_allclose(model.mean_width_, plain.mean_width_, rtol=1e-9)
+        assert_allclose(model.predict_interval(X), plain.predict_interval(X), rtol=1e-9)
+
+
+def test_rows_kept_without_a_prediction_are_learned_as_if_they_came_then(engine):
+    X, y = data(40)
+    plain = with_intervals(ScInOLRegressor())
+    late = deepcopy(plain).row_by_row().with_late_labels()
+    for r in range(40):
+        late.keep_one(X[r], r)
+    for r in range(39, -1, -1):
+        late.learn_one(r, y[r])
+        plain.row_by_row().learn_one(X[r], y[r])
+    assert_identical(learned(late.rows.estimator), learned(plain))
+
+
+def test_rows_served_before_the_model_was_fitted_anew():
+    """With other levels, what was served cannot be learned: the row is."""
+    X, y = data(40)
+    model = with_intervals(ScInOLRegressor()).partial_fit(X, y)
     late = model.row_by_row().with_late_labels()
-    expected = model.predict_interval(X[20:])
-    found = [late.predict_interval_one(x, key) for key, x in enumerate(X[20:])]
-    assert_allclose(found, expected, rtol=1e-9)
-    for key in range(10):
-        late.learn_one(key, y[20 + key])
-    assert model.n_samples_seen_ == 30
+    late.predict_interval_one(X[0], 0)
+    model.set_params(coverage=[0.5, 0.9]).fit(X, y)
+    twin = deepcopy(model)
+    late.learn_one(0, y[0])
+    assert_identical(learned(model), learned(twin.partial_fit(X[:1], y[:1])))
+
+
+def test_row_that_cannot_be_learned_as_served_goes_on_waiting():
+    X, y = data(40)
+    model = with_intervals(ScInOLRegressor()).partial_fit(X[:30], y[:30])
+    late = model.row_by_row().with_late_labels(max_waiting=2)
+    for r in 30, 31, 32:
+        late.predict_interval_one(X[r], r)
+    assert late.n_dropped == 1
+    before = deepcopy(learned(model))
+    with pytest.raises(ValueError, match="NaN"):
+        late.learn_one(31, np.nan)
+    assert_identical(learned(model), before)
+    assert [*late.learn_one(31, y[31])] == [32]
+    assert model.n_samples_seen_ == 31
 
 
 def test_outputs_are_independent():
@@ -348,10 +454,76 @@ def test_no_errors():
     model = with_intervals(Fixed())
     for _ in range(3):
         model.partial_fit(np.zeros((5, 1)), np.zeros(5))
+        assert np.isnan([model.coverage_, model.mean_width_]).all()
+        assert model.coverage_bound() == 1.0
     assert_array_equal(model.predict_interval([[0.0]]), [[0.0, 0.0]])
-    assert model.coverage_ == 0.0
-    assert model.coverage_bound() == 1.0
-    assert model.mean_width_ == 0.0
+
+
+def crossing_target(kind, ends, r, random):
+    """Return a target that moves ends of several levels towards each other."""
+    lower, upper = ends.reshape(2, -1)
+    j = random.integers(lower.size)
+    match kind:
+        case "inside the outer end":
+            return upper[-1] - 1e-9
+        case "inside the outer ends in turn":
+            return lower[0] + 1e-9 if r // 50 % 2 else upper[-1] - 1e-9
+        case "inside an end":
+            return upper[j] - 1e-9 if random.random() < 0.9 else upper[-1] + 1.0
+        case "between two ends":
+            return (upper[j] + upper[j - 1 if j else 0]) / 2.0
+        case "noise":
+            return random.normal()
+        case _:
+            raise AssertionError(kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("inside the outer end", "inside the outer ends in turn"),
+        *("inside an end", "between two ends", "noise"),
+    ],
+)
+@pytest.mark.parametrize(
+    "coverage", [[0.8], [0.5, 0.9], [0.3, 0.6, 0.9], [0.2, 0.4, 0.6, 0.8]]
+)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("delay", [0, 20])
+@engines
+def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, engine):
+    """Whatever the quantiles, C <= (i + 1/2) D + i (1 + delay) STEP at level i."""
+    n, k = 400, len(coverage)
+    offsets = Offsets(np.array(coverage))
+    learn = get_engine(current_engine()).learn_interval_ends
+    random, waiting, out = np.random.default_rng(0), [], np.empty((1, 2 * k))
+    above, ties, total = np.zeros(2 * k), np.zeros(2 * k), 0.0
+    for r in range(n):
+        scale = random.choice([0.0, 0.1, 1.0, 10.0])
+        quantiles = np.sort(random.normal(size=(1, 2 * k)) * scale)
+        learn(offsets.ends, np.zeros(1), quantiles, np.zeros(1), out)
+        assert (np.diff(out[0]) >= 0.0).all()
+        target = float(np.clip(crossing_target(kind, out[0], r, random), -1.0, 1.0))
+        waiting.append((target, quantiles, out[0].copy()))
+        if r < delay:
+            continue
+        target, quantiles, ends = waiting.pop(0)
+        c = random.choice([0.1, 1.0, 7.0]) if weighted else 1.0
+        if delay:
+            learn_ends(offsets.ends, target, ends, c)
+        else:
+            learn(offsets.ends, np.array([target]), quantiles, np.array([c]), out)
+        total, above = total + c, above + c * (target > ends)
+        ties += c * (target == ends)
+    range_, levels = np.diff(offsets.ends.limits), np.arange(1, k + 1)
+    bounds = (levels + 0.5) * range_ + levels * (1.0 + delay) * STEP
+    lower, upper = offsets.ends.largest.reshape(2, -1)
+    assert (np.maximum(lower[::-1], upper) <= bounds).all()
+    first, largest, _ = offsets.ends.weights
+    deviations = above - (1.0 - offsets.ends.level) * total
+    bounds = offsets.ends.largest * (2.0 * largest - first) / STEP
+    assert (deviations <= bounds + 1e-6).all()
+    assert (deviations + ties >= -bounds - 1e-6).all()
 
 
 @engines
@@ -375,8 +547,8 @@ def test_levels():
     model = with_intervals(ScInOLRegressor(), [0.5, 0.7, 0.9])
     said = intervals_of(model, X, y)
     assert said.shape == (400, 2, 3)
-    assert (np.diff(said[:, 1]) >= 0.0).all()
-    assert (np.diff(said[:, 0]) <= 0.0).all()
+    assert (said[:, 1, 1:] >= said[:, 1, :-1]).all()
+    assert (said[:, 0, 1:] <= said[:, 0, :-1]).all()
     assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.03)
     assert model.coverage_bound().shape == (3,)
     asked = model.predict_interval(X)
@@ -407,7 +579,7 @@ def test_estimators_from_elsewhere():
         before = None if rows.start == 0 else model.predict(X[rows])
         found.append(intervals_of(model, X[rows], y[rows]))
         if before is None:
-            assert_array_equal(*found[0].T)  # nothing was predicted before
+            assert np.isinf(found[0]).all()  # nothing was predicted before
     assert_allclose(model.coverage_, 0.9, atol=0.02)
     assert_identical(
         learned(clone(model).fit(X[:250], y[:250]).partial_fit(X[250:], y[250:])),
@@ -609,12 +781,14 @@ def test_metrics(n_outputs):
     )
     inside = (intervals[..., 0] <= y) & (y <= intervals[..., 1])
     c = c.reshape(-1, *[1] * (y.ndim - 1))
-    counts = c.sum() * (n_outputs or 1)
-    assert_allclose(result.scores["coverage"], (c * inside).sum() / counts)
-    width = intervals[..., 1] - intervals[..., 0]
-    assert_allclose(result.scores["mean_width"], (c * width).sum() / counts)
     error = result.scores["neg_mean_absolute_error"]
-    assert_allclose(error, -(c * np.abs(y - p)).sum() / counts)
+    assert_allclose(error, -(c * np.abs(y - p)).sum() / (c.sum() * (n_outputs or 1)))
+    assert np.isinf(intervals[:3]).all()  # no error is known
+    width = intervals[3:, ..., 1] - intervals[3:, ..., 0]
+    counts = c[3:].sum() * (n_outputs or 1)
+    assert_allclose(result.scores["coverage"], (c * inside)[3:].sum() / counts)
+    assert_allclose(result.scores["mean_width"], (c[3:] * width).sum() / counts)
+    assert np.isnan(result.curves["coverage"][0])
     assert result.window_curves["coverage"].shape == result.window_n_samples.shape
 
 
@@ -625,7 +799,44 @@ def test_metrics_of_intervals_say_what_they_need():
     model = with_intervals(ScInOLRegressor(), [0.5, 0.9])
     with pytest.raises(ValueError, match="for one level of coverage"):
         progressive_validation(model, [(X, y)], metrics="coverage")
-    model = with_intervals(ScInOLRegressor())
-    with pytest.raises(ValueError, match="without a delay"):
+    model = make_pipeline(StandardScaler(), with_intervals(ScInOLRegressor()))
+    with pytest.raises(ValueError, match="need an OnlinePipeline"):
         progressive_validation(model, [(X, y)], metrics="coverage", delay=2)
-    assert progressive_validation(clone(model), [(X, y)], delay=2).n_samples[-1] == 17
+    chunks = [(X[:10], y[:10]), (X[10:], y[10:])]
+    assert progressive_validation(clone(model), chunks, delay=2).n_samples[-1] == 10
+
+
+@pytest.mark.parametrize("estimator", [ScInOLRegressor(), SGDRegressor(random_state=0)])
+@pytest.mark.parametrize("n_fitted", [0, 20])
+def test_metrics_with_a_delay_are_of_the_intervals_that_are_learned(
+    estimator, n_fitted
+):
+    X, y = random_walk(150)
+    y /= 10.0
+    model = make_online_pipeline(OnlineScaler(), with_intervals(estimator))
+    for rows in (slice(0, n_fitted // 2), slice(n_fitted // 2, n_fitted)):
+        if n_fitted:
+            model.partial_fit(X[rows], y[rows])
+    late = deepcopy(model).row_by_row().with_late_labels()
+    ends = [n_fitted, n_fitted + 5, n_fitted + 6, 90, 150]
+    chunks = [slice(*each) for each in pairwise(ends)]
+    metrics = ["coverage", "mean_width", "neg_mean_absolute_error"]
+    result = progressive_validation(
+        model, [(X[rows], y[rows]) for rows in chunks], metrics=metrics, delay=10
+    )
+    served = np.full((150, 2), np.nan)
+    for r in range(n_fitted, 150):
+        if hasattr(late.rows.estimator[-1], "coverage_"):
+            served[r] = late.predict_interval_one(X[r], r)
+        else:
+            late.keep_one(X[r], r)
+        if r >= n_fitted + 10:
+            late.learn_one(r - 10, y[r - 10])
+    for r in [*late]:
+        late.learn_one(r, y[r])
+    assert_identical(learned(late.rows.estimator[-1]), learned(model[-1]))
+    is_known = np.isfinite(served).all(axis=1)
+    assert is_known.sum() == 130 if n_fitted else 125 < is_known.sum() < 140
+    (lower, upper), y = served[is_known].T, y[is_known]
+    assert_allclose(result.scores["coverage"], ((lower <= y) & (y <= upper)).mean())
+    assert_allclose(result.scores["mean_width"], (upper - lower).mean())

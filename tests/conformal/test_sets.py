@@ -170,6 +170,47 @@ def test_row_by_row(labels, engine):
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
+# Late labels.
+
+
+@pytest.mark.parametrize("delay", [0, 15])
+@pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8]])
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_late_labels_learn_the_sets_that_were_served(
+    delay, coverage, in_pipeline, engine
+):
+    """Also of classes that come while the row waits."""
+    X, y = data(120)
+    y = np.where(np.arange(120) < 60, y % 2, y)
+    model = with_sets(ScInOLClassifier(new_classes="add"), coverage)
+    if in_pipeline:
+        model = make_online_pipeline(StandardScaler(), model)
+    late = model.partial_fit(X[:2], [0, 1]).row_by_row().with_late_labels()
+    (thresholds,) = (model[-1] if in_pipeline else model)._outputs
+    total, sums = thresholds.total_weight, thresholds.sums.copy()
+    served = []
+    for r in range(2, 120):
+        expected = late.rows.predict_set_one(X[r])
+        if r % 2:
+            assert_array_equal(late.predict_set_one(X[r], r), expected)
+        else:
+            late.predict_proba_one(X[r], r)
+        served.append(expected)
+        if r == 50:
+            late = pickle.loads(pickle.dumps(late))
+        if r >= delay + 2:
+            late.learn_one(r - delay, y[r - delay])
+    model = late.rows.estimator
+    (thresholds,) = (model[-1] if in_pipeline else model)._outputs
+    pairs = [*zip(served, y[2 : 120 - delay], strict=False)]
+    outside = np.zeros(served[0].shape[1:])
+    inside = sum(each[k] if k < len(each) else outside for each, k in pairs)
+    size = sum(each.sum(axis=0) for each, _ in pairs)
+    assert_array_equal(thresholds.sums[0] - sums[0], np.atleast_1d(inside))
+    assert_array_equal(thresholds.sums[1] - sums[1], np.atleast_1d(size))
+    assert thresholds.total_weight - total == len(pairs)
+
+
 # Classes that come later.
 
 
@@ -203,6 +244,26 @@ def test_new_classes(weighted, hard, engine):
     assert_array_equal(found, said)
     assert_identical(learned(rows.estimator), learned(whole))
     assert_array_equal(whole.classes_, [0, 1, 2])
+
+
+def test_rows_of_new_classes_count_as_outside():
+    """However high the threshold is, and in the bound, too."""
+    model = with_sets(ScInOLClassifier(new_classes="add"), [0.5, 0.9])
+    rows = model.row_by_row().learn_one([1.0], 0)
+    outside = np.zeros(2)
+    for label in range(1, 60):
+        n_classes = len(model.classes_)
+        old, new = rows.predict_set_one([1.0]), label % 3 == 0
+        y = n_classes if new else label % n_classes
+        outside += 1.0 if new else ~old[y]
+        rows.learn_one([1.0], y)
+    (thresholds,) = model._outputs
+    assert_allclose(model.coverage_, 1.0 - outside / 59.0)
+    deviations = np.abs(model.coverage_ - [0.5, 0.9])
+    assert (deviations <= model.coverage_bound() + 1e-9).all()
+    n_new = len(model.classes_) - 1
+    bounds = 2.0 * MAX_SCORE + STEP * (np.array([1.0, 2.0]) + n_new)
+    assert (thresholds.ends.largest <= bounds).all()
 
 
 def test_classes_named_later():

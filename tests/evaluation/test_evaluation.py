@@ -4,8 +4,9 @@ import sys
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.datasets import make_classification, make_regression
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
@@ -19,6 +20,7 @@ from sklearn.metrics import (
     make_scorer,
     matthews_corrcoef,
     mean_absolute_error,
+    mean_pinball_loss,
     r2_score,
     roc_auc_score,
 )
@@ -26,12 +28,20 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import (
+    OnlineConformalRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.cli.learn import _metrics as cli_metrics
+from sklearn_scinol.cli.scores import NAMES
 from sklearn_scinol.evaluation import (
     Alarm,
     ProgressiveValidationDisplay,
     progressive_validation,
 )
+from sklearn_scinol.evaluation.display import _score_label
+from sklearn_scinol.pipeline import make_online_pipeline
 
 SGD = SGDClassifier(loss="log_loss", random_state=0)
 
@@ -484,6 +494,41 @@ def test_r2_of_a_constant_target(target):
     model = ScInOLRegressor(fit_intercept=False, standardize_target=False)
     result = validate(model, chunks(X, y), "r2")
     assert result.scores["r2"] == r2_score(y, np.zeros(30)) == (target == 0.0)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ScInOLClassifier(),
+        ScInOLRegressor(),
+        ScInOLRegressor(loss="quantile", quantile=0.9),
+        ScInOLRegressor(loss="quantile", quantile=[0.1, 0.9]),
+        make_online_pipeline(OnlineConformalRegressor(ScInOLRegressor())),
+    ],
+    ids=str,
+)
+def test_names_of_scores_are_names_of_metrics(estimator):
+    """As results have them, as the command line prints them, and as axes show them."""
+    is_class = is_classifier(estimator)
+    stream = list(chunks(*(classification() if is_class else regression())))
+    whole = validate(clone(estimator), stream, cli_metrics(clone(estimator)))
+    axes = [_score_label(name, name.startswith("neg_")) for name in whole.scores]
+    for names in [*whole.scores], [NAMES[name] for name in whole.scores], axes:
+        again = validate(clone(estimator), stream, names)
+        assert_array_equal([*again.scores.items()], [*whole.scores.items()])
+
+
+def test_pinball_loss_by_name():
+    X, y = regression()
+    for quantile in 0.8, [0.2, 0.5, 0.8]:
+        model = ScInOLRegressor(loss="quantile", quantile=quantile)
+        p = clone(model).partial_fit_predict(X, y)
+        pairs = zip(p.reshape(len(y), -1).T, np.atleast_1d(quantile), strict=True)
+        losses = [mean_pinball_loss(y, each, alpha=level) for each, level in pairs]
+        result = validate(model, [(X, y)], "neg_mean_pinball_loss")
+        assert result.scores["neg_mean_pinball_loss"] == pytest.approx(-np.mean(losses))
+    with pytest.raises(ValueError, match="needs an estimator with a quantile"):
+        validate(SGDRegressor(), [(X, y)], "neg_mean_pinball_loss")
 
 
 def test_metrics_of_ones_own():

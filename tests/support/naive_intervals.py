@@ -57,6 +57,7 @@ def interval_offsets(errors, weights, features, deviations, levels):
     ]
     units = [of_row[1] for of_row in sizes]
     scaled = [e / u if u > 0.0 else 0.0 for e, u in zip(errors, units, strict=True)]
+    has_errors = [any(weights[:r]) for r in range(n)]
     weights = [c if u > 0.0 else 0.0 for c, u in zip(weights, units, strict=True)]
     rows = []
     for r in range(n):
@@ -84,13 +85,17 @@ def interval_offsets(errors, weights, features, deviations, levels):
         k = len(levels)
         for j in range(k):  # from the narrowest interval outwards
             low, high = ends[k - 1 - j], ends[k + j]
-            if low > high:
-                low = high = (low + high) / 2.0
             if j > 0:
                 low, high = min(low, ends[k - j]), max(high, ends[k + j - 1])
+            elif low > high:
+                low = high = (low + high) / 2.0
             ends[k - 1 - j], ends[k + j] = low, high
-        lower.append([units[r] * end for end in reversed(ends[:k])])
-        upper.append([units[r] * end for end in ends[k:]])
+        if has_errors[r]:
+            lower.append([units[r] * end for end in reversed(ends[:k])])
+            upper.append([units[r] * end for end in ends[k:]])
+        else:
+            lower.append([-math.inf] * k)
+            upper.append([math.inf] * k)
         if weights[r] > 0.0:
             heaviest = max(heaviest, weights[r])
             for i, p in enumerate(probabilities):

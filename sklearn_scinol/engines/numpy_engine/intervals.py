@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...learners.interval_ends import learn_end, learn_size, learn_weight, nest
+from ...learners.interval_ends import learn_ends, learn_size, learn_weight, nest
 from ...learners.set_thresholds import learn_threshold
 
 __all__ = ["learn_error_sizes", "learn_interval_ends", "learn_set_thresholds"]
@@ -21,8 +21,7 @@ def learn_interval_ends(s, errors, quantiles, weights, out):
         out[r] = np.clip(quantiles[r], *s.limits) + s.correction
         nest(out[r])
         if c > 0.0:
-            learn_end(s, ..., error, out[r], learn_weight(s, c))
-            s.limits[:] = min(s.limits[0], error), max(s.limits[1], error)
+            learn_ends(s, error, out[r], c)
 
 
 def learn_set_thresholds(s, scores, means, weights, out):
