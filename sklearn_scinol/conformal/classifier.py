@@ -345,16 +345,14 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
-        places, (thresholds,) = self._level_indices(coverage), self._outputs
-        scores = log_odds_against(self.estimator_.predict_proba(X))
-        return thresholds.predict(scores)[0][..., places]
+        return self._serve(X, coverage)[0][2]
 
-    def _serve(self, X):
-        P, (thresholds,) = self.estimator_.predict_proba(X), self._outputs
+    def _serve(self, X, coverage=None):
+        places, (thresholds,) = self._level_indices(coverage), self._outputs
+        P = self.estimator_.predict_proba(X)
         scores = log_odds_against(P)
         sets, before = thresholds.predict(scores)
-        labels = self.classes_[P.argmax(axis=1)]
-        answers = labels, P, sets[..., self._level_indices()]
+        answers = self.classes_[P.argmax(axis=1)], P, sets[..., places]
         return answers, (self.classes_, scores, before)
 
     def row_by_row(

@@ -339,11 +339,9 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """
         check_is_fitted(self)
         self._level_indices(coverage)
-        predictions, found = self._predict_offsets(X)
-        return self._intervals(predictions, [each for each, _ in found], coverage)
+        return self._serve(X, coverage)[0][1]
 
-    def _predict_offsets(self, X):
-        """Return predictions, and of each output what :meth:`Offsets.predict` does."""
+    def _serve(self, X, coverage=None):
         deviations = [None] * len(self._outputs)
         if self._mixture is None:
             predictions = self.estimator_.predict(X)
@@ -352,18 +350,15 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             deviations = deviations.reshape(len(deviations), -1).T
         features = self._standard.transform(self._features(X, predictions))
         features = _filled(features)
-        return predictions, [
+        found = [
             offsets.predict(self._of_output(features, k), deviations[k])
             for k, offsets in enumerate(self._outputs)
         ]
+        offsets, states = zip(*found, strict=True)
+        return (predictions, self._intervals(predictions, offsets, coverage)), states
 
     def _layout(self):
         return (*super()._layout(), self._n_columns, self._mixture is not None)
-
-    def _serve(self, X):
-        predictions, found = self._predict_offsets(X)
-        intervals = self._intervals(predictions, [each for each, _ in found])
-        return (predictions, intervals), [state for _, state in found]
 
     def row_by_row(
         self, *, classes: None = None, n_features: int | None = None

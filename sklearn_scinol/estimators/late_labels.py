@@ -138,60 +138,19 @@ class LateLabels:
     def decision_function_one(
         self, x: RowLike, key: Hashable
     ) -> float | NDArray[np.float64]:
-        """Predict the scores of a row, which then waits; of classifiers only.
-
-        Parameters
-        ----------
-        x, key
-            See :meth:`predict_one`.
-
-        Returns
-        -------
-        scores : float or ndarray of shape (n_classes,)
-        """
+        """Predict the scores of a row, which then waits; of classifiers only."""
         return self._predict("decision_function", x, key)
 
     def predict_proba_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
-        """Predict the probabilities of the classes of a row, which then waits.
-
-        Parameters
-        ----------
-        x, key
-            See :meth:`predict_one`.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_classes,)
-            In the order of the estimator's `classes_`.
-        """
+        """Predict the probabilities of the classes of a row, which then waits."""
         return self._predict("predict_proba", x, key)
 
     def predict_interval_one(self, x: RowLike, key: Hashable) -> NDArray[np.float64]:
-        """Predict intervals for a row, which then waits; of regressors with intervals.
-
-        Parameters
-        ----------
-        x, key
-            See :meth:`predict_one`.
-
-        Returns
-        -------
-        interval : ndarray of shape (2,) or (2, n_levels)
-        """
+        """Predict intervals for a row, which then waits; of regressors with them."""
         return self._predict("predict_interval", x, key)
 
     def predict_set_one(self, x: RowLike, key: Hashable) -> NDArray[np.bool_]:
-        """Predict a set of labels for a row, which then waits.
-
-        Parameters
-        ----------
-        x, key
-            See :meth:`predict_one`.
-
-        Returns
-        -------
-        labels : ndarray of bool of shape (n_classes,) or (n_classes, n_levels)
-        """
+        """Predict a set of labels for a row, which then waits."""
         return self._predict("predict_set", x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:

@@ -122,6 +122,7 @@ def test_predicted_sets_are_those_that_are_charged(estimator, engine):
     said = sets_of(with_sets(estimator), X, y)
     assert said[:2].all()  # nothing was learned before
     model = with_sets(estimator).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
+    assert np.isnan([model.coverage_, model.mean_size_]).all()  # nothing is measured
     for r in range(1, len(y)):
         row = X[r : r + 1], y[r : r + 1]
         before = deepcopy(learned(model))
