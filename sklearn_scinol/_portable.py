@@ -30,6 +30,10 @@ BLOCK = 4
 #: Range in which a sum of squares is accurate.
 MIN_SQUARE, MAX_SQUARE = 1e-280, 1e280
 
+#: Numbers that differ by a smaller share of themselves count as equal: the last digits
+#: depend on units, and on the order in which sums are taken.
+ROUNDING_SHARE = 1e-13
+
 #: Functions in which a compiling engine must keep the order of operations. In others it
 #: may reorder sums and products, which can overflow then, or lose digits.
 EXACT: list = []
@@ -49,6 +53,12 @@ def larger(a, b):
 def smaller(a, b):
     """Return the minimum of `a` and `b`; `a` where `b` is NaN."""
     return np.fmin(a, b)
+
+
+def difference(a, b):
+    """Return ``a - b``, or 0 where no more than rounding may separate the two."""
+    d = a - b
+    return d * (np.abs(d) >= ROUNDING_SHARE * larger(np.abs(a), np.abs(b)))
 
 
 def chosen(condition, a, b):

@@ -376,9 +376,23 @@ MUTATIONS = [
     Mutation(
         "hinge without slope at its kink",
         "losses/classification.py",
-        "(y * p <= 1.0)",
+        "(y * p <= 1.0 + ROUNDING_SHARE)",
         "(y * p < 1.0)",
         "losses",
+    ),
+    Mutation(
+        "rounding decides on the side of a kink",
+        "losses/methods.py",
+        "abs(p - minimiser(loss, y, p)) < ROUNDING_SHARE * size",
+        "False",
+        "ties",
+    ),
+    Mutation(
+        "rounding tells experts apart",
+        "_portable.py",
+        "return d * (np.abs(d) >= ROUNDING_SHARE * larger(np.abs(a), np.abs(b)))",
+        "return d",
+        "mixtures units",
     ),
     Mutation(
         "quantiles the wrong way round",

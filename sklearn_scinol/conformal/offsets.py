@@ -140,7 +140,9 @@ class Offsets(Levels):
             columns.append(deviations[:, np.newaxis])
         with np.errstate(over="ignore"):
             ratios = np.hstack(columns) * _inverse(sizes[:, UNIT])[:, np.newaxis]
-        return np.hstack([np.fmin(ratios, MAX_RATIO), features])
+        features = np.hstack([np.fmin(ratios, MAX_RATIO), features])
+        # Values that are equal but for rounding must be in one bin.
+        return features.astype(np.float32).astype(np.float64)
 
     def _by_level(self, ends):
         """Return lower and upper ends by ascending coverage."""

@@ -180,6 +180,8 @@ class OnlineNewton(NamedTuple):
             move = (methods.minimiser(loss, y, predicted) - predicted) / spread
             size = smaller(np.abs(move), methods.MAX_STEP)
             s.distance[k] += share * c * (size - s.distance[k])
+            if methods.meets(loss, y, predicted, abs(y) + abs(offset)):
+                predicted = y
             pull = c * slope * np.abs(methods.gradient(loss, y, predicted))
             h = pull / larger(size, larger(0.5 * s.distance[k], 1e-300))
             g = h * move / (1.0 + h * q)

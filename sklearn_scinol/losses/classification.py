@@ -5,7 +5,15 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_expit, log_softmax, logsumexp, xlogy
 
-from .._portable import exp, larger, log1p, log_sum_exp, smaller, softmax
+from .._portable import (
+    ROUNDING_SHARE,
+    exp,
+    larger,
+    log1p,
+    log_sum_exp,
+    smaller,
+    softmax,
+)
 from .steps import (
     MAX_ITERATIONS,
     halley,
@@ -155,7 +163,7 @@ class Hinge(NamedTuple):
         return np.maximum(1.0 - y * p, 0.0)
 
     def gradient(self, y, p):
-        return -y * (y * p <= 1.0)
+        return -y * (y * p <= 1.0 + ROUNDING_SHARE)
 
     def conjugate(self, y, a):
         share = -y * a
@@ -190,7 +198,7 @@ class SquaredHinge(NamedTuple):
         return 1.0 * (y * p < 1.0)
 
     def stiffness(self, y, p, slope):
-        return 1.0 * (y * p < 1.0)
+        return 1.0 * (y * p < 1.0 - ROUNDING_SHARE)
 
     def conjugate(self, y, a):
         share = -y * a

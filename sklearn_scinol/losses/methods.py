@@ -1,5 +1,7 @@
 """Methods of losses as functions, which compiled code can call."""
 
+from .._portable import ROUNDING_SHARE
+
 #: Stands for an infinite step, which would make NaN of a product with 0.
 MAX_STEP = 1e300
 
@@ -17,6 +19,19 @@ def row_value(loss, y, p):
 def gradient(loss, y, p):
     """Derivative with respect to `p`."""
     return loss.gradient(y, p)
+
+
+def has_kinks(loss):
+    """Whether derivatives jump where targets that are numbers are predicted."""
+    return not loss.is_classification and getattr(loss, "piecewise_linear", False)
+
+
+def meets(loss, y, p, size):
+    """Whether `p` is a minimiser but for rounding of numbers that add up to `size`.
+
+    There the sign of a derivative would depend on the order in which `p` is added up.
+    """
+    return abs(p - minimiser(loss, y, p)) < ROUNDING_SHARE * size
 
 
 def row_gradient(loss, y, p, g):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import larger, smaller
+from .._portable import difference, larger, smaller
 from .steps import linear_step, quadratic_step
 
 
@@ -17,7 +17,7 @@ class AbsoluteError(NamedTuple):
     lipschitz = 1.0
 
     def value(self, y, p):
-        return np.abs(p - y)
+        return np.abs(difference(p, y))
 
     def gradient(self, y, p):
         return np.sign(p - y)
@@ -42,7 +42,7 @@ class SquaredError(NamedTuple):
     lipschitz = np.inf
 
     def value(self, y, p):
-        return 0.5 * (p - y) ** 2
+        return 0.5 * difference(p, y) ** 2
 
     def gradient(self, y, p):
         return p - y
@@ -77,7 +77,7 @@ class Huber(NamedTuple):
         return self.epsilon
 
     def value(self, y, p):
-        r = np.abs(p - y)
+        r = np.abs(difference(p, y))
         inside = np.minimum(r, self.epsilon)
         return inside * (r - 0.5 * inside)
 
@@ -123,7 +123,7 @@ class EpsilonInsensitive(NamedTuple):
     lipschitz = 1.0
 
     def value(self, y, p):
-        return np.maximum(np.abs(p - y) - self.epsilon, 0.0)
+        return np.maximum(np.abs(difference(p, y)) - self.epsilon, 0.0)
 
     def gradient(self, y, p):
         return np.sign(p - y) * (np.abs(p - y) > self.epsilon)
@@ -156,7 +156,8 @@ class Quantile(NamedTuple):
         return max(self.quantile, 1.0 - self.quantile)
 
     def value(self, y, p):
-        return np.maximum(self.quantile * (y - p), (1.0 - self.quantile) * (p - y))
+        r = difference(p, y)
+        return np.maximum(-self.quantile * r, (1.0 - self.quantile) * r)
 
     def gradient(self, y, p):
         return (1.0 - self.quantile) * (p > y) - self.quantile * (p < y)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import log_softmax
 
-from .._portable import padded
+from .._portable import difference, padded
 from ..losses.classification import Logistic
 from ..models.pool import (
     MAX_DIFFERENCE,
@@ -256,7 +256,7 @@ def standardised_differences(predictions, first, deviation):
     """Differences of predictions from the first level's, in units of its errors."""
     known = deviation > 0.0
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
-    differences = ((predictions - first) * inverse)[:, :, 0].T
+    differences = (difference(predictions, first) * inverse)[:, :, 0].T
     return np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, order="C")
 
 

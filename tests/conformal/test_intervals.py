@@ -20,6 +20,7 @@ from support.copies import COPIES
 from support.estimator_checks import with_checks
 from support.naive_intervals import interval_offsets, standardised
 from support.registry import ENGINES
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitRegressor,
@@ -54,7 +55,7 @@ def data(n=150, n_outputs=None, seed=0):
     X = random.normal(size=(n, 3))
     shape = (n,) if n_outputs is None else (n, n_outputs)
     noise = (random.exponential(size=shape) - 0.5).T * np.exp(X[:, 0])
-    return X, (X @ [1.0, 2.0, 3.0] + noise).T
+    return X, (linear(X, [1.0, 2.0, 3.0]) + noise).T
 
 
 def weights(n):
@@ -323,8 +324,14 @@ def test_outputs_are_independent():
 
 @estimators
 @engines
-def test_units_and_zeros_do_not_matter(estimator, engine):
-    X, y = data()
+@pytest.mark.parametrize("seeds", [range(k, 20, 4) for k in range(4)], ids=str)
+def test_units_and_zeros_do_not_matter(estimator, engine, seeds):
+    for seed in seeds:
+        assert_units_and_zeros_do_not_matter(estimator, seed)
+
+
+def assert_units_and_zeros_do_not_matter(estimator, seed):
+    X, y = data(60 if seed else 150, seed=seed)
     plain = intervals_of(with_intervals(estimator), X, y)
     units = 2.0 ** np.array([-300, 0, 300])
     scaled = intervals_of(with_intervals(estimator), X * units, 2.0**80 * y)
@@ -349,7 +356,7 @@ def blocks_of(is_inside, size=1000):
 def stream(name, n=8000):
     random = np.random.default_rng(0)
     X, half = random.normal(size=(n, 4)), np.arange(n) >= n // 2
-    y = X @ [1.0, -1.0, 2.0, 0.0] + random.normal(size=n)
+    y = linear(X, [1.0, -1.0, 2.0, 0.0]) + random.normal(size=n)
     if name == "swapped":
         y = np.where(half, -y, y)
     elif name == "louder":

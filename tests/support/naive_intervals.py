@@ -66,7 +66,8 @@ def interval_offsets(errors, weights, features, deviations, levels):
             ratios.append(deviations[r])
         u = units[r]
         ratios = [min(ratio / u, 10.0) if u > 0.0 else 0.0 for ratio in ratios]
-        rows.append([*ratios, *features[r]])
+        # Rounded, so that values that are equal but for rounding have the same bin.
+        rows.append(np.float32([*ratios, *features[r]]).astype(float))
     probabilities = [(1.0 - a) / 2.0 for a in reversed(levels)]
     probabilities += [(1.0 + a) / 2.0 for a in levels]
     quantiles = [

@@ -77,7 +77,7 @@ def _hedge_loop():
             for k in range(K):
                 weights[r, k] = w[k]
                 totals[k] += losses[r, k]
-                excess[k] = losses[r, k] - smallest
+                excess[k] = _portable.difference(losses[r, k], smallest)
                 hedge_loss += w[k] * excess[k]
                 lead[k] += excess[k]
                 rise = _portable.smaller(rise, lead[k])
@@ -134,7 +134,7 @@ def _shares_loop():
                 scale = c[r] * state.mixable_scale
             mean = hedge_loss = 0.0
             for k in range(K):
-                excess[k] = losses[r, k] - smallest
+                excess[k] = _portable.difference(losses[r, k], smallest)
                 earned[k] = fixed_share.likelihood(excess[k], scale)
                 mean += w[k] * earned[k]
                 hedge_loss += w[k] * excess[k]

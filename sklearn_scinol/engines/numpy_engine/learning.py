@@ -5,6 +5,7 @@ import numpy as np
 from ...blocks import DenseRows, RowWeights
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
+from ...losses import methods
 from ...transforms.moments import standardised
 from .losses import compute_losses, norm
 from .transforms import transform_rows
@@ -157,6 +158,8 @@ class _Loop:
                 for k, dot in enumerate(dots)
             ]
         else:
+            if methods.has_kinks(type(task.loss)):
+                predictions = self.rounded(y, predictions, of_target)
             g = derivatives(task.loss, y, predictions)
             if task.lipschitz != 1.0:
                 g = g / task.lipschitz
@@ -172,6 +175,15 @@ class _Loop:
             w = np.reshape(w, (-1, 1))
         g = None if g is None else np.reshape(g, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
+
+    def rounded(self, y, predictions, of_target):
+        """Return predictions, or targets that they meet but for rounding."""
+        rounded = []
+        for k, p in enumerate(predictions.tolist()):
+            offset, spread, _ = self.scale_of_output(k, of_target)
+            size = abs(y[k]) + abs(offset) + (spread if of_target else 0.0)
+            rounded.append(y[k] if methods.meets(self.task.loss, y[k], p, size) else p)
+        return np.array(rounded)
 
     def implicit_row_step(self, k, y, c, dot, q, of_target):
         """Return the derivative that a learner uses for output `k`."""

@@ -5,6 +5,7 @@ from functools import singledispatch
 import numpy as np
 from scipy.special import softmax
 
+from ..._portable import difference
 from ...advice import adahedge, fixed_share, pooling
 from ...advice.adahedge import AdaHedgeState
 from ...advice.fixed_share import FixedShareState
@@ -30,7 +31,7 @@ def learn_hedge(state: AdaHedgeState, losses, c):
         for r in range(losses.shape[0]):
             weights[r] = w
             totals += losses[r]
-            excess = losses[r] - smallest[r]
+            excess = difference(losses[r], smallest[r])
             hedge_loss = np.add.reduce(w * excess)
             loss += smallest[r] + hedge_loss
             lead += excess
@@ -65,7 +66,7 @@ def learn_shares(state: FixedShareState, losses, c):
         for r in range(losses.shape[0]):
             weights[r] = w
             totals += losses[r]
-            excess = losses[r] - smallest[r]
+            excess = difference(losses[r], smallest[r])
             if lowest_scales[r] > scale:
                 _temper(of_shares, of_experts, scale / lowest_scales[r])
                 scale = lowest_scales[r]

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....losses.methods import has_kinks
+
 
 class LoopState(NamedTuple):
     """State as the loop takes it; tuples by learner, where several are stacked."""
@@ -96,3 +98,8 @@ class Variant(NamedTuple):
         has = self.traits
         needs_state = self.average or has.by_vector or has.folds or has.touches_all
         return self.dense and not needs_state
+
+    @property
+    def has_kinks(self):
+        """Whether derivatives jump where targets that are numbers are predicted."""
+        return has_kinks(self.loss)

@@ -79,6 +79,8 @@ def derive(variant, task, state, block, scratch, row, q):
     if not has.implicit:
         predictions, own = scratch.predictions, scratch.own
         derivatives(task.loss, task.lipschitz, y, predictions, row.r, own, g)
+        if variant.has_kinks:
+            round_at_kinks(variant, task, block, scratch, row)
     for k in range(count_outputs(variant, scratch)):
         output = output_of(variant, task, state, scratch, k)
         learner, shared, own = output.learner, output.shared, output.own
@@ -94,6 +96,18 @@ def derive(variant, task, state, block, scratch, row, q):
             else:
                 dot *= row.scale
                 scratch.step[k] = learner.row_step(shared, own, g[k], dot, q, row.t)
+
+
+def round_at_kinks(variant, task, block, scratch, row):
+    """Derive by the target where a prediction meets it but for rounding."""
+    for k in range(count_outputs(variant, scratch)):
+        own, p = scratch.own[k], scratch.predictions[row.r, k]
+        y, size = block.targets[row.r, own], abs(block.targets[row.r, own])
+        if variant.standard_target:
+            offset, spread, _ = block.target_scale
+            size += abs(offset[row.r, own]) + spread[row.r, own]
+        if methods.meets(task.loss, y, p, size):
+            scratch.g[k] = methods.gradient(task.loss, y, y) / task.lipschitz
 
 
 def derivatives(loss, lipschitz, y, predictions, r, own, g):

@@ -1,0 +1,92 @@
+"""Engines give the same numbers where rounding might decide between two ways."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+
+from sklearn_scinol import (
+    AdaFTRLRegressor,
+    AdaImplicitRegressor,
+    OnlineConformalRegressor,
+    OnlineNewtonRegressor,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.losses import AbsoluteError, EpsilonInsensitive, Hinge, Quantile
+from sklearn_scinol.losses.methods import meets
+
+pytest.importorskip("numba", reason="numba is not installed")
+
+QUANTILE = {"loss": "quantile", "quantile": 0.7}
+
+MODELS = {
+    "scinol2": ScInOLRegressor(),
+    "scinol1": ScInOLRegressor(algorithm="scinol1", **QUANTILE),
+    "not centred": ScInOLRegressor(center=False),
+    "additive": ScInOLRegressor(additive=True),
+    "tube": ScInOLRegressor(loss="epsilon_insensitive", epsilon=0.5),
+    "newton": OnlineNewtonRegressor(),
+    "newton's quantile": OnlineNewtonRegressor(**QUANTILE),
+    "implicit": AdaImplicitRegressor(),
+    "adaftrl": AdaFTRLRegressor(**QUANTILE),
+    "freegrad": BaselineRegressor("freegrad"),
+}
+
+
+def by_both_engines(model, X, y, **keywords):
+    """Return predictions before each row, of NumPy's engine and of the compiled one."""
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            yield clone(model).partial_fit_predict(X, y, **keywords)
+
+
+@pytest.mark.slow  # it is compiled
+@pytest.mark.parametrize("name", MODELS)
+def test_predictions_that_meet_targets(name):
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        y = random.integers(-2, 3, size=50).astype(float)
+        X = np.full((50, 1), 10.0 ** random.integers(-10, 11))
+        if seed % 2:
+            X = np.column_stack([X, random.integers(-1, 2, size=50)])
+        if seed % 3 == 0 and name in ("scinol2", "tube"):
+            X = sparse.csr_array(X)
+        c = random.integers(0, 3, size=50).astype(float) if seed % 4 < 2 else None
+        found, expected = by_both_engines(MODELS[name], X, y, sample_weight=c)
+        assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.slow
+def test_intervals_of_features_that_repeat_values():
+    X, y = load_diabetes(return_X_y=True)
+    model = OnlineConformalRegressor(ScInOLRegressor(), coverage=0.5)
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(y)) if seed else ...
+        keywords = {"method": "predict_interval"}
+        found, expected = by_both_engines(model, X[order], y[order], **keywords)
+        assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", [AbsoluteError(), Quantile(0.3)])
+def test_residuals_within_rounding_are_none(loss):
+    for y in -3e100, 0.7, 1e-200:
+        p = y * (1.0 + 4e-15)
+        assert loss.value(y, p) == 0.0 < loss.value(y, y * (1.0 + 1e-12))
+        assert meets(loss, y, p, abs(y))
+        assert not meets(loss, y, y * (1.0 + 1e-12), abs(y))
+    assert loss.value(0.0, 1e-300) > 0.0
+    assert not meets(loss, 0.0, 1e-300, 0.0)
+    assert meets(loss, 0.0, 1e-17, 1.0)
+
+
+def test_kinks_beside_the_target():
+    tube = EpsilonInsensitive(0.5)
+    assert meets(tube, 2.0, 2.5 + 1e-15, 2.0)
+    assert not meets(tube, 2.0, 2.5 + 1e-9, 2.0)
+    for y in -1.0, 1.0:
+        assert Hinge().gradient(y, y * (1.0 + 1e-15)) == -y
+        assert Hinge().gradient(y, y * (1.0 + 1e-12)) == 0.0
