@@ -19,6 +19,7 @@ from support.copies import COPIES
 from support.estimator_checks import with_checks
 from support.naive_sets import MAX_SCORE, label_sets
 from support.registry import ENGINES
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -44,7 +45,7 @@ def data(n=150, n_classes=3, seed=0):
     """Return labels that depend on the features, and on chance."""
     random = np.random.default_rng(seed)
     X = random.normal(size=(n, 3))
-    scores = X @ np.random.default_rng(9).normal(size=(3, n_classes))
+    scores = linear(X, np.random.default_rng(9).normal(size=(3, n_classes)))
     return X, np.argmax(scores + random.gumbel(size=scores.shape), axis=1)
 
 

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from support.sums import linear
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -18,7 +19,7 @@ from sklearn_scinol import (
 )
 
 X = np.random.default_rng(0).normal(size=(30, 3))
-y = X @ [1.0, -2.0, 0.5]
+y = linear(X, [1.0, -2.0, 0.5])
 no_numba = importlib.util.find_spec("numba") is None
 
 

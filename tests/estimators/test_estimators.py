@@ -26,6 +26,7 @@ from support.registry import (
     name_of,
     thoroughly,
 )
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaFTRLClassifier,
@@ -117,7 +118,7 @@ def labels(X, n_classes=2):
     """Noisy labels 0 .. n_classes - 1, all of which occur."""
     rng = np.random.default_rng(1)
     Z = X / np.abs(X).max(axis=0)
-    y = (Z @ rng.normal(size=(X.shape[1], n_classes))).argmax(axis=1)
+    y = linear(Z, rng.normal(size=(X.shape[1], n_classes))).argmax(axis=1)
     y[:n_classes] = np.arange(n_classes)
     return y
 
@@ -126,7 +127,7 @@ def targets(X, n_outputs=None):
     rng = np.random.default_rng(1)
     shape = (X.shape[0],) if n_outputs is None else (X.shape[0], n_outputs)
     coef = rng.normal(size=(X.shape[1], *shape[1:]))
-    return X / np.abs(X).max(axis=0) @ coef + 0.1 * rng.normal(size=shape)
+    return linear(X / np.abs(X).max(axis=0), coef) + 0.1 * rng.normal(size=shape)
 
 
 def data(estimator):

@@ -9,6 +9,7 @@ from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from support.comparisons import assert_identical, learned
 from support.registry import WITH_EPOCHS, algorithms, as_given, has, thoroughly
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -34,7 +35,9 @@ def noisy_labels(X, seed=1):
 
 
 def noisy_target(X, seed=1):
-    return X @ np.arange(X.shape[1]) + np.random.default_rng(seed).normal(size=len(X))
+    return linear(X, np.arange(X.shape[1])) + np.random.default_rng(seed).normal(
+        size=len(X)
+    )
 
 
 def noisy(estimator, X):
@@ -42,7 +45,7 @@ def noisy(estimator, X):
 
 
 def far_target(X):
-    y = X @ np.arange(1.0, X.shape[1] + 1.0)
+    y = linear(X, np.arange(1.0, X.shape[1] + 1.0))
     return 200_000.0 + 50_000.0 * y / y.std()
 
 

@@ -16,6 +16,7 @@ from sklearn.model_selection import cross_val_score
 from support import naive
 from support.comparisons import assert_identical
 from support.registry import CASES, LAYOUTS, compiled, thinned
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
@@ -63,7 +64,9 @@ def noisy(n=60, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     X[rng.random(X.shape) < 0.3] = 0.0
-    y = X @ [1.0, -2.0, 0.5] + (1.0 + np.abs(X[:, 0])) * rng.standard_t(3, size=n)
+    y = linear(X, [1.0, -2.0, 0.5]) + (1.0 + np.abs(X[:, 0])) * rng.standard_t(
+        3, size=n
+    )
     return X, y, rng.choice([0.0, 0.5, 1.0, 2.0], size=n)
 
 

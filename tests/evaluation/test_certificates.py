@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression, QuantileRegressor
 from sklearn.svm import LinearSVC
 from support.losses import SEPARATE
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -38,7 +39,9 @@ def noisy(loss, n=80, n_outputs=1):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 5))
     X[:, 2] += 3.0
-    decision = X @ rng.normal(size=(5, n_outputs)) + 3 * rng.normal(size=(n, n_outputs))
+    decision = linear(X, rng.normal(size=(5, n_outputs))) + 3 * rng.normal(
+        size=(n, n_outputs)
+    )
     decision -= np.median(decision, axis=0)
     if loss in REGRESSION:
         return X, 10 + decision if n_outputs > 1 else 10 + decision[:, 0]

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical, learned
 from support.registry import REPRESENTATIVES, thinned
 from support.steps import assert_same_steps
+from support.sums import linear
 from support.tables import table
 
 from sklearn_scinol import (
@@ -44,13 +45,13 @@ SGD = SGDClassifier(loss="log_loss", random_state=0)
 def data(n=60, d=4, n_classes=2, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-1, d - 1)
-    decision = X / X.std(axis=0) @ rng.normal(size=(d, n_classes))
+    decision = linear(X / X.std(axis=0), rng.normal(size=(d, n_classes)))
     return X, (decision + rng.normal(size=decision.shape)).argmax(axis=1)
 
 
 def targets(X, seed=0):
     weights = np.random.default_rng(seed).normal(size=X.shape[1])
-    return X / X.std(axis=0) @ weights
+    return linear(X / X.std(axis=0), weights)
 
 
 def chunks(*arrays, size=7):

@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 from support.scripts import caller
+from support.sums import linear
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -28,7 +29,7 @@ def data_set(example):
     """Two classes that overlap, features in different units."""
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 3)) * [1, 100, 1e-3]
-    y = np.where(X @ [1, 0.02, 500] + random.normal(size=60) > 0, "yes", "no")
+    y = np.where(linear(X, [1, 0.02, 500]) + random.normal(size=60) > 0, "yes", "no")
     return example.DataSet("two classes", X, y)
 
 

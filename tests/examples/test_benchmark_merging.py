@@ -8,6 +8,7 @@ from support.scripts import (
     assert_says_that_nothing_is_there,
     caller,
 )
+from support.sums import linear
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -26,7 +27,7 @@ def folder(tmp_path):
     folder.mkdir()
     random = np.random.default_rng(0)
     X = random.normal(size=(480, 3))
-    y = X @ [1.0, 2.0, 0.0]
+    y = linear(X, [1.0, 2.0, 0.0])
     np.savez(folder / "amounts.npz", X=X, y=y)
     y = 1 * (y > 0)
     np.savez(folder / "signs_train.npz", X=X[:400], y=y[:400])
@@ -51,7 +52,7 @@ def test_one_shard_is_one_machine(script):
 def test_ways(script):
     random = np.random.default_rng(0)
     X = random.normal(size=(400, 3))
-    y = X @ [1.0, 2.0, 0.0]
+    y = linear(X, [1.0, 2.0, 0.0])
     for way, n_seen in zip(script.WAYS.values(), [400, 400, 400, 800], strict=True):
         merged = script.learn_shards(ScInOLRegressor(), X, y, 4, *way)
         assert merged.n_samples_seen_ >= n_seen

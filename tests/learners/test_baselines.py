@@ -14,6 +14,7 @@ from sklearn.datasets import load_diabetes, load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import scale
+from support.sums import linear
 
 from sklearn_scinol import config_context
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
@@ -35,7 +36,9 @@ adaptive = pytest.mark.parametrize("algorithm", ADAPTIVE)
 def rows(n_samples=60, n_features=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, n_features))
-    return X, X @ rng.standard_normal(n_features) + 0.3 * rng.standard_normal(n_samples)
+    return X, linear(X, rng.standard_normal(n_features)) + 0.3 * rng.standard_normal(
+        n_samples
+    )
 
 
 def targets(estimator, y):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from support.sums import linear
 
 from sklearn_scinol.learners import CODE
 from sklearn_scinol.losses import AbsoluteError, Logistic
@@ -13,7 +14,7 @@ AS_GIVEN = 0.0, 1.0, 1.0  # the target's offset, spread and slope
 def rows(classifies, size):
     rng = np.random.default_rng(0)
     X = size * rng.normal(size=(30, 3))
-    y = X @ [1.0, -2.0, 0.5] / size + rng.normal(size=30)
+    y = linear(X, [1.0, -2.0, 0.5]) / size + rng.normal(size=30)
     return X, np.sign(y) if classifies else 3.0 * y
 
 

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from support.outside import LeastSquares
 from support.packages import run
 from support.registry import ENGINES, LEARNERS, thoroughly
+from support.sums import linear
 
 from sklearn_scinol.learners.interface import make_learner, traits
 from sklearn_scinol.losses import SquaredError
@@ -92,7 +93,7 @@ USE_TOY = textwrap.dedent("""
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
-    y = (X @ [1.0, -2.0, 0.5, 0.0] > 0.3).astype(int)
+    y = (linear(X, [1.0, -2.0, 0.5, 0.0]) > 0.3).astype(int)
     weights = np.zeros(5)
     for t, (x, label) in enumerate(zip(np.column_stack([X, np.ones(300)]), y), 1):
         sign = 2 * label - 1
@@ -151,7 +152,11 @@ def least_squares(X, Y, penalty):
 def test_learner_of_vectors(n_outputs, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
-    Y = X @ rng.normal(size=(3, n_outputs)) + 1.0 + 0.1 * rng.normal(size=(40, 1))
+    Y = (
+        linear(X, rng.normal(size=(3, n_outputs)))
+        + 1.0
+        + 0.1 * rng.normal(size=(40, 1))
+    )
     expected, weights = least_squares(X, Y, 0.5)
     model = LinearModel(
         LeastSquares(0.5),

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.registry import REPRESENTATIVES
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -55,7 +56,7 @@ def engine():
 
 def separable(rng, n):
     X = rng.normal(size=(n, 4))
-    decision = X @ [1.0, -2.0, 0.5, 0.0]
+    decision = linear(X, [1.0, -2.0, 0.5, 0.0])
     return X, np.where(decision > 0.0, 1.0, -1.0)
 
 

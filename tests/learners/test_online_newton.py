@@ -14,6 +14,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from support.comparisons import assert_identical
 from support.registry import as_given
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeRegressor,
@@ -30,8 +31,8 @@ RAW = as_given(OnlineNewtonRegressor)
 def rows(n=200, d=5, seed=0):
     """Correlated features, with a linear target."""
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n, d)) @ rng.normal(size=(d, d))
-    return X, X @ rng.normal(size=d) + 2.0, rng
+    X = linear(rng.normal(size=(n, d)), rng.normal(size=(d, d)))
+    return X, linear(X, rng.normal(size=d)) + 2.0, rng
 
 
 # Least squares.
@@ -283,7 +284,7 @@ def test_intervals_of_coefficients():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         X, coef = rng.normal(size=(150, 6)), rng.normal(size=6)
-        y = X @ coef + rng.normal(size=150)
+        y = linear(X, coef) + rng.normal(size=150)
         model = OnlineNewtonRegressor(prior_scale=10.0).partial_fit(X, y)
         deviation = np.sqrt(np.diag(model.coef_covariance_))
         inside.append(np.abs(model.coef_ - coef) <= 1.96 * deviation)
@@ -297,7 +298,7 @@ def test_intervals_of_scores():
     for seed in range(60):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(300, 6))
-        score = X @ rng.normal(size=6)
+        score = linear(X, rng.normal(size=6))
         y = (rng.random(300) < expit(score)).astype(int)
         model = OnlineNewtonClassifier(prior_scale=1.0, clip_deviations=None)
         model.partial_fit(X[:250], y[:250], classes=[0, 1])
@@ -439,8 +440,8 @@ def test_forgetting_follows_a_change(engine):
 @pytest.mark.slow
 def test_one_epoch_comes_close_to_the_optimum():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(20_000, 10)) @ rng.normal(size=(10, 10))
-    score = X @ rng.normal(size=10) / 3.0
+    X = linear(rng.normal(size=(20_000, 10)), rng.normal(size=(10, 10)))
+    score = linear(X, rng.normal(size=10)) / 3.0
     y = (rng.random(20_000) < expit(score)).astype(int)
     new, labels = X[10_000:], y[10_000:]
     model = OnlineNewtonClassifier().fit(X[:10_000], y[:10_000])

@@ -22,6 +22,7 @@ from support.outside import (
     Weights,
 )
 from support.packages import run
+from support.sums import linear
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -37,7 +38,7 @@ from sklearn_scinol.evaluation import regret_curve
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
-Y = X @ [1.0, -2.0, 0.5] + 0.1 * RNG.normal(size=40)
+Y = linear(X, [1.0, -2.0, 0.5]) + 0.1 * RNG.normal(size=40)
 LABELS = (Y > 0.3).astype(int)
 THREE = LABELS + (X[:, 0] > 0.5)
 

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
 from support.registry import CASES, LAYOUTS, LOSS_PARAMETERS, Layout, thinned
+from support.sums import linear
 
 from sklearn_scinol.evaluation import best_comparator
 
@@ -55,7 +56,7 @@ def streams(draw, n_outputs):
         st.sampled_from([rng.standard_normal, rng.standard_cauchy, lambda size: 1.0])
     )(size=(n, d)) * np.ones((n, d))
     X *= rng.choice([-1.0, 1.0], size=X.shape)
-    decision = X @ rng.standard_normal((d, n_outputs))
+    decision = linear(X, rng.standard_normal((d, n_outputs)))
 
     sparsity = draw(st.sampled_from([0.0, 0.5, 0.95]))
     X[rng.random(X.shape) < sparsity] = 0.0

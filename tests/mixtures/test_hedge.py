@@ -38,6 +38,7 @@ from support import naive_hedge
 from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
 from support.registry import ENGINES, compiled, thoroughly
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -89,7 +90,7 @@ def rows(n_samples=60, seed=0):
 def targets(X, n_outputs):
     rng = np.random.default_rng(1)
     Z = X / np.abs(X).max(axis=0)
-    return 100.0 * (Z @ rng.normal(size=(5, n_outputs))) + rng.normal(
+    return 100.0 * linear(Z, rng.normal(size=(5, n_outputs))) + rng.normal(
         scale=5.0, size=(len(X), n_outputs)
     )
 

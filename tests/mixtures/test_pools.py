@@ -17,6 +17,7 @@ from support.naive_pools import (
     log_probabilities,
     pools_of_scores,
 )
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -52,7 +53,9 @@ EXPERTS = {
 def stream(loss, n_outputs, n=40, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_t(3, size=(n, 4)) + np.array([0.0, 1.0, -3.0, 0.0])
-    y = 10.0 * X @ rng.normal(size=(4, n_outputs)) + rng.normal(size=(n, n_outputs))
+    y = linear(10.0 * X, rng.normal(size=(4, n_outputs))) + rng.normal(
+        size=(n, n_outputs)
+    )
     if loss == "log_loss":
         y = y.argmax(axis=1) if n_outputs > 1 else 1 * (y[:, 0] > y.mean())
     return X, (y[:, 0] if y.ndim == 2 and n_outputs == 1 else y)

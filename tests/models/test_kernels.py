@@ -22,6 +22,7 @@ from sklearn.svm import SVC
 from support.copies import COPIES
 from support.naive_kernels import KERNELS, KernelModel
 from support.registry import CASES, ENGINES, REPRESENTATIVES, Case, thinned, thoroughly
+from support.sums import linear
 
 from sklearn_scinol import (
     DFEGClassifier,
@@ -69,7 +70,7 @@ def stream(case, n_samples=30, n_features=3, seed=0):
     """Rows about as long as 1, and targets that are a smooth function of them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_samples, n_features))
-    waves = np.sin(X @ rng.normal(size=(n_features, case.n_outputs)) * 2.0)
+    waves = np.sin(linear(X, rng.normal(size=(n_features, case.n_outputs))) * 2.0)
     decision = waves + rng.normal(scale=0.2, size=waves.shape)
     return X, targets(case, decision)
 

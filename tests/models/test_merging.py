@@ -20,6 +20,7 @@ from support.registry import (
     paired,
     thinned,
 )
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -213,7 +214,7 @@ def test_moments_are_those_of_all_rows(container, weighted):
 def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 5))
-    y = X @ rng.normal(size=(5, n_outputs)) + rng.normal(size=(200, n_outputs))
+    y = linear(X, rng.normal(size=(5, n_outputs))) + rng.normal(size=(200, n_outputs))
     y = y[:, 0] if n_outputs == 1 else y
     c = rng.choice([0.5, 2.0, 4.0], 200) if weighted else np.ones(200)
     start = OnlineNewtonRegressor(**AS_GIVEN, clip_deviations=None)
@@ -238,7 +239,7 @@ def test_newton_steps_of_rows_that_are_standardised():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 6)) * 10.0 ** np.arange(6)
     X[:, 3:] = rng.random((4000, 3)) < [0.3, 0.01, 0.003]
-    log_odds = X / X.std(axis=0) @ rng.normal(size=6)
+    log_odds = linear(X / X.std(axis=0), rng.normal(size=6))
     y = log_odds + rng.logistic(size=4000) > 0
     one = OnlineNewtonClassifier().partial_fit(X, y, classes=[False, True])
     start = OnlineNewtonClassifier().partial_fit(X[:200], y[:200], classes=[0, 1])

@@ -22,6 +22,7 @@ from support.registry import (
     thinned,
     thoroughly,
 )
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -57,7 +58,7 @@ def fast_rows(monkeypatch):
 def stream(n, d=6, n_outputs=1, classifies=True, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
-    decision = (X / X.std(axis=0)) @ rng.normal(size=(d, n_outputs))
+    decision = linear(X / X.std(axis=0), rng.normal(size=(d, n_outputs)))
     decision += rng.normal(size=decision.shape)
     if not classifies:
         return X, decision if n_outputs > 1 else decision[:, 0]

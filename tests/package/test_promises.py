@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.utils.estimator_checks import check_estimator
 from support.registry import thoroughly
+from support.sums import linear
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
@@ -33,7 +34,7 @@ EXACT = [
 def rows(n=60, d=3, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    return X, X @ rng.normal(size=d) + 0.1 * rng.standard_cauchy(n)
+    return X, linear(X, rng.normal(size=d)) + 0.1 * rng.standard_cauchy(n)
 
 
 def refusal(estimator):

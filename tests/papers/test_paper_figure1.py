@@ -7,6 +7,7 @@ evaluated with the weights as they stand after t training rows.
 
 import numpy as np
 import pytest
+from support.sums import linear
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -34,7 +35,7 @@ AUTHORS = {
 
 def toy_rows(rng, coef, n_samples):
     X = rng.standard_normal((n_samples, coef.size)) / np.abs(coef)
-    y = rng.random(n_samples) < 1.0 / (1.0 + np.exp(-X @ coef))
+    y = rng.random(n_samples) < 1.0 / (1.0 + np.exp(-linear(X, coef)))
     return X, y.astype(int)
 
 

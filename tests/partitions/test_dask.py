@@ -17,6 +17,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from support.comparisons import assert_identical
 from support.registry import REPRESENTATIVES, thinned
+from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -318,7 +319,7 @@ def test_merge_in_steps_equals_one_model():
     """Of what is exact, with more shards than are merged at a time."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))
-    y = X @ rng.normal(size=4) + rng.normal(size=400)
+    y = linear(X, rng.normal(size=4)) + rng.normal(size=400)
     as_given = {"center": False, "scale": False, "standardize_target": False}
     estimator = OnlineNewtonRegressor(
         loss="squared_error", clip_deviations=None, **as_given

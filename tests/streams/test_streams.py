@@ -22,6 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 from support.registry import paired
+from support.sums import linear
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.evaluation import progressive_validation
@@ -1101,7 +1102,7 @@ def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
 def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 3))
-    y = np.where(X @ [1, 2, 3] > 0, "yes", "no")
+    y = np.where(linear(X, [1, 2, 3]) > 0, "yes", "no")
     names = ["a", "b", "c"]
     columns = dict(zip(names, X.T, strict=True)) | {"y": y}
     file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))

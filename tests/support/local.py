@@ -5,6 +5,8 @@ from sklearn.base import is_classifier
 
 from support.registry import NEIGHBORS
 
+from .sums import linear
+
 
 def data(n=150, d=5, n_outputs=1, seed=0):
     """Rows in units far apart, some of which come back, and targets or classes."""
@@ -12,7 +14,7 @@ def data(n=150, d=5, n_outputs=1, seed=0):
     X = rng.standard_t(2, size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
     X[rng.random(X.shape) < 0.3] = 0.0
     X[1::5] = X[::5]
-    y = X @ rng.normal(size=(d, n_outputs)) / 10.0 ** (d - 3)
+    y = linear(X, rng.normal(size=(d, n_outputs))) / 10.0 ** (d - 3)
     y += rng.normal(size=y.shape)
     return X, y if n_outputs > 1 else y[:, 0]
 

@@ -34,6 +34,8 @@ from sklearn_scinol.estimators.base import OnlineEstimator
 from sklearn_scinol.learners import interface
 from support import naive
 
+from .sums import linear
+
 #: Whether to run all cases, as `make thorough` does, or those that cover the most.
 THOROUGH = "THOROUGH" in os.environ
 
@@ -223,7 +225,7 @@ class Case(NamedTuple):
         rng = np.random.default_rng(seed)
         X = rng.standard_t(2, size=(n_samples, 6))
         X += np.array([0.0, 0.0, 1.0, -2.0, 0.0, 5.0])
-        decision = X @ rng.normal(size=(6, self.n_outputs)) + 1.0
+        decision = linear(X, rng.normal(size=(6, self.n_outputs))) + 1.0
         X[rng.random(X.shape) < 0.4] = 0.0
         if not self.traits.by_vector:
             X *= 10.0 ** np.arange(-3, 3)

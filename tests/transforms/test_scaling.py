@@ -38,6 +38,7 @@ from support.scaled import (
     make,
     standardized_row,
 )
+from support.sums import linear
 
 from sklearn_scinol import (
     DFEGClassifier,
@@ -364,7 +365,7 @@ def test_target_far_from_zero(case, engine):
     """What an intercept alone would have to crawl to."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 3))
-    y = 1e6 + X @ np.ones((3, case.n_outputs))
+    y = 1e6 + linear(X, np.ones((3, case.n_outputs)))
     errors = np.abs(case.charged(make(case, LAYOUTS[1]), X, y) - y)
     assert errors[1:].max() < 100.0
 
