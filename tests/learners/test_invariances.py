@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 from functools import partial
+from inspect import Parameter, Signature, signature
 
 import joblib
 import numpy as np
@@ -29,6 +30,22 @@ from support.registry import LAYOUTS, REPRESENTATIVES, thinned
 from sklearn_scinol import ScInOLRegressor
 
 in_layouts = thinned(REPRESENTATIVES, layout=LAYOUTS)
+
+
+def on_streams(test):
+    """Run a test on twenty short streams: rows, targets, new rows, random numbers."""
+
+    def test_all(engine, **parameters):
+        for seed in range(20):
+            X, y = parameters["case"].data(10, seed=seed)
+            new, _ = parameters["case"].data(5, seed=seed + 100)
+            random = np.random.default_rng(seed + 200)
+            test(**parameters, X=X, y=y, new=new, random=random)
+
+    names = [name for name in signature(test).parameters if name in ("case", "layout")]
+    of_test = [Parameter(name, Parameter.KEYWORD_ONLY) for name in ("engine", *names)]
+    test_all.__signature__ = Signature(of_test)
+    return test_all
 
 
 @thinned(REPRESENTATIVES, layout=LAYOUTS, split=["rows", "random", "blocks"])
@@ -149,10 +166,9 @@ def test_powers_of_two(case, layout, engine):
 
 
 @thinned(SCALE_INVARIANT, layout=LAYOUTS)
-def test_any_units(case, layout, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    units = 10.0 ** np.random.default_rng(4).uniform(-20.0, 20.0, size=X.shape[1])
+@on_streams
+def test_any_units(case, layout, X, y, new, random):
+    units = 10.0 ** random.uniform(-20.0, 20.0, size=X.shape[1])
     plain, scaled = case.make(center=layout.center), case.make(center=layout.center)
     assert_close(
         case.charged(scaled, layout.container(X * units), y),
@@ -167,10 +183,9 @@ def test_any_units(case, layout, engine):
 
 
 @in_layouts
-def test_permuted_features(case, layout, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    order = np.random.default_rng(4).permutation(X.shape[1])
+@on_streams
+def test_permuted_features(case, layout, X, y, new, random):
+    order = random.permutation(X.shape[1])
     plain, permuted = case.make(center=layout.center), case.make(center=layout.center)
     assert_close(
         case.charged(permuted, layout.container(X[:, order]), y),
@@ -186,10 +201,9 @@ def test_permuted_features(case, layout, engine):
 
 
 @thinned([case for case in REPRESENTATIVES if not case.counts_features], layout=LAYOUTS)
-def test_column_that_tells_nothing(case, layout, engine):
+@on_streams
+def test_column_that_tells_nothing(case, layout, X, y, new, random):
     """A column of zeros; with centring, a column of any constant."""
-    X, y = case.data()
-    new, _ = case.data(seed=3)
     c = weights(len(y))
     constant = 0.1 if layout.center else 0.0
     plain, wider = case.make(center=layout.center), case.make(center=layout.center)
@@ -213,10 +227,9 @@ def test_column_that_tells_nothing(case, layout, engine):
 
 
 @thinned(REPRESENTATIVES)
-def test_shifted_features(case, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    shift = 10.0 * np.random.default_rng(4).normal(size=X.shape[1]) * X.std(axis=0)
+@on_streams
+def test_shifted_features(case, X, y, new, random):
+    shift = 10.0 * random.normal(size=X.shape[1]) * X.std(axis=0)
     plain, shifted = case.make(center=True), case.make(center=True)
     assert_close(case.charged(shifted, X + shift, y), case.charged(plain, X, y), 1e-9)
     assert_close(case.decision(shifted, new + shift), case.decision(plain, new), 1e-9)
