@@ -1,15 +1,24 @@
 """Flat functions do what the functions do that they are made of."""
 
+import inspect
+import re
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 pytest.importorskip("numba", reason="numba is not installed")
 
-from sklearn_scinol import _portable
-from sklearn_scinol.engines.numba_engine.compiling import flat_function
+import numba
+from numba.extending import register_jitable
+from support import python_nodes
+from support.python_nodes import ACCEPTED, REFUSED, ROWS
+
+from sklearn_scinol import _portable, config_context
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.engines.numba_engine.compiling import STRICT, flat_function
 from sklearn_scinol.engines.numba_engine.flattening import plan, structure
 from sklearn_scinol.engines.numba_engine.registers import (
     from_records,
@@ -350,3 +359,102 @@ def chooses(x):
 def test_what_depends_on_the_branch_is_refused():
     with pytest.raises(TypeError, match="'function' stands for different things"):
         flat(chooses, (X[0],))
+
+
+# Syntax: what is accepted means what it means to Python, the rest is refused.
+
+
+def flat_rows(function):
+    return flat(function, (np.zeros(3),))[0]
+
+
+def results(function, x):
+    with np.errstate(all="ignore"):
+        return function(x), x.tolist()
+
+
+def test_accepted_syntax():
+    for function in ACCEPTED:
+        made = flat_rows(function)
+        for row in ROWS:
+            expected = results(function, np.array(row))
+            assert results(made, np.array(row)) == expected, function.__name__
+
+
+@pytest.mark.slow
+def test_accepted_syntax_compiled():
+    """All functions in one, since each call of the compiler takes long."""
+    names = [f"f{k}" for k in range(len(ACCEPTED))]
+    made = [register_jitable(**STRICT)(flat_rows(function)) for function in ACCEPTED]
+    lines = [f"    if k == {k}: return 1.0 * f{k}(x)" for k in range(len(names))]
+    source = "\n".join(["def chosen(k, x):", *lines, "    return 0.0"])
+    namespace = dict(zip(names, made, strict=True))
+    exec(source, namespace)
+    compiled = numba.njit(namespace["chosen"], **STRICT)
+    for k, function in enumerate(ACCEPTED):
+        for row in ROWS:
+            result, x = results(partial(compiled, k), np.array(row))
+            expected, expected_x = results(function, np.array(row))
+            assert_allclose(result, expected, 1e-12, err_msg=function.__name__)
+            assert x == expected_x, function.__name__
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
+def test_refused_syntax(function):
+    with pytest.raises(TypeError, match=REFUSED[function]) as caught:
+        flat_rows(function)
+    place = re.search(
+        r"in (\w+) \((.*), line (\d+)\): write it other", str(caught.value)
+    )
+    if place:  # of the function, or of one that it calls
+        lines, first = inspect.getsourcelines(getattr(python_nodes, place[1]))
+        assert place[2] == python_nodes.__file__
+        assert first <= int(place[3]) < first + len(lines)
+    else:  # what changes the whole function
+        assert function.__name__ in str(caught.value)
+
+
+class Doubled(NamedTuple):
+    """A learner whose rate counts where it is not 0."""
+
+    rate: float = 0.0
+
+    State = State
+
+    def initial_state(self):
+        return State(0.0, 0.0)
+
+    def weight(self, s, i, x, t):
+        return s.total[i]
+
+    def update(self, s, i, x, g, w, t):
+        s.total[i] -= (self.rate or 0.5) * g * x
+
+
+class Neighbor(Doubled):
+    def update(self, s, i, x, g, w, t):
+        s.total[i] -= 0.1 * g * s.total[0]
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.125])
+def test_learners_of_users(rate):
+    X, y = np.reshape(np.sin(np.arange(60.0)), (20, 3)), np.cos(np.arange(20.0))
+    models = []
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            model = BaselineRegressor(Doubled(rate), center=False)
+            models.append(model.partial_fit(X, y).coef_)
+    assert_allclose(*models, rtol=1e-12)
+
+
+def test_learners_that_read_other_coordinates():
+    i = (0, 1)
+
+    def rows(rate, s, x):
+        own = registers(s)
+        place = load(own, s, i)
+        rate.update(own, place, x[0], x[1], x[2], 1.0)
+        store(own, s, place)
+
+    with pytest.raises(TypeError, match=r"another coordinate, in Neighbor\.update"):
+        flat(rows, (Neighbor(), state(), X[0]))

@@ -7,7 +7,7 @@ arrays of one coordinate are variables, which the compiler keeps in registers.
 
 import ast
 
-from .flattening import Known, Record, load_name
+from .flattening import Cannot, Known, Record, load_name
 
 __all__ = [
     "HANDLERS",
@@ -85,9 +85,13 @@ class Variable:
 
     def __init__(self, name):
         self.name = name
+        self.place = None  # of the entry, once it is loaded
 
     def entry(self, place):
-        """Return the expression of the entry, at any place."""
+        """Return the expression of the entry."""
+        is_variable = isinstance(getattr(place, "elts", [None])[-1], ast.Name)
+        if not is_variable and ast.dump(place) != self.place:
+            raise Cannot("a learner's method reads or writes another coordinate")
         return load_name(self.name)
 
 
@@ -130,6 +134,8 @@ def _copy(flattener, s, i, target, j):
 def _load(flattener, own, s, i):
     i = flattener.kept(i, "i")
     if _are_variables(own):
+        for variable in own.fields.values():
+            variable.place = ast.dump(flattener.expression(i))
         _copy(flattener, s, i, own, i)
     return i
 

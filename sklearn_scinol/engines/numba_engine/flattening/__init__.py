@@ -13,6 +13,7 @@ from .flattener import Flattener
 from .source import parsed, walk
 from .unneeded import passed_on, without_unreachable, without_unread
 from .values import (
+    Cannot,
     Known,
     Plan,
     Record,
@@ -25,6 +26,7 @@ from .values import (
 )
 
 __all__ = [
+    "Cannot",
     "Flattener",
     "Known",
     "Plan",

@@ -1,15 +1,21 @@
 """Put the bodies of functions in place of their calls."""
 
 import ast
+import inspect
+from contextlib import contextmanager
+from functools import cache
 from types import FunctionType
 
 from .expressions import Expressions
-from .source import LEAVING, always_returns, parsed, returns, walk
+from .source import LEAVING, always_leaves, assigned, parsed, returns, walk
+from .unneeded import may_write
 from .values import (
     Ambiguous,
+    Cannot,
     Known,
     Method,
     Record,
+    is_none,
     is_number,
     leaf_values,
     load_name,
@@ -46,7 +52,9 @@ class Flattener(Expressions):
         self.scope = Scope(function, source)
         for value in values:
             self._fixed.update(names_of(value))
-        self._taken.update(self._fixed)
+        self._taken.update([*self._fixed, function.__name__])
+        if not self._fixed.isdisjoint(["np", "range"]):
+            raise Cannot(f"{function.__qualname__} has a parameter np or range")
         for name, value in zip(source.parameters, values, strict=True):
             self._bind(name, value)
         self.statements(source.body)
@@ -88,10 +96,10 @@ class Flattener(Expressions):
 
     def _returning_branches(self, statement, rest):
         branches = [
-            branch if always_returns(branch) else [*branch, *rest]
+            branch if always_leaves(branch) else [*branch, *rest]
             for branch in (statement.body, statement.orelse)
         ]
-        test = self.evaluate(statement.test)
+        test = self.condition(statement.test)
         if isinstance(test, Known):
             return self._body(branches[not test.value])
         blocks, results, values = [], [], dict(self.scope.values)
@@ -107,11 +115,13 @@ class Flattener(Expressions):
 
     def _joined(self, blocks, results):
         """Assign the results of two branches to one name, or to one for each part."""
-        if all(result == Known(None) for result in results):
+        if all(map(is_none, results)):
             return Known(None)
         if all(type(result) is tuple for result in results):
             parts = zip(*results, strict=True)
             return tuple(self._joined(blocks, part) for part in parts)
+        if not all(map(is_number, results)):
+            raise Cannot("two branches give None and a value, or no numbers")
         name = self.new_name("result")
         for block, result in zip(blocks, results, strict=True):
             with self.into(block):
@@ -121,6 +131,8 @@ class Flattener(Expressions):
     def _emit_if(self, test, body, orelse):
         if body or orelse:
             self.emit(ast.If(self.expression(test), body or [ast.Pass()], orelse))
+        else:
+            self.discard(test)
 
     def call(self, function, values, keywords):
         """Return what the result of a call stands for."""
@@ -131,31 +143,47 @@ class Flattener(Expressions):
         else:
             function = self.replacements.get(function.value, function.value)
         if isinstance(function, type) and hasattr(function, "_fields"):
-            values = [
-                self.kept(v, n) for v, n in zip(values, function._fields, strict=True)
-            ]
-            return Record(function, dict(zip(function._fields, values, strict=True)))
+            values = self._all_arguments(signature(function), values, keywords)
+            fields = zip(function._fields, values, strict=True)
+            return Record(function, {n: self.kept(v, n) for n, v in fields})
         if can_be_put_in_place(function):
-            values = self._all_arguments(function, values, keywords)
+            values = self._all_arguments(parsed(function).signature, values, keywords)
         if function in self.handlers:
             return self.handlers[function](self, *values)
         if function is len and type(values[0]) is tuple:
+            self.discard(values[0])
             return Known(len(values[0]))
         compiled = self.apart(function, values)
         if compiled is not None:
-            return self._written_call(self._constant(compiled), leaf_values(values), {})
+            return self._call_apart(function, compiled, values)
         if can_be_put_in_place(function):
             return self.put_in_place(function, values)
-        if all(isinstance(value, Known) for value in values) and function in FOLDED:
+        is_known = all(isinstance(value, Known) for value in values) and not keywords
+        if is_known and function in FOLDED:
             return Known(function(*(value.value for value in values)))
         return self._written_call(self._constant(function), values, keywords)
 
-    def _all_arguments(self, function, values, keywords):
+    def _call_apart(self, function, compiled, values):
+        """Write the call of a function that is compiled by itself."""
+        call = self._written_call(self._constant(compiled), leaf_values(values), {})
+        returned = parsed(function).returned
+        if returned == {"None"}:
+            self.emit(ast.Expr(call))
+            return Known(None)
+        if "None" in returned:
+            raise Cannot(f"{function.__qualname__} returns None in some cases")
+        return call
+
+    def _all_arguments(self, signature, values, keywords):
         """Return the arguments in order, with those by name and the defaults."""
-        source = parsed(function)
-        known = {name: Known(value) for name, value in source.defaults.items()}
-        by_name, missing = known | keywords, source.parameters[len(values) :]
-        return [*values, *(by_name[name] for name in missing)]
+        if keywords:  # they are evaluated in the order of the call
+            values = [self.kept(value) for value in values]
+            keywords = {name: self.kept(v, name) for name, v in keywords.items()}
+        given = signature.bind(*values, **keywords).arguments
+        return [
+            given[name] if name in given else Known(parameter.default)
+            for name, parameter in signature.parameters.items()
+        ]
 
     def _written_call(self, function, values, keywords):
         by_name = [ast.keyword(n, self.expression(v)) for n, v in keywords.items()]
@@ -167,7 +195,7 @@ class Flattener(Expressions):
         """Write statements, up to one that leaves the block."""
         for node in nodes:
             self.statement(node)
-            if self.block and isinstance(self.block[-1], LEAVING):
+            if always_leaves(self.block, LEAVING):
                 break
 
     def statement(self, node):
@@ -178,9 +206,7 @@ class Flattener(Expressions):
         pass
 
     def _expr(self, node):
-        value = self.evaluate(node.value)
-        if isinstance(value, ast.Call):
-            self.emit(ast.Expr(value))
+        self.discard(self.evaluate(node.value))
 
     def _return(self, node):
         value = Known(None) if node.value is None else self.evaluate(node.value)
@@ -205,7 +231,11 @@ class Flattener(Expressions):
         elif isinstance(target, ast.Name):
             self._store_name(target.id, value)
         else:
-            target = self._target(target)
+            with self.into([]) as needed:
+                target = self._target(target)
+            if needed:
+                value = self.kept(value)
+            self.block += needed
             self.emit(ast.Assign([target], self.expression(value)))
 
     def _store_parts(self, target, value):
@@ -219,14 +249,21 @@ class Flattener(Expressions):
             for one, part in zip(target.elts, value, strict=True):
                 self._store(one, part)
             return
-        self.emit(ast.Assign([self._target(target)], value))
+        names = [self.new_name("part") for _ in target.elts]
+        if all(isinstance(one, ast.Name) for one in target.elts):
+            self.emit(ast.Assign([self._target(target)], self.expression(value)))
+            return
+        stored = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
+        self.emit(ast.Assign([stored], self.expression(value)))
+        for one, name in zip(target.elts, names, strict=True):
+            self._store(one, load_name(name))
 
     def _apart_from(self, part, targets):
         """Return a part of a tuple that does not change when others are assigned."""
         if isinstance(part, (Known, ast.Constant)):
             return part
         if not isinstance(part, ast.expr):
-            return self.kept(part)
+            return self.kept(part, varying=self._varying)
         names = {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
         assigned = {
             self.scope.names.get(target.id)
@@ -245,7 +282,9 @@ class Flattener(Expressions):
         is_parameter = name in scope.source.parameters
         is_assigned_once = scope.source.n_assigned[name] == 1 and not is_parameter
         if not is_number(value) or (is_assigned_once and (is_known or is_fixed)):
-            scope.values[name] = self.kept(value, name)
+            if name in scope.carried:
+                raise Cannot(f"{name!r} is no number after a step of the loop")
+            scope.values[name] = self.kept(value, name, self._varying)
         else:
             self.assign(self.variable(name), self.expression(value))
             scope.values[name] = load_name(self.variable(name))
@@ -257,22 +296,54 @@ class Flattener(Expressions):
             return ast.Name(self.variable(target.id), ast.Store())
         if isinstance(target, ast.Tuple):
             return ast.Tuple([*map(self._target, target.elts)], ast.Store())
-        target = self.evaluate(target)
-        if isinstance(target, ast.Name):
-            return ast.Name(target.id, ast.Store())
-        return ast.Subscript(target.value, target.slice, ast.Store())
+        if not isinstance(target, ast.Subscript):
+            raise Cannot(f"{type(target).__name__} cannot be assigned")
+        owner, place = self.operands([target.value, target.slice])
+        if hasattr(owner, "entry"):
+            entry = owner.entry(self.expression(place))
+        elif isinstance(owner, ast.expr):
+            entry = ast.Subscript(owner, self.expression(place))
+        else:
+            raise Cannot("entries are assigned of what is no array")
+        entry.ctx = ast.Store()
+        return entry
 
     def _augassign(self, node):
-        value = self.expression(self.evaluate(node.value))
         if isinstance(node.target, ast.Name):
-            name = self.scope.look_up(node.target.id).id
-            target = ast.Name(name, ast.Store())
+            target = self._name_value(node.target)
+            if not isinstance(target, ast.Name):
+                raise Cannot(f"{node.target.id!r} is no number")
+            target = ast.Name(target.id, ast.Store())
         else:
             target = self._target(node.target)
-        self.emit(ast.AugAssign(target, node.op, value))
+        with self.into([]) as needed:
+            value = self.expression(self.evaluate(node.value))
+        if not isinstance(node.target, ast.Name) and self._writes(needed):
+            # What is added to is read before.
+            if isinstance(target, ast.Subscript):
+                owner, place = self.kept(target.value), self.kept(target.slice)
+                target = ast.Subscript(owner, place, ast.Store())
+                before = ast.Subscript(owner, place, ast.Load())
+            else:
+                before = load_name(target.id)
+            value = ast.BinOp(self.copied(before, "before"), node.op, value)
+            self.block += needed
+            self.emit(ast.Assign([target], value))
+        else:
+            self.block += needed
+            self.emit(ast.AugAssign(target, node.op, value))
+
+    def _writes(self, statements):
+        """Whether statements may change more than variables of their own."""
+        return any(
+            (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store))
+            or (isinstance(node, ast.Name) and node.id in self._fleeting)
+            or (isinstance(node, ast.expr) and may_write(node))
+            for node in walk(statements)
+        )
 
     def _if(self, node):
-        test = self.evaluate(node.test)
+        test = self.condition(node.test)
         if isinstance(test, Known):
             self.statements(node.body if test.value else node.orelse)
             return
@@ -282,48 +353,80 @@ class Flattener(Expressions):
             with self.into([]) as block:
                 self.statements(branch)
             blocks.append(block)
-            after.append(self.scope.values)
-        self.scope.values = self._values_of_either(*after)
+            if not always_leaves(block, LEAVING):
+                after.append(self.scope.values)
+        first, last = after[:1] or [before], after[-1:] or [before]
+        self.scope.values = self._values_of_either(*first, *last)
         self._emit_if(test, *blocks)
 
     def _values_of_either(self, first, second):
         """Return what variables stand for after one branch or another."""
-        values = first | second
+        values = {}
         for name in first.keys() & second.keys():
-            both = first[name], second[name]
-            if first[name] is not second[name] and not all(map(is_number, both)):
-                values[name] = Ambiguous(name)
+            one, other = first[name], second[name]
+            is_variable = isinstance(one, ast.Name) and names_of(one) == names_of(other)
+            values[name] = one if one is other or is_variable else Ambiguous(name)
         return values
 
+    @contextmanager
+    def _steps(self, node):
+        """Write what a loop runs: its variables may have changed when it runs again."""
+        if node.orelse:
+            raise Cannot("`else` after a loop cannot be compiled")
+        scope = self.scope
+        changed = [name for name in assigned([node]) if name in scope.values]
+        numbers = {n for n in changed if isinstance(scope.values[n], ast.Name)}
+        scope.values |= {name: Ambiguous(name) for name in {*changed} - numbers}
+        values, carried = dict(scope.values), scope.carried
+        scope.carried = carried | numbers
+        yield
+        scope.values, scope.carried = values, carried
+
     def _while(self, node):
-        with self.into([]) as before:
-            test = self.evaluate(node.test)
-        with self.into([]) as body:
-            self.statements(node.body)
+        with self._steps(node):
+            with self.into([]) as before:
+                test = self.condition(node.test)
+            with self.into([]) as body:
+                self.statements(node.body)
         if before:
             stop = ast.If(
                 ast.UnaryOp(ast.Not(), self.expression(test)), [ast.Break()], []
             )
             test, body = ast.Constant(True), [*before, stop, *body]
-        self.emit(ast.While(self.expression(test), body, []))
+        self.emit(ast.While(self.expression(test), body or [ast.Pass()], []))
 
     def _for(self, node):
         iterated = self.evaluate(node.iter)
-        if isinstance(iterated, Known) and len(iterated.value) < 2:
+        iterated = Known(()) if iterated == () else iterated
+        if isinstance(iterated, Known) and len(iterated.value) < 2 and not node.orelse:
             # Steps whose number is known to be none or one need no loop.
             leaves_it = any(
                 isinstance(part, (ast.Break, ast.Continue)) for part in walk(node.body)
             )
             if not iterated.value or not leaves_it:
+                name, values = getattr(node.target, "id", None), self.scope.values
                 for value in iterated.value:
-                    self.scope.values[node.target.id] = Known(value)
+                    self._store(node.target, Known(value))
+                    stored = values.get(name)
+                    if name and not assigned(node.body)[name]:
+                        values[name] = Known(value)
                     self.statements(node.body)
+                    self.scope.values[name] = stored
                 return
-        target = self._target(node.target)
-        with self.into([]) as body:
+        if not all(
+            isinstance(each, (ast.Name, ast.Tuple, ast.Store))
+            for each in ast.walk(node.target)
+        ):
+            raise Cannot("a loop assigns more than variables")
+        with self._steps(node), self.into([]) as body:
+            target = self._target(node.target)
             self.statements(node.body)
-        if body:
-            self.emit(ast.For(target, self.expression(iterated), body, []))
+        body = body or [ast.Pass()]
+        self.emit(ast.For(target, self.expression(iterated), body, []))
+
+
+#: Return the signature of a class.
+signature = cache(inspect.signature)
 
 
 def can_be_put_in_place(function):

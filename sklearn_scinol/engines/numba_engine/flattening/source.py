@@ -2,24 +2,29 @@
 
 import ast
 import inspect
-import textwrap
 from collections import Counter
 from functools import cache
 from threading import Lock
 from typing import NamedTuple
 
+from .values import Cannot
+
 #: Statements after which nothing of a block runs.
 LEAVING = ast.Return, ast.Break, ast.Continue
+
+#: What changes the meaning of a function wherever it stands in it.
+REFUSED = ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom
 
 
 class Function(NamedTuple):
     """Source of a function: its parameters, statements and assigned variables."""
 
+    signature: inspect.Signature
     parameters: tuple
-    defaults: dict
     body: list
     n_assigned: Counter  # how often variables are assigned
     returns_in_loop: bool
+    returned: set  # of None, a value, or either
 
 
 # CPython 3.11 may fail where two threads parse at the same time.
@@ -29,36 +34,55 @@ _parsing = Lock()
 @cache
 def parsed(function):
     """Parse a function."""
+    code, name = function.__code__, function.__qualname__
     try:
-        source = textwrap.dedent(inspect.getsource(function))
+        source = inspect.getsource(code)  # its own, also where it wraps another
     except OSError:
         raise TypeError(
-            f"The source of {function.__qualname__}, which is to be compiled, cannot "
-            "be found: define it in a file or a notebook, or set engine='numpy'."
+            f"The source of {name}, which is to be compiled, cannot be found: define "
+            "it in a file or a notebook, or set engine='numpy'."
         ) from None
-    with _parsing:
-        tree = ast.parse(source).body[0]
+    is_indented = source[0].isspace()
+    try:
+        with _parsing:
+            tree = ast.parse("if True:\n" + source if is_indented else source).body[0]
+    except SyntaxError:  # part of a line
+        tree = None
+    if is_indented and tree:
+        tree = ast.increment_lineno(tree, -1).body[0]
+    if not isinstance(tree, ast.FunctionDef):
+        raise Cannot(f"{name} is no function defined by `def`")
+    refused = [node for node in ast.walk(tree) if isinstance(node, REFUSED)]
+    if refused or tree.args.vararg or tree.args.kwarg:
+        what = type(refused[0]).__name__ if refused else "* in parameters"
+        raise Cannot(f"{what} cannot be compiled, of {name}")
     body = tree.body
     if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
         body = body[1:]
-    n_assigned, returns_in_loop = Counter(), False
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            n_assigned[node.id] += 1
-        if isinstance(node, (ast.For, ast.While)):
-            returns_in_loop |= returns(node.body)
-    signature = inspect.signature(function).parameters
+    n_assigned = assigned(tree.body)
+    loops = [node for node in walk(body) if isinstance(node, (ast.For, ast.While))]
+    returned = {
+        node.value is None or getattr(node.value, "value", node) is None
+        for node in walk(body)
+        if isinstance(node, ast.Return)
+    }
+    if not always_leaves(body):
+        returned.add(True)
+    signature = inspect.signature(function, follow_wrapped=False)
     return Function(
-        tuple(signature),
-        {
-            name: parameter.default
-            for name, parameter in signature.items()
-            if parameter.default is not parameter.empty
-        },
+        signature,
+        tuple(signature.parameters),
         body,
         n_assigned,
-        returns_in_loop,
+        any(returns(loop.body) for loop in loops),
+        {"None" if is_none else "a value" for is_none in returned},
     )
+
+
+def assigned(statements):
+    """Count how often variables are assigned in statements."""
+    names = [node for node in walk(statements) if isinstance(node, ast.Name)]
+    return Counter(node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
 def walk(statements):
@@ -71,11 +95,13 @@ def returns(statements):
     return any(isinstance(node, ast.Return) for node in walk(statements))
 
 
-def always_returns(statements):
-    """Whether the statements return whatever branches are taken."""
+def always_leaves(statements, kinds=ast.Return):
+    """Whether statements return, or leave otherwise, whatever branches are taken."""
     if not statements:
         return False
     last = statements[-1]
     if isinstance(last, ast.If):
-        return always_returns(last.body) and always_returns(last.orelse)
-    return isinstance(last, ast.Return)
+        return always_leaves(last.body, kinds) and always_leaves(last.orelse, kinds)
+    if isinstance(last, ast.While) and getattr(last.test, "value", False) is True:
+        return not any(isinstance(node, ast.Break) for node in walk(last.body))
+    return isinstance(last, kinds)

@@ -3,11 +3,14 @@
 import ast
 from collections import Counter
 
+import numpy as np
+
 from .source import LEAVING, walk
 from .values import leaf_values
 
-#: Names of modules and functions whose functions change no arguments.
-PURE = "np", "min", "max", "abs", "len", "range", "bool", "int", "float"
+#: Names of functions that change no arguments.
+PURE = {"min", "max", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
+PURE |= {"np.empty", "np.empty_like", "np.arange"}
 
 
 def without_unreachable(statements):
@@ -49,21 +52,45 @@ def passed_on(statements, values):
 def without_unread(statements):
     """Remove assignments to variables that nothing reads."""
     while True:
-        read = Counter()
+        read, stored, numbers, added_to = set(), Counter(), Counter(), set()
         for node in walk(statements):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                read[node.id] += 1
+                read.add(node.id)
+            elif isinstance(node, ast.Name):
+                stored[node.id] += 1
+            elif isinstance(node, ast.AugAssign):
+                numbers[getattr(node.target, "id", None)] += 1
+                added_to.add(getattr(node.target, "id", None))
+            elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+                numbers[getattr(node.targets[0], "id", None)] += 1
+        read |= added_to & (stored - numbers).keys()  # may be arrays, read elsewhere
         statements, n_removed = _without(statements, read)
         if not n_removed:
             return statements
 
 
-def _may_write(expression):
-    """Whether an expression has calls of other functions than NumPy's and Python's."""
-    called = [node.func for node in ast.walk(expression) if isinstance(node, ast.Call)]
-    return any(
-        ast.unparse(function).partition(".")[0] not in PURE for function in called
-    )
+def may_write(expression):
+    """Whether an expression has calls that may change something."""
+    called = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    return not all(map(_is_pure, called))
+
+
+def _is_pure(call):
+    name = ast.unparse(call.func)
+    function = getattr(np, name.removeprefix("np."), None)
+    if name.startswith("np.") and isinstance(function, np.ufunc):
+        return len(call.args) <= function.nin and not call.keywords
+    return name in PURE or isinstance(function, type)
+
+
+def _is_unneeded(statement, read):
+    """Whether a statement with empty blocks does nothing."""
+    if isinstance(statement, ast.If):
+        return not may_write(statement.test)
+    if isinstance(statement, ast.While):
+        return False
+    targets = {node.id for node in walk([statement.target]) if hasattr(node, "id")}
+    return not targets & read and not may_write(statement.iter)
 
 
 def _without(statements, read):
@@ -74,14 +101,14 @@ def _without(statements, read):
             statement.orelse, n_else = _without(statement.orelse, read)
             n_removed += n + n_else
             is_empty = not statement.body and not statement.orelse
-            if is_empty and not isinstance(statement, ast.While):
+            if is_empty and _is_unneeded(statement, read):
                 n_removed += 1
                 continue
             statement.body = statement.body or [ast.Pass()]
         elif isinstance(statement, (ast.Assign, ast.AugAssign)):
             target = getattr(statement, "target", None) or statement.targets[0]
-            is_unread = isinstance(target, ast.Name) and not read[target.id]
-            if is_unread and not _may_write(statement.value):
+            is_unread = isinstance(target, ast.Name) and target.id not in read
+            if is_unread and not may_write(statement.value):
                 n_removed += 1
                 continue
         elif isinstance(statement, ast.Pass):

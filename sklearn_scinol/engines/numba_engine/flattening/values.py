@@ -35,8 +35,25 @@ class Ambiguous(NamedTuple):
     name: str
 
 
+class Evaluated(ast.expr):
+    """An expression of a function's source that has been evaluated."""
+
+    def __init__(self, value):
+        super().__init__()
+        self.value = value
+
+
 class Cannot(TypeError):
-    """A function has what cannot be put in place of a call."""
+    """A function has what cannot be compiled, or would mean something else."""
+
+
+class CannotHere(Cannot):
+    """The same, with the function and the line."""
+
+
+def is_none(value):
+    """Whether a value is None, which compiled code decides before it runs."""
+    return isinstance(value, Known) and value.value is None
 
 
 def is_number(value):
@@ -59,9 +76,15 @@ def leaf_values(values):
             found += leaf_values(value.fields.values())
         elif type(value) is tuple:
             found += leaf_values(value)
-        elif value != Known(None):
+        elif not is_none(value):
             found.append(value)
     return found
+
+
+def calls(value):
+    """Whether a value has a call that was not made yet."""
+    leaves = [leaf for leaf in leaf_values([value]) if isinstance(leaf, ast.expr)]
+    return any(isinstance(node, ast.Call) for leaf in leaves for node in ast.walk(leaf))
 
 
 def is_leaf(argument):

@@ -1,0 +1,1192 @@
+"""Functions as users may write them: compiled, they mean what Python means.
+
+Those in `ACCEPTED` are compiled and compared with Python; those in `REFUSED` are not
+compiled, with the words that the error has.
+"""
+# ruff: noqa
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sklearn_scinol import _portable
+
+#: Rows that functions take, and may change.
+ROWS = [
+    [0.5, 2.0, -5.0],
+    [-3.0, 4.0, 7.0],
+    [1.0, -1.0, 3.0],
+    [0.0, 0.0, 0.0],
+    [7.0, 5.0, 0.0],
+]
+
+ACCEPTED, REFUSED = [], {}
+
+
+def accepted(function):
+    ACCEPTED.append(function)
+    return function
+
+
+def refused(words):
+    def mark(function):
+        REFUSED[function] = words
+        return function
+
+    return mark
+
+
+G = 3
+T2 = (1.0, 2.0)
+A = np.array([1.0, 5.0, 7.0])
+
+
+class R(NamedTuple):
+    rate: float = 0.05
+    kind: float = 0.0
+
+    def scaled(self, x):
+        return self.rate * x
+
+    def maybe(self, x):
+        return self.rate or x
+
+
+class S(NamedTuple):
+    w: np.ndarray
+
+
+def bump(x):
+    x[0] += 1.0
+    return x[0]
+
+
+def bump_loop(x):
+    for k in range(x.size):
+        x[k] += 1.0
+        if k == 0:
+            return x[0]
+    return 0.0
+
+
+def none_or(x):
+    if x > 0.0:
+        return x
+
+
+def first_none(x):
+    for k in range(x.size):
+        if x[k] > 1.0:
+            return k
+
+
+def write_loop(x):
+    for k in range(x.size):
+        if x[k] > 100.0:
+            return
+        x[k] += 1.0
+
+
+def yes(x):
+    return x[0] > -100.0
+
+
+def two(a, b=2.0, c=3.0):
+    return a + 10 * b + 100 * c
+
+
+def pair(x):
+    return x[0], x[1]
+
+
+def scale(a):
+    a *= 2.0
+
+
+def fwrap(f):
+    @functools.wraps(f)
+    def w(x):
+        return f(x) + 1000.0
+
+    return w
+
+
+@fwrap
+def wrapped(x):
+    return x[0]
+
+
+def varargs(*a):
+    return a[0]
+
+
+def rec(n):
+    return 0 if n == 0 else rec(n - 1) + 1
+
+
+def recx(x):
+    return recx(x) + 1.0
+
+
+@accepted
+def and_value(x):
+    return (x[0] and 2.0) + 10 * (x[0] and x[1])
+
+
+@accepted
+def or_value(x):
+    return (x[0] or 1.0) + 10 * (x[1] or x[2]) + 100 * (0.0 or x[0])
+
+
+@accepted
+def or_method(x):
+    return R(x[0]).maybe(7.0)
+
+
+@accepted
+def and_chain(x):
+    return (
+        (x[0] and x[1] and 5.0) + (x[0] or x[1] or 3.0) + (x[0] and 0.0) + (x[0] or 0.0)
+    )
+
+
+@accepted
+def side_and(x):
+    y = x[0] > 0 and bump(x) > 0
+    return x[0] + (10.0 if y else 20.0)
+
+
+@accepted
+def side_and2(x):
+    y = x[0] > 0 and bump_loop(x)
+    return x[0] + 1.0 * y
+
+
+@accepted
+def side_stmt(x):
+    x[0] > 0 and bump_loop(x)
+    return x[0]
+
+
+@accepted
+def side_or_known(x):
+    if bump_loop(x) > 0.0 or True:
+        return x[0]
+    return 5.0
+
+
+@accepted
+def side_and_false(x):
+    if bump_loop(x) > 0.0 and False:
+        return 7.0
+    return x[0]
+
+
+@accepted
+def nested_bool(x):
+    return (x[0] > 0 and (x[1] or x[2])) or (not x[1] and 3.0) or 4.0
+
+
+@accepted
+def not_value(x):
+    return (not x[0]) + 10 * (not (x[0] and x[1]))
+
+
+@refused("`else` after a loop")
+def forelse(x):
+    for k in range(x.size):
+        if x[k] > 0:
+            break
+    else:
+        return -1.0
+    return 1.0
+
+
+@refused("`else` after a loop")
+def forelse2(x):
+    t = 0.0
+    for k in range(1):
+        t += x[k]
+    else:
+        t += 100.0
+    return t
+
+
+@refused("`else` after a loop")
+def whileelse(x):
+    n = 0
+    while n < 3:
+        n += 1
+        if x[n - 1] > 1:
+            break
+    else:
+        n = 50
+    return n
+
+
+@refused("by `is`")
+def is_runtime(x):
+    a = x
+    b = x
+    return 1.0 if a is b else 0.0
+
+
+@refused("by `is`")
+def is_true(x):
+    return 1.0 if (x[0] > 0) is True else 0.0
+
+
+@refused("None and a value")
+def is_none_result(x):
+    return 1.0 if none_or(x[0]) is None else 2.0
+
+
+@refused("first_none returns None in some cases")
+def is_none_loop(x):
+    return 1.0 if first_none(x) is None else 2.0
+
+
+@refused("'m' stands for different things")
+def is_none_carried(x):
+    m = None
+    for k in range(x.size):
+        if m is None:
+            m = x[k]
+        else:
+            m = max(m, x[k])
+    return m
+
+
+@accepted
+def proc_loop(x):
+    r = write_loop(x)
+    return x[0] + (1.0 if r is None else 2.0)
+
+
+@accepted
+def shifts(x):
+    n = int(x[1]) & 7
+    return (
+        (1 << 3)
+        + (n << 2)
+        + (100 >> n)
+        + (n ^ 5)
+        + (n | 8)
+        + (n & 3)
+        + (7 & 3)
+        + (6 | 1)
+        + (5 ^ 1)
+    )
+
+
+@refused("~ means")
+def invert(x):
+    return ~int(x[0])
+
+
+@accepted
+def invert_known(x):
+    return ~3 + ~True + x[0]
+
+
+@accepted
+def chain(x):
+    return 1.0 * (0 < x[0] < x[1]) + 10 * (x[0] < x[1] <= x[2] != 3)
+
+
+@accepted
+def chain_side(x):
+    y = x[0] < bump(x) < bump(x)
+    return x[0] + (10.0 if y else 0)
+
+
+@accepted
+def chain_short(x):
+    y = x[0] < -50.0 < bump(x)
+    return x[0] + (10.0 if y else 0)
+
+
+@accepted
+def chain_once(x):
+    y = -50.0 < bump(x) < 100.0
+    return x[0] + (10.0 if y else 0)
+
+
+@accepted
+def chain_loop(x):
+    n = 0
+    while 0 <= n < bump(x) < 30.0:
+        n += 1
+    return n + 100.0 * x[0]
+
+
+@accepted
+def aug_order(x):
+    x[0] += bump(x)
+    x[1] -= bump_loop(x)
+    return x[0] + 10 * x[1]
+
+
+@accepted
+def aug_index(x):
+    k = 0
+    x[int(bump(x)) * 0 + k] *= 2.0 + bump(x)
+    return x[0]
+
+
+@accepted
+def aug_all(x):
+    a = x[0]
+    a += 1
+    a -= 0.5
+    a *= 3
+    a /= 7
+    a //= 0.25
+    a %= 5
+    a **= 2
+    return a
+
+
+@accepted
+def aug_slice(x):
+    x[1:] += bump(x)
+    x[:2] *= 2.0
+    return x[0] + 10 * x[1] + 100 * x[2]
+
+
+@accepted
+def aug_param(x):
+    scale(x)
+    return x[0] + x[1]
+
+
+@accepted
+def aug_alias(x):
+    y = x
+    y += 1.0
+    return x[0]
+
+
+@accepted
+def aug_view(x):
+    y = x[1:]
+    y += 1.0
+    return x[1]
+
+
+@accepted
+def aug_forview(x):
+    z = np.zeros((2, 3))
+    z[0] = x
+    z[1] = x
+    for row in z:
+        row += 1.0
+    return z[0, 0] + z[1, 2]
+
+
+@accepted
+def ifexp(x):
+    return x[0] if x[1] > 0 else bump(x)
+
+
+@accepted
+def ifexp_side(x):
+    y = bump(x) if x[0] > 0 else (bump(x), x[1])[1]
+    return y + 10 * x[0]
+
+
+@refused("None and a value")
+def ifexp_none(x):
+    y = None if x[0] > 0 else 1.0
+    return 1.0 if y is None else 2.0
+
+
+@accepted
+def guard(x):
+    return 1.0 if x[0] != 0.0 and 1.0 / x[0] > 0 else 2.0
+
+
+@accepted
+def order(x):
+    return x[0] + 10 * bump(x) + 100 * x[0] + 1000 * bump_loop(x) + 1e4 * x[0]
+
+
+@accepted
+def order_args(x):
+    return two(x[0], bump(x), x[0])
+
+
+@accepted
+def order_kw(x):
+    return two(c=bump_loop(x), a=x[0], b=bump(x))
+
+
+@accepted
+def order_store(x):
+    x[int(bump(x)) * 0] = x[0]
+    return x[0]
+
+
+@accepted
+def order_tuple_store(x):
+    i = 0
+    i, x[i] = 1, 50.0
+    return x[0] + 10 * x[1] + i
+
+
+@accepted
+def order_unpack(x):
+    i = 0
+    i, x[i + 1] = int(pair(x)[0] * 0) + 1, bump(x)
+    return x[0] + 10 * x[1] + 100 * x[2]
+
+
+@accepted
+def unpack_arr(x):
+    a, b, c = x
+    x[0], x[1], x[2] = x[2] + 0, x[0] + 0, x[1] + 0
+    return a + 10 * b + 100 * c + 1000 * x[0] + 1e4 * x[1]
+
+
+@accepted
+def nested_unpack(x):
+    (a, b), c = pair(x), x[2]
+    a, (b, c) = b, (c, a)
+    return a + 10 * b + 100 * c
+
+
+@accepted
+def multi_targets(x):
+    a = x[1] = b = bump(x)
+    return a + b + x[1]
+
+
+@refused("Starred cannot")
+def starred_call(x):
+    return two(*T2)
+
+
+@refused("in parameters")
+def starred_def(x):
+    return varargs(x[0])
+
+
+@refused("Starred cannot")
+def starred_assign(x):
+    a, *b = x[0], x[1], x[2]
+    return a
+
+
+@refused(r"\*\* cannot")
+def dstar(x):
+    return two(x[0], **{"b": 1.0})
+
+
+@refused("unexpected keyword argument 'd'")
+def unknown_kw(x):
+    return two(x[0], d=4.0)
+
+
+@accepted
+def defaults(x):
+    return two(x[0]) + two(x[0], c=x[1])
+
+
+@accepted
+def stale_tuple(x):
+    a = x[0]
+    t = (a, x[1])
+    a = 50.0
+    return t[0] + a
+
+
+@accepted
+def stale_record(x):
+    a = x[0]
+    r = R(a)
+    a = 50.0
+    return r.scaled(1.0) + a
+
+
+@accepted
+def stale_method(x):
+    a = x[0]
+    f = R(a).scaled
+    a = 50.0
+    return f(1.0) + a
+
+
+@accepted
+def record_kw(x):
+    return R(kind=x[0], rate=x[1]).scaled(2.0) + R(kind=1.0).rate
+
+
+@refused("'t' stands for different")
+def carried_tuple(x):
+    t = (0.0, 1.0)
+    for k in range(x.size):
+        t = (t[1], t[0] + x[k])
+    return t[0] + 10 * t[1]
+
+
+@refused("'t' is no number")
+def carried_kind(x):
+    t = 0.0
+    s = 0.0
+    for k in range(x.size):
+        if k > 0:
+            s += t[0]
+        t = (x[k], 1.0)
+    return s
+
+
+@refused("'f' stands")
+def carried_function(x):
+    f = abs
+    s = 0.0
+    for k in range(x.size):
+        s += f(x[k])
+        f = float
+    return s
+
+
+@refused("'k' is not assigned in all")
+def loop_var_after(x):
+    for k in range(x.size):
+        pass
+    return k
+
+
+@accepted
+def loop_var_before(x):
+    k = -1
+    for k in range(x.size):
+        pass
+    return k
+
+
+@accepted
+def loop_var_before0(x):
+    k = -1
+    for k in range(0):
+        pass
+    return k
+
+
+@accepted
+def loop_var_one(x):
+    k = -1
+    if x[0] > 0:
+        for k in range(1):
+            x[1] += 1
+    return k + x[1]
+
+
+@accepted
+def loop_var_assigned(x):
+    s = 0.0
+    for k in range(4):
+        k = k * 2
+        s += k
+    return s
+
+
+@accepted
+def loop_break_var(x):
+    m = 0.0
+    k = 0
+    for k in range(x.size):
+        m = x[k]
+        if m > 0:
+            break
+    return m + 100 * k
+
+
+@accepted
+def while_cont(x):
+    n = 0
+    s = 0.0
+    while n < x.size:
+        n += 1
+        if x[n - 1] < 0:
+            continue
+        s += x[n - 1]
+    return s
+
+
+@accepted
+def while_true(x):
+    n = 0
+    while True:
+        n += 1
+        if bump(x) > 5.0 or n > 20:
+            break
+    return n + x[0]
+
+
+@accepted
+def while_side(x):
+    n = 0
+    while bump(x) < 5.0 and n < 30:
+        if n == 3:
+            n += 10
+            continue
+        n += 1
+    return n + 100 * x[0]
+
+
+@refused("'y' is not assigned")
+def one_branch(x):
+    if x[0] > -100:
+        y = 1.0
+    return y
+
+
+@refused("'G' is not assigned")
+def one_branch_global(x):
+    if x[0] > 1e9:
+        G = 1.0
+    return G
+
+
+@refused("'G' is not assigned")
+def late_local(x):
+    y = G + 1.0 if x[0] > 1e9 else 0.0
+    G = 3
+    return y
+
+
+@accepted
+def both_branches(x):
+    if x[0] > 0:
+        y = x[1]
+    elif x[1] > 0:
+        y = 3
+    else:
+        y = -1.0
+    return y
+
+
+@accepted
+def leaving_branch(x):
+    s = 0.0
+    for k in range(x.size):
+        if x[k] < 0:
+            continue
+        else:
+            y = x[k]
+        s += y
+    return s
+
+
+@accepted
+def early(x):
+    for k in range(x.size):
+        if x[k] > 0.0:
+            for j in range(5):
+                if j * x[k] > 3:
+                    return 10 * k + j
+            return k
+    return -1
+
+
+@refused("NamedExpr")
+def walrus(x):
+    return (y := x[0]) + y
+
+
+@refused("Lambda")
+def lam(x):
+    return (lambda z: z + 1)(x[0])
+
+
+@refused("ListComp")
+def comp(x):
+    return sum([z for z in x])
+
+
+@refused("GeneratorExp")
+def gen(x):
+    return sum(z for z in x)
+
+
+@refused("JoinedStr")
+def fstr(x):
+    return len(f"{x[0]}")
+
+
+@refused("Global")
+def glob(x):
+    if False:
+        global G
+    G2 = x[0]
+    return G2
+
+
+@refused("FunctionDef")
+def nested_def(x):
+    def g(z):
+        return z + 1
+
+    return g(x[0])
+
+
+@refused("Try")
+def tryx(x):
+    try:
+        return x[0]
+    except ValueError:
+        return 0.0
+
+
+@refused("With")
+def withx(x):
+    with np.errstate(all="ignore"):
+        return x[0]
+
+
+@refused("Assert")
+def assertx(x):
+    assert x[0] > -1e9
+    return x[0]
+
+
+@refused("Delete")
+def delx(x):
+    y = x[0]
+    del y
+    return 1.0
+
+
+@refused("Raise")
+def raisex(x):
+    raise ValueError
+
+
+@refused("Match")
+def matchx(x):
+    match int(x[0]):
+        case 1:
+            return 1.0
+        case _:
+            return 2.0
+
+
+@accepted
+def divs(x):
+    a, b = int(x[0] * 2), 3
+    s = 0.0
+    for d in (-3, 2, 5):
+        s = 10 * s + (a // d) + (a % d) + a / d + (7 // d) + (-7) // d + -7 % d
+    return s
+
+
+@accepted
+def fdivs(x):
+    s = 0.0
+    for d in (-3.0, 2.5, 0.3):
+        s = 10 * s + (x[0] // d) + (x[0] % d) + x[0] / d + (x[1] // d)
+    return s
+
+
+@accepted
+def neg_pow(x):
+    return (-2.0) ** int(x[1]) + (-3) ** 2 + (-x[0]) ** 2 - x[0] ** 2
+
+
+@accepted
+def neg_const_pow(x):
+    return (-2.0) ** (x[0] * 0 + 3.0) + 2**-1
+
+
+@accepted
+def int_pow(x):
+    n = int(x[1])
+    return 2.0**n
+
+
+@refused("2.0 ")
+def int_int_pow(x):
+    n = int(x[1])
+    return 2**n
+
+
+@refused("64 bits")
+def bigint(x):
+    return x[0] + 2**70
+
+
+@accepted
+def bigint_known(x):
+    return x[0] + 2**70 % 1000
+
+
+@accepted
+def bigint_u(x):
+    return x[0] + (2**63 - 1) // 2**62
+
+
+@refused("64 bits")
+def bigint_v(x):
+    return x[0] + 2**63
+
+
+@accepted
+def strings(x):
+    k = "linear"
+    return 1.0 if k == "linear" else 2.0
+
+
+@refused("no numbers")
+def strings2(x):
+    k = "linear" if x[0] > 0 else "rbf"
+    return 1.0 if k == "linear" else 2.0
+
+
+@refused("`in`")
+def inx(x):
+    return 1.0 if x[0] in (1.0, 2.0) else 2.0
+
+
+@refused("`in`")
+def in_known(x):
+    return 1.0 + x[0] if G in (1, 3) else 2.0
+
+
+@accepted
+def bools(x):
+    a = x[0] > 0
+    b = x[1] > 0
+    return (a and b) + 2 * (a or b) + 4 * (not a) + 8 * (a == b)
+
+
+@accepted
+def bool_mul(x):
+    return (x[0] > 0) * (x[1] > 0) + 1.0 * (x[0] > 0)
+
+
+@accepted
+def bool_sum(x):
+    n = 0
+    n += x[0] > 0
+    n += x[1] > 0
+    return n
+
+
+@accepted
+def unary(x):
+    return -x[0] + +x[1] - -x[2]
+
+
+@accepted
+def shadow(x):
+    max = x[0]
+    for k in range(x.size):
+        max = _portable.larger(max, x[k])
+    return max
+
+
+@accepted
+def shadow2(x):
+    abs = 3.0
+    len = 2.0
+    sum = 1.0
+    return abs + len + sum + x.size
+
+
+@accepted
+def param_assign(x):
+    return assigns(x[0], x[1]) + x[0]
+
+
+def assigns(a, b):
+    a = a + 1
+    if b > 0:
+        b = a
+    return a + 10 * b
+
+
+@accepted
+def param_branch_none(x):
+    return opt(x[0]) + opt(x[0], x[1])
+
+
+def opt(a, w=None):
+    if w is None:
+        w = 2.0
+    return a * w
+
+
+@refused("'w' stands")
+def param_branch_none2(x):
+    return opt2(x[0])
+
+
+def opt2(a, w=None):
+    if a > 0:
+        w = 2.0
+    return 1.0 if w is None else w
+
+
+@accepted
+def wrapped_fn(x):
+    return wrapped(x)
+
+
+@accepted
+def recursion_known(x):
+    return rec(3) + x[0]
+
+
+@refused("recursion")
+def recursion(x):
+    return recx(x)
+
+
+@refused("Attribute cannot be assigned")
+def attr_store(x):
+    s = S(x)
+    s.w = x
+    return 1.0
+
+
+@refused("no array")
+def tuple_store(x):
+    t = (x[0], 1.0)
+    t[0] = 2.0
+    return t[0]
+
+
+@accepted
+def tuple_pick(x):
+    return (bump_loop(x), 5.0)[1] + x[0]
+
+
+@accepted
+def tuple_len(x):
+    return len((bump_loop(x), 5.0)) + x[0]
+
+
+@accepted
+def tuple_test(x):
+    return (1.0 if (bump_loop(x), 5.0) else 2.0) + x[0]
+
+
+@accepted
+def none_call(x):
+    return (1.0 if bump_loop(x) is None else 2.0) + x[0]
+
+
+@accepted
+def if_pass(x):
+    if bump_loop(x) > 0:
+        pass
+    return x[0]
+
+
+@accepted
+def np_inplace(x):
+    y = np.add(x, 1.0, x)
+    return x[0]
+
+
+@accepted
+def and_known_call(x):
+    y = x[0] > 0 and noisy(x)
+    return x[0] + (10.0 if y else 0.0)
+
+
+def noisy(x):
+    x[0] += 5.0
+    return True
+
+
+@accepted
+def cond_mix(x):
+    c = 0
+    if (x[0] > 0 and noisy(x) and x[1] > 0) or not (x[2] > 0 or noisy(x)):
+        c = 1
+    return c + x[0]
+
+
+@accepted
+def slices(x):
+    return x[int(bump(x)) * 0 : int(bump(x)) * 0 + 2].sum() + x[::2].sum() + x[-1]
+
+
+@refused("Ellipsis")
+def ellip(x):
+    return x[...].sum()
+
+
+@refused("1j")
+def cplx(x):
+    return (1j * 1j).real + x[0]
+
+
+@refused("AnnAssign")
+def annot(x):
+    y: float = x[0]
+    return y
+
+
+@accepted
+def enum(x):
+    s = 0.0
+    for k, v in enumerate(x):
+        s += k * v
+    for a, b in zip(x, x[1:]):
+        s += a * b
+    for v in (1.0, 2.0):
+        s += v
+    for _ in ():
+        s += 100
+    for v in T2:
+        s += v
+    return s
+
+
+@refused("more than variables")
+def for_target_sub(x):
+    for x[0] in range(3):
+        pass
+    return x[0]
+
+
+@accepted
+def if_same_names(x):
+    s = 0.0
+    for k in range(2):
+        if k:
+            z = x[k]
+            s += z
+        else:
+            z = 2 * x[k]
+            s -= z
+    return s
+
+
+@accepted
+def minmax(x):
+    return (
+        min(x[0], x[1])
+        + 10 * max(x[0], x[1], 2)
+        + abs(x[2])
+        + round(x[0])
+        + int(x[1])
+        + float(x[2])
+        + bool(x[0])
+    )
+
+
+@accepted
+def maths(x):
+    return math.sqrt(abs(x[0])) + math.floor(x[1]) + np.floor(x[2]) + math.pi
+
+
+@accepted
+def matm(x):
+    return x @ x
+
+
+@refused("None and a value")
+def cond_none_fn(x):
+    return 1.0 if none_or(x[0]) else 2.0
+
+
+@accepted
+def cond_none_proc(x):
+    return 1.0 if scale(x) else x[0]
+
+
+@accepted
+def not_none(x):
+    return 1.0 if not scale(x) else x[0]
+
+
+@accepted
+def known_if(x):
+    if G == 3 and T2[1] > 1 or x[0]:
+        return x[1]
+    return x[2]
+
+
+@accepted
+def fixed_alias(x):
+    y = x
+    z = y
+    z[0] = 9.0
+    return x[0] + y[0]
+
+
+@accepted
+def closure_like(x):
+    return CL(x)
+
+
+def mk(n):
+    def inner(x):
+        return x[0] * n
+
+    return inner
+
+
+CL = mk(4.0)
+
+
+@accepted
+def cond_chain_none(x):
+    w = None
+    return x[0] if w is None is None else 1.0
+
+
+@refused("by `is`")
+def eq_none(x):
+    return 1.0 if x[0] == None else 2.0
+
+
+@accepted
+def range_neg(x):
+    s = 0.0
+    for k in range(3, -1, -1):
+        s = 10 * s + k
+    n = int(x[1])
+    for k in range(n, -3, -2):
+        s = 10 * s + k
+    return s
+
+
+@accepted
+def modify_bound(x):
+    n = 3
+    s = 0
+    for k in range(n):
+        n = 1
+        s += n + k
+    return s
+
+
+@accepted
+def ret_param_tuple(x):
+    a, b = x[0], x[1]
+    a, b = both(b, a)
+    return a + 10 * b
+
+
+def both(p, q):
+    return p, q
+
+
+@accepted
+def ret_param_stale(x):
+    a = x[0]
+    t = both(a, a)
+    a += 100.0
+    return t[0] + t[1]
+
+
+@accepted
+def twice_inline(x):
+    return two(x[0], two(x[1], 1.0), two(x[2]))
