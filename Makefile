@@ -87,9 +87,6 @@ site: $(VENV)/site.stamp ## test the built pages in the system's Chromium
 benchmark: $(VENV)/demo.stamp ## rows per second beside SGDClassifier
 	@$(BIN)/python examples/benchmarks/throughput.py $(ARGS)
 
-models: $(VENV)/dev.stamp ## save models of this version, which later ones must load
-	@$(BIN)/python tests/save_models.py
-
 clean: ## remove the environment and all that tests and builds leave behind
 	rm -rf $(VENV) build dist doc/generated doc/auto_examples doc/_build
 	rm -rf .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

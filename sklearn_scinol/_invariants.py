@@ -8,16 +8,25 @@ before code that would fail, or take unbounded memory, if it did not hold. Learn
 never checks invariants.
 """
 
-from functools import partial
-from types import MethodType
+from dis import get_instructions
+from functools import cache, partial
+from inspect import unwrap
+from itertools import pairwise
+from types import CodeType, MethodType
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from ._hyperparameters import is_native
 
 #: Factor of bounds that allows for rounding.
 ROUNDING = 1 + 1e-9
+
+#: Attributes that scikit-learn gives to estimators.
+BY_SCIKIT_LEARN = "n_features_in_", "feature_names_in_", "_sklearn_output_config"
+BY_SCIKIT_LEARN += "_metadata_request", "_parent_callback_ctx", "_skl_callbacks"
+BY_SCIKIT_LEARN += "_sklearn_version", "_callback_fit_ctx"
 
 
 def check(invariants, name):
@@ -38,17 +47,59 @@ def check_parts(thing, name):
 
     States from elsewhere may raise other errors than :func:`check`.
     """
-    to_visit, visited = [(name, thing)], {}
+    to_visit, visited, pipelines = [(name, thing)], {}, []
     while to_visit:
         name, thing = to_visit.pop()
         if isinstance(thing, type) or id(thing) in visited:
             continue
         visited[id(thing)] = thing
+        if is_native(type(thing)) and not isinstance(thing, tuple):
+            unknown = {*getattr(thing, "__dict__", ())} - attributes(type(thing))
+            check([(f"there is no {', '.join(unknown)}", not unknown)], name)
+        if hasattr(type(thing), "named_steps"):
+            pipelines.append((name, thing))
         for method in "invariants", "_invariants":
             # Learners are tuples: their invariants take the state of a model.
             if hasattr(type(thing), method) and not isinstance(thing, tuple):
                 check(getattr(thing, method)(), name)
         to_visit += _parts(name, thing)
+    for name, pipeline in pipelines:  # whose steps are valid by themselves
+        check(fit_together(pipeline), name)
+
+
+@cache
+def attributes(kind):
+    """Return names of the attributes that objects of a class may have.
+
+    They are those that functions of the class assign, and of its bases.
+    """
+    names, codes = {*BY_SCIKIT_LEARN}, []
+    for base in kind.__mro__:
+        names |= vars(base).get("__annotations__", {}).keys()
+        for member in vars(base).values():
+            functions = getattr(member, "fget", member), getattr(member, "fset", None)
+            codes += [getattr(unwrap(f), "__code__", None) for f in functions if f]
+    while codes:
+        code = codes.pop()
+        if isinstance(code, CodeType):
+            codes += code.co_consts
+            stored = (i for i in get_instructions(code) if i.opname == "STORE_ATTR")
+            names |= {instruction.argval for instruction in stored}
+    return names
+
+
+def fit_together(pipeline):
+    """Yield that each step takes as many columns as the step before gives."""
+    steps = [step for _, step in pipeline.steps if hasattr(step, "n_features_in_")]
+    for step, following in pairwise(steps):
+        try:
+            n_columns = len(step.get_feature_names_out())
+        except (AttributeError, NotFittedError):
+            continue
+        yield (
+            f"{type(following).__name__} takes {n_columns} columns",
+            following.n_features_in_ == n_columns,
+        )
 
 
 def _parts(name, thing):

@@ -24,7 +24,7 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
         and with the same parameters. They stay as they are.
     start : estimator, default=None
         The fitted model that all of them are copies of, if there is one. Its rows count
-        once.
+        once; without it, once for each copy.
 
     Returns
     -------

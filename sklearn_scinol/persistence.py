@@ -8,12 +8,14 @@ from contextlib import contextmanager, suppress
 from copy import deepcopy
 from inspect import isclass
 from io import BytesIO
+from itertools import pairwise
+from math import prod
 from os import PathLike
 from pathlib import Path
 from secrets import token_hex
 from shutil import copymode
 from typing import Any
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import joblib
 import numpy as np
@@ -22,7 +24,6 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
-from ._former_names import with_present_names
 from ._hyperparameters import is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
@@ -68,11 +69,18 @@ from .transforms import (
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
-#: Version of the files that `save` writes. `load` reads lower ones, too.
-FORMAT_VERSION = 2
+#: Version of the files that `save` writes, and of those that `load` reads.
+FORMAT_VERSION = 3
 
 # Name of our entry in a file of skops.
 HEADER = "sklearn_scinol.json"
+
+# What `load` may unpack: some bytes, or times as many as the file has.
+MIN_LIMIT, MAX_RATIO = 2**29, 256
+
+# Memory that a byte takes at most: as a part of an array, which is read and then
+# copied, and of the structure, of which objects are made.
+ARRAY_COST, SCHEMA_COST = 2, 32
 
 # Level of zlib: half the time of its default, for a file at most twice as large.
 COMPRESSION = 3
@@ -172,6 +180,7 @@ def load(
     path: str | PathLike[str],
     *,
     trusted: Iterable[str | type | Callable[..., Any]] | None = None,
+    max_bytes: int | None = None,
 ) -> Any:
     """Load a model that `save` or :func:`skops.io.dump` wrote.
 
@@ -181,9 +190,9 @@ def load(
     (:data:`TRUSTED_TYPES`), types that skops trusts, such as scikit-learn's
     estimators, and `trusted`.
 
-    Files of :func:`save` load in all later versions of this package without a warning.
-    Estimators of scikit-learn warn if their version differs, and so do files of
-    :func:`skops.io.dump`.
+    Files of :func:`save` load in versions of this package that have the same
+    `FORMAT_VERSION`, without a warning. Estimators of scikit-learn warn if their
+    version differs, and so do files of :func:`skops.io.dump`.
 
     Parameters
     ----------
@@ -193,6 +202,10 @@ def load(
         Further types and functions, or their names, that may be made or used: for
         instance experts and steps from elsewhere, or a function that is the kernel.
         They can run any code.
+    max_bytes : int, default=None
+        Maximum memory that unpacking the file may take, in bytes: twice the size of
+        arrays and 32 times that of the structure. None stands for 512 MiB, or 256 times
+        the size of the file if that is more.
 
     Returns
     -------
@@ -208,8 +221,8 @@ def load(
     TypeError
         If the file has types that are not trusted. The message names them.
     ValueError
-        If the file is not a saved model, or is damaged, inconsistent, a pickle, or of
-        the format of a later version.
+        If the file is not a saved model, or is damaged, inconsistent, a pickle, of the
+        format of another version, or takes more memory than `max_bytes`.
 
     See Also
     --------
@@ -220,6 +233,7 @@ def load(
         raise TypeError(f"trusted should be a list, got {trusted!r} instead.")
     trusted = [one if isinstance(one, str) else _name(one) for one in trusted or ()]
     data = Path(path).read_bytes()
+    _check_unpacked_size(path, data, max_bytes)
     with _any_version_of_estimators(_is_known_format(path, data)):
         return _unpack(io, path, data, [*TRUSTED_TYPES, *trusted])
 
@@ -319,30 +333,107 @@ def _damaged(path):
     return f"{path} is not a saved model, or is damaged."
 
 
-def _is_known_format(path, data):
-    """Check the format of a file; return whether `save` wrote it, or skops alone."""
+def _check_unpacked_size(path, data, max_bytes):
+    """Refuse a file that would take too much memory, before it is unpacked."""
     if data.startswith(b"\x80"):
         raise ValueError(
             f"{path} is a pickle, which can run any code when it is loaded: use joblib "
             "or pickle if you trust whoever made it."
         )
+    limit = max(MIN_LIMIT, MAX_RATIO * len(data)) if max_bytes is None else max_bytes
+    try:
+        needed = _unpacked_size(data, limit)
+    except Exception as error:  # of any kind, by a damaged file
+        raise ValueError(_damaged(path)) from error
+    if needed > limit:
+        raise ValueError(
+            f"{path} takes {needed:,} bytes of memory to load, more than {limit:,}: "
+            f"pass `max_bytes={needed}` if you trust whoever made it."
+        )
+
+
+def _unpacked_size(data, limit):
+    """Return the memory that an archive takes; check its parts if it is below a limit.
+
+    Parts overlap nowhere, so that a small file has no large ones many times, and arrays
+    have as many bytes as they say.
+    """
+    with ZipFile(BytesIO(data)) as archive:
+        parts = sorted(archive.infolist(), key=lambda part: part.header_offset)
+        needed = 0
+        for part in parts:
+            is_schema = part.filename == "schema.json"
+            needed += part.file_size * (SCHEMA_COST if is_schema else ARRAY_COST)
+        for part, following in pairwise(parts):
+            end = part.header_offset + 30 + len(part.filename) + part.compress_size
+            if end > following.header_offset:
+                raise ValueError(f"{part.filename} overlaps {following.filename}")
+        if len({part.filename for part in parts}) < len(parts):
+            raise ValueError("two parts have one name")
+        if not {part.compress_type for part in parts} <= {ZIP_STORED, ZIP_DEFLATED}:
+            raise ValueError("unknown compression")
+        if needed > limit:
+            return needed
+        if damaged := archive.testzip():
+            raise ValueError(f"{damaged} is damaged")
+        for part in parts:
+            if part.filename.endswith(".npy"):
+                _check_array(archive, part)
+            elif part.filename not in ("schema.json", HEADER):
+                content = archive.read(part)
+                if content.startswith(b"PK"):  # a sparse matrix
+                    needed += _unpacked_size(content, limit - needed)
+    return needed
+
+
+def _check_array(archive, part):
+    with archive.open(part) as file:
+        version = np.lib.format.read_magic(file)
+        name = f"read_array_header_{version[0]}_0"
+        shape, _, dtype = getattr(np.lib.format, name)(file)
+        n_bytes = prod(shape) * dtype.itemsize
+        if min(shape, default=1) < 0 or dtype.itemsize == 0:
+            raise ValueError(f"{part.filename} is no array")
+        if file.tell() + n_bytes != part.file_size:
+            raise ValueError(f"{part.filename} has another size than its array")
+
+
+def _is_known_format(path, data):
+    """Check the format of a file; return whether `save` wrote it, or skops alone."""
     try:
         with ZipFile(BytesIO(data)) as archive:
-            if damaged := archive.testzip():
-                raise ValueError(f"{damaged} is damaged")
-            archive.getinfo("schema.json")
+            _check_references(json.loads(archive.read("schema.json")))
             if HEADER not in archive.namelist():
                 return False
             header = json.loads(archive.read(HEADER))
         format_version, version = int(header["format_version"]), header["version"]
     except Exception as error:  # of any kind, by a damaged file
         raise ValueError(_damaged(path)) from error
-    if format_version > FORMAT_VERSION:
+    if format_version != FORMAT_VERSION:
         raise ValueError(
-            f"{path} has format version {format_version}, which sklearn-scinol "
-            f"{sklearn_scinol.__version__} cannot read: install {version} or later."
+            f"{path} has format version {format_version}, and sklearn-scinol "
+            f"{sklearn_scinol.__version__} reads {FORMAT_VERSION} only: load it with "
+            f"version {version}, which wrote it."
         )
     return True
+
+
+def _check_references(schema):
+    """Refuse what would be copied several times, and what would be left out."""
+    to_visit, owners = [schema], {}
+    while to_visit:
+        node = to_visit.pop()
+        if isinstance(node, list):
+            to_visit += node
+        elif isinstance(node, dict):
+            to_visit += node.values()
+            if "key_types" in node and len(node["key_types"]["content"]) != len(
+                node["content"]
+            ):
+                raise ValueError("keys without types")
+            file, owner = node.get("file"), node.get("__id__")
+            if isinstance(file, str) and owners.setdefault(file, owner) != owner:
+                raise ValueError(f"two objects have the content of {file}")
 
 
 @contextmanager
@@ -358,7 +449,6 @@ def _any_version_of_estimators(allowed):
 
 def _unpack(io, path, data, trusted):
     try:
-        data = with_present_names(data)
         model = io.loads(data, trusted=trusted)
     except io.exceptions.UntrustedTypesFoundException as error:
         untrusted = sorted({*io.get_untrusted_types(data=data)} - {*trusted})

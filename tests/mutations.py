@@ -206,7 +206,7 @@ MUTATIONS = [
     Mutation(
         "a value is read after a call has changed it",
         "engines/numba_engine/flattening/writer.py",
-        "and value.id not in self._fleeting",
+        "and value.id not in self._fleeting | {*varying}",
         "",
         "flattening states",
     ),
@@ -1166,13 +1166,6 @@ MUTATIONS = [
         "hedges[0]._copied_state()",
         "hedges[0]._state",
         "row_by_row mapped",
-    ),
-    Mutation(
-        "attributes of files that earlier versions saved keep their names",
-        "_former_names.py",
-        "    if attributes and",
-        "    if not attributes and",
-        "persistence models_of_earlier",
     ),
     Mutation(
         "experts record the loss of a call as if its last block were all of it",

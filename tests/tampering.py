@@ -25,13 +25,13 @@ from unittest.mock import patch
 
 import numpy as np
 from fuzz import Failed, Finding, fuzz, on_engine
-from save_models import KINDS
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 from skops import io
+from support.kinds import KINDS
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLRegressor
 from sklearn_scinol.experts import AdaHedge, FixedShare
@@ -64,7 +64,7 @@ class Tampered(NamedTuple):
 
 
 def of_kind(kind):
-    """A kind of model that is saved for later versions."""
+    """A kind of model."""
 
     def use(model):
         for chunk in range(N_CHUNKS):

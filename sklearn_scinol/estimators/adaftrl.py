@@ -224,7 +224,8 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
         Whether to learn the target in running standard deviations from its mean;
         "auto": where features are centred.
     epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target.
+        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
+        the size of usual errors. Where errors are larger, they act as "absolute_error".
     quantile : float or array-like of shape (n_quantiles,), default=0.5
         The quantile of the loss "quantile", between 0 and 1, or several of them in
         ascending order: predictions then have a column for each, and do not cross.

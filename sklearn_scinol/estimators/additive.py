@@ -123,7 +123,3 @@ class Additive:
             known yet.
         """
         return TermsDisplay.from_estimator(self, features, output=output, axes=axes)
-
-    def __setstate__(self, state):
-        # Estimators of earlier versions had no interactions.
-        super().__setstate__({"interactions": False} | state)

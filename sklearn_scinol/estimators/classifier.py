@@ -536,10 +536,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0
         if self._class_counts is not None:
-            counts = self._class_counts  # floats in merged models of earlier versions
+            counts = self._class_counts
             yield "each class has a count", counts.shape == (n_classes,)
-            yield "counts are numbers", counts.dtype in (np.intp, np.float64)
-            yield "counts are whole", counts % 1 == 0
+            yield "counts are whole", counts.dtype == np.intp
             yield "counts are not negative", counts >= 0
 
     # Learning, segment by segment.

@@ -5,12 +5,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from .._typing import ClassWeight, RandomState
 from ..models.forest import ForestModel
 from ..models.separate import SeparateModels
+from ..models.trees import GROWTH, MIN_SLOTS
 from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
@@ -20,6 +22,9 @@ __all__ = ["MondrianForestClassifier", "MondrianForestRegressor"]
 
 #: Maximum number of nodes of a tree: 254 MB for ten trees of 20 features.
 MAX_NODES = 2**16
+
+#: Maximum number of bounds of the first nodes of all trees: 2 GiB.
+MAX_BOUNDS = 2**28
 
 POSITIVE = Interval(Real, 0.0, None, closed="neither")
 
@@ -42,6 +47,15 @@ class _Forest(OnePassMixin):
         return ForestModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
+        n_slots = min(GROWTH * MIN_SLOTS, int(self.max_nodes))
+        has_labels = is_classifier(self) and self._output_shape
+        n_trees = self.n_trees * (self._n_outputs() if has_labels else 1)
+        if 2 * n_features * n_slots * n_trees > MAX_BOUNDS:
+            raise ValueError(
+                f"{n_features} features are too many for {type(self).__name__}: the "
+                f"bounds of the first {n_slots} nodes of its trees would be more than "
+                f"{MAX_BOUNDS} numbers; use {self._lighter} instead."
+            )
         random_bytes = check_random_state(self.random_state).bytes(8 * self.n_trees)
         return ForestModel(
             loss,
@@ -154,6 +168,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
         },
     }
     _fixed_parameters = {"loss": "log_loss"}
+    _lighter = "ScInOLClassifier"
 
     def __init__(
         self,
@@ -254,6 +269,7 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
 
     _parameter_constraints: dict = _Forest._own_constraints
     _fixed_parameters = {"loss": "squared_error"}
+    _lighter = "ScInOLRegressor"
 
     def __init__(
         self,

@@ -117,10 +117,6 @@ class SecondOrder:
                 "its weights are of random features: fit with `random_features=None`."
             )
 
-    def __setstate__(self, state):
-        # Estimators of earlier versions had no random features.
-        super().__setstate__({"random_features": None, "gamma": "scale"} | state)
-
 
 def second_order_constraints(linear):
     """Return the constraints of parameters; weights are not averaged."""

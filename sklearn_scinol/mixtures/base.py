@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
 from ..estimators.additive import Additive
@@ -55,7 +55,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         "forest": ["boolean", StrOptions({"auto"})],
         "pooling": ["boolean", StrOptions({"auto"})],
         "clip_ratio": [ABOVE_ONE, None],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
     }
 
     @property
@@ -228,13 +232,6 @@ class MixtureEstimator(Additive, _BaseComposition):
         """
         self._set_params("estimators", **params)
         return self
-
-    def __setstate__(self, state):
-        # Mixtures of earlier versions have none of these.
-        names = "forest", "neighbors", "pooling", "random_features"
-        super().__setstate__(dict.fromkeys(names, False) | state)
-        if self.__sklearn_is_fitted__() and not hasattr(self, "expert_kinds_"):
-            self.expert_kinds_ = {"not told apart": ", ".join(self.named_estimators_)}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

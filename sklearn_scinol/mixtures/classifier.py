@@ -56,14 +56,14 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         to 256 classes.
     random_features : {"auto", True, False}, default="auto"
         Whether some default experts make Newton steps on random features of Gaussian
-        kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
+        kernels, drawn by `random_state`, with None by 0; "auto": for dense rows with
         up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     forest : {"auto", True, False}, default="auto"
         Whether a default expert is a forest of five trees, in regression ten, of at
-        most 8,192 nodes each, drawn by `random_state` if that is an int; "auto": if
+        most 8,192 nodes each, drawn by `random_state`, with None by 0; "auto": if
         pooled, for dense rows with up to 64 features and 256 classes, unless the loss
         is "quantile".
     pooling : {"auto", True, False}, default="auto"

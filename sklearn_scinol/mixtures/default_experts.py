@@ -1,7 +1,6 @@
 """The default experts of a mixture, see ``examples/benchmarks/experts.py``."""
 
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -278,9 +277,11 @@ def _forest(mixture):
 
 
 def _seed(mixture):
-    """Return the seed of experts: the same one for each mixture without an int."""
+    """Return the seed of experts: the same one for each mixture without a state."""
     seed = mixture.random_state
-    return seed if isinstance(seed, Integral) else 0
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**31 - 1))
+    return 0 if seed is None else seed
 
 
 def _kinds(mixture, loss, X, is_of_table):

@@ -92,9 +92,6 @@ class Expert:
         rows before. Others predict some rows at a time.
     """
 
-    # Experts of earlier versions have no such attribute.
-    sees_dense_view = False
-
     def __init__(self, name, estimator, mixing_scale, sees_dense_view=False):
         self.name = name
         self.sees_dense_view = sees_dense_view

@@ -144,16 +144,6 @@ class MixtureModel(Model):
         self.points, self.curve, self.level_curve = [], [], []
         self.has_begun = False
 
-    def __setstate__(self, state):
-        # Mixtures of earlier versions have one level, and did not sum squared errors.
-        n_targets = 0 if state["mixing_scale"].n_classes else state["n_outputs"]
-        new = {
-            "levels": [],
-            "level_curve": [],
-            "squared_errors": np.zeros(1 + n_targets),
-        }
-        vars(self).update(new | state)
-
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
         self.mixing_scale = MixingScale(loss, is_new.size, is_new.size)

@@ -45,7 +45,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         Loss of the mixture and of the default experts: "absolute_error",
         "squared_error" (without ScInOL), "huber", "epsilon_insensitive" or "quantile".
     epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target.
+        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
+        the size of usual errors. Where errors are larger, they act as "absolute_error".
     quantile : float or array-like of shape (n_quantiles,), default=0.5
         The quantile of the loss "quantile", between 0 and 1, or several of them in
         ascending order: predictions then have a column for each, and do not cross.
@@ -65,14 +66,14 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         dense rows a third ignores all features; "auto": for up to 128 features.
     random_features : {"auto", True, False}, default="auto"
         Whether some default experts make Newton steps on random features of Gaussian
-        kernels, drawn by `random_state` if that is an int; "auto": for dense rows with
+        kernels, drawn by `random_state`, with None by 0; "auto": for dense rows with
         up to 64 features, and up to 64 classes.
     neighbors : {"auto", True, False}, default="auto"
         Whether three default experts predict from the 1, 3 and 10 nearest of the last
         1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
     forest : {"auto", True, False}, default="auto"
         Whether a default expert is a forest of five trees, in regression ten, of at
-        most 8,192 nodes each, drawn by `random_state` if that is an int; "auto": if
+        most 8,192 nodes each, drawn by `random_state`, with None by 0; "auto": if
         pooled, for dense rows with up to 64 features and 256 classes, unless the loss
         is "quantile".
     pooling : {"auto", True, False}, default="auto"

@@ -50,11 +50,6 @@ class NewtonModel(LinearModel):
         self.target_deviation = np.full(n_outputs, 1.0 if self.target is None else 0.0)
         self.next_change = 1
 
-    def __setstate__(self, state):
-        super().__setstate__(state)
-        if "origin" not in state:  # a model of an older version
-            self.origin = np.zeros_like(self.mean)
-
     def invariants(self):
         yield from super().invariants()
         has_intercept = self.learner.fit_intercept == self.fit_intercept

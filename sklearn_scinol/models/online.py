@@ -60,8 +60,6 @@ class OnlineModel(Model):
         self.clock = np.zeros((2, n_outputs))
         self.reference = None
 
-    # Older pickles have the learner itself.
-
     def __getstate__(self):
         state = vars(self) | {"learner": stored(self.learner)}
         if not is_native(type(self.loss)):

@@ -232,8 +232,7 @@ class StreamTransformer(
         """Yield what holds between two calls."""
         yield from invariants_of_input(self)
         if self.__sklearn_is_fitted__():
-            n = self.n_samples_seen_  # a float if an earlier version merged it
-            yield "n_samples_seen_ is an integer", is_count(int(n)) and int(n) == n
+            yield "n_samples_seen_ is an integer", is_count(self.n_samples_seen_)
             yield from self._invariants_of_state()
 
     def _fresh(self):

@@ -195,10 +195,6 @@ class TableEncoder(TableTransformer):
         "sparse_output": [StrOptions({"auto"}), "boolean"],
     }
 
-    def __setstate__(self, state):
-        sparse_output = state.get("sparse_output", True)
-        super().__setstate__(state | {"sparse_output": sparse_output})
-
     def __init__(
         self,
         *,

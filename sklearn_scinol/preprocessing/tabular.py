@@ -45,7 +45,6 @@ class TableTransformer(TargetTransformer):
     For those that a subclass does not have, `DEFAULTS` stand.
     """
 
-    # Encoders of earlier versions have no dense view.
     _dense: Any = None
 
     def _option(self, name):

@@ -54,7 +54,7 @@ class ColumnGroup:
         Of values that have columns of their own.
     """
 
-    start = 0
+    start: int = 0
     places = vocabulary = None
 
     #: Number of columns for the values of each.

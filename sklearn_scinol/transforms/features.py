@@ -116,13 +116,6 @@ class FeatureTransform:
     def n_sparse(self):
         return float(self._weight_sum[1]) if self.decays else 0.0
 
-    def __setstate__(self, state):
-        vars(self).update(state)
-        # In models of earlier versions, sparse rows forgot nothing.
-        if self.decays and len(self.moments) == 3:
-            self.moments = np.append(self.moments, np.zeros_like(self.moments[:1]), 0)
-            self._weight_sum = np.append(self._weight_sum, 0.0)
-
     def ensure_layout(self, is_sparse):
         """Convert the state to the layout of engines for dense or sparse rows."""
         if not is_sparse:

@@ -1248,3 +1248,28 @@ def test_standard_deviations(n_outputs, pooling, engine):
     spread = np.sum(model.weights_ * (means - p[..., np.newaxis]) ** 2, axis=-1)
     expected = np.sqrt(noise.reshape(shape[1:]) + spread)
     assert_allclose(deviations, expected, rtol=1e-7)
+
+
+def test_random_states_are_honoured():
+    """Experts are drawn by an int, or an instance, as in scikit-learn."""
+    X, y = np.reshape(np.sin(np.arange(90.0) ** 2), (30, 3)), np.arange(30) % 2
+
+    def decisions(random_state):
+        return HedgeClassifier(random_state=random_state).fit(X, y).decision_function(X)
+
+    instances = [decisions(np.random.RandomState(seed)) for seed in (5, 5, 6)]
+    assert_array_equal(instances[0], instances[1])
+    assert (instances[0] != instances[2]).any()
+    assert_array_equal(decisions(None), decisions(0))
+    assert (decisions(None) != instances[0]).any()
+
+
+@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+def test_no_jobs_are_refused(estimator):
+    model = estimator(n_jobs=0)
+    words = "The 'n_jobs' parameter of .* must be an int in the range"
+    with pytest.raises(ValueError, match=words):
+        model.fit([[0.0], [1.0]], [0, 1])
+    model.set_params(n_jobs=None).fit([[0.0], [1.0]], [0, 1]).set_params(n_jobs=0)
+    with pytest.raises(ValueError, match=words):
+        model.row_by_row().learn_one([0.0], 1)

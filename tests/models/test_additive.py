@@ -415,31 +415,6 @@ def test_pairs_are_deprecated(method):
     assert_identical(old.decision_function(X), new.decision_function(X))
 
 
-def test_models_of_versions_without_interactions():
-    X = np.random.default_rng(0).normal(size=(30, 2))
-    models = [
-        make(X, X[:, 0] > 0) for make in (_pairs_of_an_earlier_version, _interactions)
-    ]
-    for model in models:
-        model.partial_fit(X, X[:, 0] > 0)
-    assert models[0].get_params()["interactions"] is False
-    assert_identical(*(model.decision_function(X) for model in models))
-
-
-def _interactions(X, y):
-    model = ScInOLClassifier(additive=True, interactions=True)
-    return model.partial_fit(X, y, classes=[False, True])
-
-
-def _pairs_of_an_earlier_version(X, y):
-    model = _interactions(X, y).set_params(additive="pairs")
-    state = model.__getstate__()
-    del state["interactions"]
-    other = ScInOLClassifier.__new__(ScInOLClassifier)
-    other.__setstate__(state)
-    return other
-
-
 # In mixtures.
 
 FIRST = ["scinol2", "adaogd-0.5", "constant", "constant-forgetting"]

@@ -137,7 +137,6 @@ ROOMS = [
     "evaluation",
     "checks",
     "__init__",
-    "_former_names",
     "persistence",
     "dask",
     "cli",

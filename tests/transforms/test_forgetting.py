@@ -370,31 +370,6 @@ def test_pickled_and_saved(case, engine, tmp_path):
         assert_identical(learned(other), learned(estimator))
 
 
-def test_models_of_earlier_versions(engine):
-    """Their sparse rows forgot nothing; those to come do."""
-    X, c = stream()
-    plain, earlier = Scaled(4, 0.0), Scaled(4, FORGETTING)
-    plain.learn(X[:40], c[:40])
-    of_plain, of_earlier = plain.features, earlier.features
-    state = {**vars(of_plain), "forgetting": FORGETTING}
-    of_earlier.__setstate__(deepcopy(state))
-    earlier.weight_scale = plain.weight_scale
-    assert all(np.all(holds) for _, holds in of_earlier.invariants())
-    assert_identical(earlier.predict(X), plain.predict(X))
-    assert not of_earlier.can_replay(is_sparse=True)
-    earlier.learn(X[40:], c[40:])
-    assert of_earlier.can_replay(is_sparse=True)
-    assert not of_earlier.can_replay(is_sparse=False)  # zeros wait
-    assert of_earlier.kept == 1.0 - FORGETTING
-    mean, _ = of_earlier.mean_and_variance()
-    past = of_plain.weight_sum * of_earlier.kept ** np.count_nonzero(c[40:])
-    rest = kept_weights(c[40:]) / plain.weight_scale.unit
-    total = past + rest.sum()
-    expected = (past * of_plain.mean_and_variance()[0] + rest @ X[40:]) / total
-    assert_close(mean, expected, 1e-9)
-    assert_close(of_earlier.weight_sum, total, 1e-9)
-
-
 @pytest.mark.parametrize("before", [False, True, None])
 def test_way_back_from_sparse_rows(before, engine):
     """Whatever rows were there before: dense, sparse or none."""

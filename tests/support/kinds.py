@@ -1,17 +1,10 @@
-"""Save a model of every kind into `saved_models/VERSION/`, and what it answers.
+"""A model of every kind, and rows that it learns."""
 
-Later versions must load these files (`test_persistence.py`). Run it before a release:
-
-    python tests/save_models.py
-"""
-
-import json
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from sklearn_scinol import (
     AdaFTRLClassifier,
@@ -32,9 +25,6 @@ from sklearn_scinol import (
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    __version__,
-    config_context,
-    persistence,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.learners import BASELINES
@@ -45,10 +35,7 @@ from sklearn_scinol.preprocessing import (
     RandomFourierFeatures,
     TableEncoder,
 )
-from sklearn_scinol.transforms import bins
 
-FOLDER = Path(__file__).parent / "saved_models"
-ANSWERS = "answers.json"
 N_ROWS = 24
 CLASSES = np.array(["a", "b", "c"])
 
@@ -197,23 +184,3 @@ KINDS = {
     ),
     **{f"baseline-{name}": Kind(BaselineRegressor(name)) for name in BASELINES},
 }
-
-
-def save_models(folder):
-    """Save all kinds after half of the stream, and their answers then and after it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in folder.iterdir():
-        path.unlink()
-    answers = {}
-    for name, kind in KINDS.items():
-        model = kind.learn(clone(kind.estimator), 0)
-        persistence.save(model, folder / f"{name}.skops")
-        at_half = kind.answers(model)
-        answers[name] = [at_half, kind.answers(kind.learn(model, 1))]
-    (folder / ANSWERS).write_text(json.dumps(answers) + "\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    with config_context(engine="numpy"):
-        bins.N_SAMPLES = 8  # edges are known half-way
-        save_models(FOLDER / __version__)
