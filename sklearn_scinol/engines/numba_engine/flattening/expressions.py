@@ -8,7 +8,6 @@ from types import FunctionType
 from .values import (
     Ambiguous,
     Cannot,
-    Evaluated,
     Known,
     Method,
     Record,
@@ -75,9 +74,6 @@ class Expressions(Writer):
         if isinstance(value, Ambiguous):
             raise Cannot(f"{value.name!r} stands for different things in two branches")
         return value
-
-    def _evaluated_value(self, node):
-        return node.value
 
     def _constant_value(self, node):
         if not isinstance(node.value, bool | int | float | str | None):
@@ -167,19 +163,17 @@ class Expressions(Writer):
         return ast.Compare(self.expression(left), [op], [self.expression(right)])
 
     def _compared_in_turn(self, node):
-        """Evaluate a chain of comparisons, each operand once, up to one that fails."""
+        """Evaluate a chain of comparisons; those after one that fails are not made."""
         with self.into([]) as needed:
             values = self.operands([node.left, *node.comparators])
         are_known = all(isinstance(value, Known) for value in values)
         if not needed and not are_known and all(map(is_number, values)):
             first, *others = map(self.expression, values)
             return ast.Compare(first, node.ops, others)
-        left, middle = self.operands([node.left, node.comparators[0]])
-        left, middle = (Evaluated(self.kept(value)) for value in (left, middle))
-        pair = ast.Compare(left, node.ops[:1], [middle])
-        rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
-        both = [ast.copy_location(each, node) for each in (pair, rest)]
-        return self._boolop_value(ast.BoolOp(ast.And(), both))
+        if needed or not are_known:
+            raise Cannot("a chain of comparisons has calls, or more than numbers")
+        pairs = zip(values, node.ops, values[1:], strict=False)
+        return Known(all(OPERATORS[type(op)](a.value, b.value) for a, op, b in pairs))
 
     def condition(self, node):
         """Return what the truth of an expression stands for."""

@@ -249,14 +249,9 @@ class Flattener(Expressions):
             for one, part in zip(target.elts, value, strict=True):
                 self._store(one, part)
             return
-        names = [self.new_name("part") for _ in target.elts]
-        if all(isinstance(one, ast.Name) for one in target.elts):
-            self.emit(ast.Assign([self._target(target)], self.expression(value)))
-            return
-        stored = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
-        self.emit(ast.Assign([stored], self.expression(value)))
-        for one, name in zip(target.elts, names, strict=True):
-            self._store(one, load_name(name))
+        if not all(isinstance(one, ast.Name) for one in target.elts):
+            raise Cannot("parts of an array are assigned to more than variables")
+        self.emit(ast.Assign([self._target(target)], self.expression(value)))
 
     def _apart_from(self, part, targets):
         """Return a part of a tuple that does not change when others are assigned."""
@@ -319,19 +314,9 @@ class Flattener(Expressions):
         with self.into([]) as needed:
             value = self.expression(self.evaluate(node.value))
         if not isinstance(node.target, ast.Name) and self._writes(needed):
-            # What is added to is read before.
-            if isinstance(target, ast.Subscript):
-                owner, place = self.kept(target.value), self.kept(target.slice)
-                target = ast.Subscript(owner, place, ast.Store())
-                before = ast.Subscript(owner, place, ast.Load())
-            else:
-                before = load_name(target.id)
-            value = ast.BinOp(self.copied(before, "before"), node.op, value)
-            self.block += needed
-            self.emit(ast.Assign([target], value))
-        else:
-            self.block += needed
-            self.emit(ast.AugAssign(target, node.op, value))
+            raise Cannot("what is added by a call that may change what it is added to")
+        self.block += needed
+        self.emit(ast.AugAssign(target, node.op, value))
 
     def _writes(self, statements):
         """Whether statements may change more than variables of their own."""

@@ -35,14 +35,6 @@ class Ambiguous(NamedTuple):
     name: str
 
 
-class Evaluated(ast.expr):
-    """An expression of a function's source that has been evaluated."""
-
-    def __init__(self, value):
-        super().__init__()
-        self.value = value
-
-
 class Cannot(TypeError):
     """A function has what cannot be compiled, or would mean something else."""
 
