@@ -24,9 +24,9 @@ from ._hyperparameters import is_native
 ROUNDING = 1 + 1e-9
 
 #: Attributes that scikit-learn gives to estimators.
-BY_SCIKIT_LEARN = "n_features_in_", "feature_names_in_", "_sklearn_output_config"
-BY_SCIKIT_LEARN += "_metadata_request", "_parent_callback_ctx", "_skl_callbacks"
-BY_SCIKIT_LEARN += "_sklearn_version", "_callback_fit_ctx"
+BY_SCIKIT_LEARN = {"n_features_in_", "feature_names_in_", "_sklearn_output_config"}
+BY_SCIKIT_LEARN |= {"_metadata_request", "_parent_callback_ctx", "_skl_callbacks"}
+BY_SCIKIT_LEARN |= {"_sklearn_version", "_callback_fit_ctx"}
 
 
 def check(invariants, name):
