@@ -83,12 +83,23 @@ class RowWeights(NamedTuple):
 
     given: np.ndarray  # (n,), of their losses; rows of weight 0 are not learned
     relative: np.ndarray  # (n,), to the stream's first; positive for all rows
-    after: np.ndarray  # (2,), numbers of their scale once they are learned
+    to_mean: np.ndarray  # (n,), relative to the mean up to the row; positive
+    after: np.ndarray  # (7,), numbers of their scale once they are learned
+
+    def largest(self, to_mean=True):
+        """Return the largest relative weight, perhaps of both kinds; at least 1."""
+        largest = self.relative.max(initial=1.0)
+        return max(largest, self.to_mean.max(initial=1.0)) if to_mean else largest
+
+    def part(self, rows):
+        """Return the weights of a slice of the rows."""
+        *of_rows, after = self
+        return RowWeights(*(each[rows] for each in of_rows), after)
 
     @property
-    def max_relative(self):
-        """The largest relative weight, or 1 if all are smaller."""
-        return self.relative.max(initial=1.0)
+    def prior(self):
+        """Unit of the prior of learners that have one, for all of these rows."""
+        return self.after[-1]
 
 
 class TargetScale(NamedTuple):
@@ -227,6 +238,7 @@ class Task(NamedTuple):
     lipschitz: float  # divisor of derivatives, for the learner
     averaging_starts: float  # number of trials before averaging
     fit_intercept: bool
+    sees_means: bool  # whether the learner sees weights `to_mean`, not `relative`
 
 
 class State(NamedTuple):
@@ -243,7 +255,7 @@ class State(NamedTuple):
     first: np.ndarray  # (n_coordinates,), first non-zero |x|, for learners that ask
     clock: np.ndarray  # (2, n_outputs), see learners/bases/averaging.py
     numbers: np.ndarray  # (2,): number of trials (learned rows), sum of their losses
-    weight_scale: np.ndarray  # (2,), see models/weights.py
+    weight_scale: np.ndarray  # (7,), see models/weights.py
 
 
 class Block(NamedTuple):

@@ -135,7 +135,9 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
     A node with :math:`n_k` of its n rows of class k gives it the probability
     :math:`(n_k + \alpha) / (n + \alpha K)`, where :math:`\alpha` is `dirichlet`. The
     forest predicts the mean of its trees. The loss is the logarithmic one; with
-    ``step=1`` prunings have the weights of Bayes' rule. Splits are drawn from an
+    ``step=1`` and rows of equal weight, prunings have the weights of Bayes' rule: the
+    bound on the loss is for such rows. Sample weights are divided by the mean of those
+    up to the row. Splits are drawn from an
     exponential distribution whose rate is the way from the row to the box around the
     rows of a node: see :doc:`/user_guide/forests`.
 

@@ -94,8 +94,9 @@ class Learner(Declarations, Protocol):
     """Methods of a learner that works on one coordinate at a time.
 
     It sees features `x` and derivatives `g` of the loss. Engines multiply `x` by sample
-    weights and, where the learner needs ``|g| <= 1``, by the Lipschitz constant. Each
-    array of `State` has one entry for each output and coordinate.
+    weights and, where the learner needs ``|g| <= 1``, by the Lipschitz constant. Sample
+    weights are relative to the first one if it has a `regret_bound`, else to their mean
+    up to the row. Each array of `State` has one entry for each output and coordinate.
     """
 
     def initial_state(self):
@@ -113,6 +114,14 @@ class Learner(Declarations, Protocol):
 
     def update(self, s, i, x, g, w, t):
         """Learn from row `t`, which was predicted with weight `w`."""
+
+    def add_wealth(self, s, growth):
+        """Add to the wealth of all coordinates, before a row.
+
+        Only for learners with the hyperparameter `initial_wealth`: it is in the unit of
+        the sample weights, which grows with them. Their `regret_bound` takes the sum of
+        what was `added` to the first initial wealth.
+        """
 
     def reach(self, s, i, t):
         """Return the largest ``|x|`` that has the same weight as ``x = 0``.
@@ -235,6 +244,7 @@ class Traits(NamedTuple):
     folds: bool  # has a factor that may become too small
     reaches: bool  # has weights that depend on the row
     in_ball: bool  # can keep its weights in a ball
+    has_wealth: bool  # has a wealth in the unit of the sample weights
     takes_kernels: bool  # needs inner products of rows only
     bounds_regret: bool
     touches_all: bool
@@ -260,6 +270,7 @@ def traits(learner):
         folds=hasattr(learner, "take_scale"),
         reaches=hasattr(learner, "reach"),
         in_ball="radius" in getattr(learner, "parameters", ()),
+        has_wealth=hasattr(learner, "add_wealth"),
         takes_kernels=issubclass(learner, GradientSum),
         bounds_regret=hasattr(learner, "regret_bound"),
         touches_all=by_vector or declares("touches_all"),

@@ -23,7 +23,7 @@ class State(NamedTuple):  # one entry for each coordinate and output
     M: np.ndarray  # largest |x| so far
     G: np.ndarray  # minus the sum of the gradients g x
     S2: np.ndarray  # sum of the squared gradients (g x)^2
-    beta: np.ndarray  # factor of the potential, never growing
+    beta: np.ndarray  # factor of the potential
 
 
 class ScInOL1(NamedTuple):
@@ -38,7 +38,9 @@ class ScInOL1(NamedTuple):
         w = \frac{\beta \,\mathrm{sgn}(\theta)}{2 \hat S} (e^{|\theta|/2} - 1),
 
     and after it, with :math:`g \in [-1, 1]` the derivative of the loss,
-    :math:`G \leftarrow G - g x` and :math:`S^2 \leftarrow S^2 + (g x)^2`.
+    :math:`G \leftarrow G - g x` and :math:`S^2 \leftarrow S^2 + (g x)^2`. Where
+    :math:`\epsilon` grows with the sample weights, :math:`\beta` grows, too: the
+    potential :math:`\beta (e^{|\theta|/2} - |\theta|/2 - 1)` by at most as much.
 
     Parameters
     ----------
@@ -74,18 +76,25 @@ class ScInOL1(NamedTuple):
         s.G[i] -= g * x
         s.S2[i] += (g * x) ** 2
 
+    def add_wealth(self, s, growth):
+        half = np.abs(s.G) * 0.5 / np.sqrt(squared_scale(s, ..., 0.0))
+        potential = expm1(smaller(half, MAX_EXPONENT)) - half
+        s.beta[:] += growth / larger(potential, 1.0)
+
     def reach(self, s, i, t):
         S_hat = np.sqrt(squared_scale(s, i, 0.0))
         return smaller(s.M[i], S_hat * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
 
-    def regret_bound(self, s, shared, u, t, first):
-        """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate."""
+    def regret_bound(self, s, shared, u, t, first, added=0.0):
+        """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate.
+
+        The potential gains at most what is added, and 1/t of the wealth in each row.
+        """
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = 2 * np.abs(u) * S_hat
         bound = a * np.log1p(a * t / self.initial_wealth)
-        return np.where(
-            s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0
-        )
+        gains = (self.initial_wealth + added) * (1 + np.log(max(t, 1))) + added
+        return np.where(s.M > 0, bound + gains, 0.0)
 
     def merged(self, s, shared, w, x, t):
         M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)
@@ -102,9 +111,8 @@ class ScInOL1(NamedTuple):
     def invariants(self, s, shared, t):
         yield from maximum_invariants(s)
         yield from gradient_invariants(s, t)
-        yield "beta <= initial_wealth", s.beta <= self.initial_wealth
-        smallest = self.initial_wealth / max(t, 1)  # for |x| <= S_hat
-        yield "beta >= initial_wealth / t", ROUNDING * s.beta >= smallest
+        yield "beta <= initial_wealth", s.beta <= ROUNDING * self.initial_wealth
+        yield "beta > 0", s.beta > 0.0
 
 
 def potential_factor(learner, s, i, x, t):

@@ -30,7 +30,8 @@ class ScInOL2(NamedTuple):
 
     and after it, with :math:`g \in [-1, 1]` the derivative of the loss,
     :math:`G \leftarrow G - g x`, :math:`S^2 \leftarrow S^2 + (g x)^2` and
-    :math:`\eta \leftarrow \eta - g x w`.
+    :math:`\eta \leftarrow \eta - g x w`. Where the unit of :math:`\epsilon` grows with
+    the sample weights, :math:`\eta` grows by as much as :math:`\epsilon`.
 
     Parameters
     ----------
@@ -67,16 +68,23 @@ class ScInOL2(NamedTuple):
         s.S2[i] += gx * gx
         s.eta[i] = smaller(s.eta[i] - gx * w, MAX_WEALTH)
 
+    def add_wealth(self, s, growth):
+        s.eta[:] = smaller(s.eta + growth, MAX_WEALTH)
+
     def reach(self, s, i, t):
         return s.M[i]
 
-    def regret_bound(self, s, shared, u, t, first):
-        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
+    def regret_bound(self, s, shared, u, t, first, added=0.0):
+        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate.
+
+        Wealth that was added on the way can be lost, too; what it won is left out.
+        """
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * S_hat
         growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
-        return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+        wealth = self.initial_wealth + added
+        return np.where(s.M > 0, wealth + 2 * a * (logarithm - 1), 0.0)
 
     def merged(self, s, shared, w, x, t):
         M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)

@@ -177,7 +177,7 @@ class Expert:
             predictions = np.concatenate(answers)
         scale, ones = self.mixing_scale, np.ones(len(chunk))
         y = as_targets(chunk.y, scale.loss, scale.n_outputs)
-        block = Block((), None, y, RowWeights(ones, ones, ones[:0]), None)
+        block = Block((), None, y, RowWeights(ones, ones, ones, ones[:0]), None)
         return predictions, self._losses(predictions, block), weights
 
     def record_block(self, predictions, block):

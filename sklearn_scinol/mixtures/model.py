@@ -179,7 +179,8 @@ class MixtureModel(Model):
                 for expert in self.experts
             ]
         with workers(self.n_jobs) as run:
-            for rows in self._blocks(X, order):
+            count = partial(chunk.count_of_one_prior, self.weight_scale)
+            for rows in self._blocks(X, order, count):
                 blocks = self.shared_blocks(engine, chunk, rows)
                 results = self._run(run, self._calls(blocks, labels, are_new))
                 experts, predictions, losses, weights = zip(*results, strict=True)
@@ -518,7 +519,7 @@ class MixtureModel(Model):
     def _next_point(self):
         return point_after(self.points[-1]) if self.points else 0
 
-    def _blocks(self, X, order=None):
+    def _blocks(self, X, order=None, count=len):
         n, entries = X.shape
         if sparse.issparse(X):
             entries = X.nnz // n
@@ -532,7 +533,7 @@ class MixtureModel(Model):
         size = (BLOCK_ENTRIES if meets_often else LARGE_BLOCK_ENTRIES) // entries
         if any(not expert.is_native for expert in self.experts):
             size = max(size // CHUNK_ROWS, 1) * CHUNK_ROWS
-        return ordered_blocks(n, max(size, 1), order)
+        return ordered_blocks(n, max(size, 1), order, count)
 
     # Merging.
 

@@ -14,7 +14,7 @@ from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.placement import Placement
 from ..views import dense_view_of
-from .weights import MIN_RELATIVE_WEIGHT, WeightScale, is_in_range
+from .weights import WeightScale
 
 # Rows that engines learn at a time: enough to hide the overhead of a block, few enough
 # for its buffers to be small.
@@ -78,6 +78,12 @@ class Chunk:
     def targets(self, loss, n_outputs, rows):
         """Return the targets of some rows in the form the loss takes."""
         return as_targets(self.y[rows], loss, n_outputs)
+
+    def count_of_one_prior(self, scale, rows):
+        """Count the first of some rows that are learned with one unit of the wealth."""
+        if self.sample_weight is None:
+            return scale.count_of_one_prior(len(rows))
+        return scale.count_of_one_prior(self.sample_weight[rows])
 
     def weights(self, scale, rows):
         """Return the weights of some rows on a stream with a weight scale."""
@@ -179,7 +185,7 @@ class Model(metaclass=ABCMeta):
         c = chunk.sample_weight
         c = np.ones(len(chunk)) if c is None else c
         targets = chunk.targets(self.loss, self.n_outputs, slice(None))
-        block = Block((), None, targets, RowWeights(c, c, c[:0]), None)
+        block = Block((), None, targets, RowWeights(c, c, c, c[:0]), None)
         engine = get_engine(current_engine())
         with np.errstate(all="ignore"):  # the loss may be infinite
             decision = self.decision(chunk.X)
@@ -210,6 +216,12 @@ class Model(metaclass=ABCMeta):
         scales = shards.map(lambda model: model.weight_scale)
         self.weight_scale, factors = WeightScale.merged(scales)
         return shards.in_units(factors)
+
+    def in_units_of_means(self, shards):
+        """Return models with rows in units of the mean weights; see WeightScale."""
+        mean, pairs = self.weight_scale.mean, zip(shards, shards.units, strict=True)
+        units = [unit * (each.weight_scale.mean / mean) for each, unit in pairs]
+        return shards.in_units(units)
 
     @abstractmethod
     def is_finite(self, chunk):
@@ -250,12 +262,8 @@ class Model(metaclass=ABCMeta):
         yield "t is a whole number", self.numbers[0] == self.t
         yield "t is a number of rows", 0 <= self.t <= MAX_ROWS
         yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
-        yield from floats("weight scale", self.weight_scale.numbers, (2,))
-        unit, smallest = self.weight_scale.numbers
-        has_unit = unit > 0.0 or (unit == 0.0 and self.t == 0)
+        has_unit = self.weight_scale.unit > 0.0 or self.t == 0
         yield "unit of weights is positive once rows are learned", has_unit
-        yield "unit of weights is in the range of weights", is_in_range(unit)
-        yield "smallest weight is in its range", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
 
     def _ensure_layout(self):
         """Convert arrays to the layout of engines; joblib maps them read-only."""
@@ -299,13 +307,19 @@ def dense_rows(X, rows):
     return DenseRows(np.require(X[rows], np.float64, ["C", "W"]))
 
 
-def ordered_blocks(n, size, order=None):
-    """Yield `n` rows in order, as slices or indices, at most `size` at a time."""
-    if order is not None:
-        n = len(order)
-    for start in range(0, n, size):
-        rows = slice(start, min(start + size, n))
-        yield rows if order is None else order[rows]
+def ordered_blocks(n, size, order=None, count=len):
+    """Yield `n` rows in order, as slices or indices, at most `size` at a time.
+
+    ``count(rows)`` returns how many of the next rows fit into a block.
+    """
+    if order is None:
+        order = range(n)
+    start = 0
+    while start < len(order):
+        rows = order[start : start + size]
+        rows = rows[: count(rows)]
+        start += len(rows)
+        yield slice(rows.start, rows.stop) if isinstance(rows, range) else rows
 
 
 def align_columns(models, placements):

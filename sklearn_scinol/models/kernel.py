@@ -9,7 +9,7 @@ from sklearn import config_context
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from .._invariants import finite, floats, is_count
-from ..blocks import Block, Combination, CSRRows, DenseRows, RowWeights
+from ..blocks import Block, Combination, CSRRows, DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
@@ -241,8 +241,7 @@ class KernelModel(OnlineModel):
         while start < len(numbers):  # twice where the last vector is stored
             part = slice(start, None)
             with np.errstate(all="ignore"):
-                given, relative, after = block.weights
-                weights = RowWeights(given[part], relative[part], after)
+                weights = block.weights.part(part)
                 start += self._learn_rows(
                     engine,
                     Z[part],

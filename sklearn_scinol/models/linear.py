@@ -1,6 +1,7 @@
 """Linear models under an online learner: rows in, learning, merging, rolling back."""
 
 from copy import copy, deepcopy
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -9,6 +10,7 @@ from .._shards import Shards, columns_differ
 from ..blocks import Block, CSRRows, as_writable
 from ..config import current_engine
 from ..engines import get_engine
+from ..learners.bases.averaging import record_sum, sum_before
 from ..losses import identity
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
@@ -51,7 +53,7 @@ class LinearModel(LinearState):
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
         self.ensure_layout(chunk.X)
-        for rows in self.blocks(chunk.X, order):
+        for rows in self.blocks(chunk.X, order, self._count_rows(chunk)):
             predicted = self._learn_many(engine, chunk, rows)
             if predicted is None:
                 # No variable keeps the block, perhaps a copy, alive.
@@ -69,13 +71,19 @@ class LinearModel(LinearState):
         if self.target is not None:
             self.target.ensure_layout()
 
-    def blocks(self, X, order=None):
+    def _count_rows(self, chunk):
+        """Return what counts the next rows of a block, see :func:`ordered_blocks`."""
+        if not self.traits.has_wealth:
+            return len
+        return partial(chunk.count_of_one_prior, self.weight_scale)
+
+    def blocks(self, X, order=None, count=len):
         """Yield rows of `X` in order, as slices or indices, some at a time."""
         n, entries = X.shape[0], self.max_row_entries
         if self.learns_sparse(X):
             entries = X.nnz // n
         size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
-        return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order)
+        return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order, count)
 
     def _learn_many(self, engine, chunk, rows):
         """Learn many dense rows, whose values the engine checks as it learns.
@@ -88,6 +96,7 @@ class LinearModel(LinearState):
             return None
         restore = self.checkpoint(chunk.X)
         block = self.block(engine, chunk, rows, checks=False)
+        self._set_prior(block.weights.prior)
         predicted = self._empty_predictions(n)
         if engine.learn_rows(self.task, self._engine_state(), block, predicted):
             return predicted
@@ -104,7 +113,7 @@ class LinearModel(LinearState):
         largest = np.inf if checks else self.features.largest
         if checks and self.learns_sparse(chunk.X):
             # The whole chunk is checked once, perhaps for several models.
-            checks = not chunk.largest <= self.features.largest / weights.max_relative
+            checks = not chunk.largest <= self.features.largest / weights.largest()
         rows, moments = self._block_rows(engine, chunk.X, rows, weights, checks)
         scale = self.target and self.target.learn(engine, y, weights)
         return Block(rows, moments, y, weights, scale, largest)
@@ -164,16 +173,37 @@ class LinearModel(LinearState):
         if self.average or self.traits.by_vector:
             return None
         algorithm = type(self.learner), identity(self.loss), self.fit_intercept
-        return *algorithm, self.t, self.transforms_key, id(self.target)
+        of_rows = self.t, self.sees_means, self.transforms_key, id(self.target)
+        return *algorithm, *of_rows
 
     @staticmethod
     def learn_stacked(engine, models, block, are_new=True):
         """Learn a block with models of one `stack_key`; see :meth:`learn_block`."""
         n = len(block.weights.given)
+        for model in models:
+            model._set_prior(block.weights.prior)
         predicted = [model._empty_predictions(n) for model in models]
         states = [model._engine_state() for model in models]
         engine.learn_stacked([model.task for model in models], states, block, predicted)
         return predicted
+
+    def _set_prior(self, prior):
+        """Set the unit of the learner's wealth, before rows are learned."""
+        if not self.traits.has_wealth or prior == self.prior:
+            return
+        learner, idle = self._learner_of(prior), self._initial_fields()
+        # Checkpoints of a few columns keep the former array.
+        self.fields = self.fields.copy(order="K")
+        is_idle = (self.fields == idle).all(axis=0)
+        with np.errstate(all="ignore"):
+            if self.average:
+                w = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
+                sums, clock = self.fields[-2:], self.clock[0, :, np.newaxis]
+                record_sum(*sums, ..., sum_before(*sums, ..., w, clock), clock)
+            growth = learner.initial_wealth - self.learner.initial_wealth
+            learner.add_wealth(self.state(), growth)
+        self.learner, self.prior = learner, prior
+        np.copyto(self.fields, self._initial_fields(), where=is_idle)
 
     def _engine_state(self):
         state = super()._engine_state()
@@ -285,7 +315,10 @@ class LinearModel(LinearState):
         model = shards.start.fresh()
         shards = model.merge_counts(shards)
         scales = model._merge_transforms(shards)
-        model._merge_learner(shards, scales)
+        model.prior = model.weight_scale.priors[1]
+        model.learner = model._learner_of(model.prior)
+        seen = model.in_units_of_means(shards) if model.sees_means else shards
+        model._merge_learner(seen, scales)
         if model.traits.keeps_first:
             first = _first_nonzero([*shards.first])
             model.first = np.minimum(first, model.state()[0][0])
@@ -377,6 +410,7 @@ class LinearModel(LinearState):
         # A few sparse rows change these columns only.
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
+        small |= {name: vars(self)[name] for name in ("fields", "learner", "prior")}
         coordinates = self._touched(X)
         # One record a coordinate, as in memory.
         fields = self.fields.T.take(coordinates, axis=0)
@@ -412,6 +446,8 @@ class LinearModel(LinearState):
         if c is not None and c.any():
             smallest = self.weight_scale.unit or c[c > 0].min()
             if not max(c.max(), 1.0) <= MAX_SAFE_VALUE * min(smallest, 1.0):
+                return False
+            if self._count_rows(chunk)(range(len(c))) < len(c):
                 return False
         return self.stays_finite(largest)
 

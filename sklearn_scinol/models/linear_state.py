@@ -113,6 +113,12 @@ class LinearState(OnlineModel):
         return self.loss.lipschitz if self.target.unit_free else 1.0
 
     @property
+    def sees_means(self):
+        # No bound is known where rows or targets are transformed.
+        alters = self.features.has_moments or self.target is not None
+        return super().sees_means or (alters and not self.traits.has_wealth)
+
+    @property
     def row_scale(self):
         return self.lipschitz if self.target is None else 1.0
 

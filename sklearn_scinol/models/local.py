@@ -279,7 +279,7 @@ class LocalModel(Model):
     def decisions_of_transformed(models, Z):
         """Predict transformed rows with models of one `stack_key`."""
         first, n = models[0], Z.shape[0]
-        weights = RowWeights(np.zeros(n), np.ones(n), first.weight_scale.numbers)
+        weights = RowWeights(np.zeros(n), *np.ones((2, n)), np.ones(0))
         rows = dense_rows(Z, slice(None))
         y = np.zeros((n, first.n_targets))
         block = Block(rows, None, None, weights, None)
@@ -318,7 +318,7 @@ class LocalModel(Model):
         shards = model.merge_counts(shards)
         features = shards.map(lambda part: part.features)
         model.features, scales = FeatureTransform.merged(features)
-        model._merge_memories(shards, scales)
+        model._merge_memories(model.in_units_of_means(shards), scales)
         if model.target is not None:
             targets = shards.map(lambda part: part.target)
             model.target = TargetTransform.merged(targets)

@@ -234,7 +234,7 @@ class NewtonModel(LinearModel):
         p = super()._predict(Z)
         if not self.learner.moderates:
             return p
-        q, c = self._variances_of_transformed(Z), self.weight_scale.smallest
+        q, c = self._variances_of_transformed(Z), self.weight_of_predicted
         return self.learner.moderated(p, q, c)
 
     def _variances_of_transformed(self, Z):

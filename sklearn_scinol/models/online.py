@@ -7,6 +7,7 @@ import numpy as np
 
 from .._hyperparameters import is_native, restored, stored
 from .._invariants import floats, is_count, is_number, parameters, same_structure
+from .._portable import MAX_WEALTH, TINY
 from ..blocks import Predictions, State, Task, as_writable
 from ..learners.interface import traits
 from .base import Model
@@ -41,6 +42,10 @@ class OnlineModel(Model):
 
     Attributes
     ----------
+    prior : float
+        Unit of the learner's initial wealth, if it has one; see :class:`WeightScale`.
+    initial_wealth : float
+        In this unit.
     shared : ndarray of shape (n_shared, n_outputs)
         Numbers that the coordinates of an output share, if any.
     clock : ndarray of shape (2, n_outputs)
@@ -52,6 +57,8 @@ class OnlineModel(Model):
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
         super().__init__(loss, n_outputs)
         self.learner = learner
+        self.initial_wealth = learner.initial_wealth if self.traits.has_wealth else 0.0
+        self.prior = 1.0
         self.n_features = n_features
         self.fit_intercept = fit_intercept
         self.average = average
@@ -71,7 +78,7 @@ class OnlineModel(Model):
         vars(self).update(state, **{name: restored(state[name]) for name in names})
 
     def fresh(self):
-        arguments = self.learner, self.loss, self.n_features, self.n_outputs
+        arguments = self._learner_of(1.0), self.loss, self.n_features, self.n_outputs
         keywords = {"fit_intercept": self.fit_intercept, "average": self.average}
         return type(self)(*arguments, **keywords, **self._options)
 
@@ -132,6 +139,15 @@ class OnlineModel(Model):
         return self.traits.bounds_regret
 
     @property
+    def sees_means(self):
+        """Whether the learner sees weights relative to their mean, not to the first.
+
+        Its constants then stand for some rows, whatever the first one weighs. A bound
+        on the regret needs the weights as they are.
+        """
+        return not (self.traits.has_wealth or self.bounds_regret)
+
+    @property
     def averaging_starts(self):
         """Number of trials before averaging."""
         return max(self.average - 1, 0)
@@ -154,14 +170,21 @@ class OnlineModel(Model):
     @property
     def scale_of_predicted(self):
         """Factor of rows for the learner in predictions without learning."""
-        return self.row_scale * self.weight_scale.smallest
+        return self.row_scale * self.weight_of_predicted
+
+    @property
+    def weight_of_predicted(self):
+        """Weight for the learner of a row that is predicted without learning."""
+        scale = self.weight_scale
+        return scale.smallest_to_mean if self.sees_means else scale.smallest
 
     @property
     def task(self):
         """Constants of the stream, for engines."""
         scales = float(self.row_scale), float(self.lipschitz)
         starts, fit_intercept = float(self.averaging_starts), bool(self.fit_intercept)
-        return Task(self.learner, self.loss, *scales, starts, fit_intercept)
+        constants = *scales, starts, fit_intercept, self.sees_means
+        return Task(self.learner, self.loss, *constants)
 
     def invariants(self):
         yield from super().invariants()
@@ -197,6 +220,13 @@ class OnlineModel(Model):
         """Shared numbers of the learner, as named arrays."""
         return self.learner.Shared(*self.shared) if self.traits.by_row else None
 
+    def _learner_of(self, prior):
+        """Return the learner with the wealth in some unit."""
+        if not self.traits.has_wealth:
+            return self.learner
+        wealth = np.clip(self.initial_wealth * prior, TINY, MAX_WEALTH)
+        return self.learner._replace(initial_wealth=float(wealth))
+
     def in_units_of_loss(self, name):
         """Shared number that is a sum of losses, in the unit of the sample weights."""
         return getattr(self.shared_state(), name) * (self.weight_scale.unit or 1.0)
@@ -229,6 +259,11 @@ class OnlineModel(Model):
 
     def _bound(self, s, u, first):
         """Bound on the regret against the weights `u`, from the learner's state."""
+        learner, arguments = self.learner, (s, self.shared_state(), u, self.t, first)
+        if self.traits.has_wealth:
+            start, prior = self.weight_scale.priors
+            learner = self._learner_of(start)
+            arguments += (self.initial_wealth * (prior - start),)
         with np.errstate(all="ignore"):
-            bounds = self.learner.regret_bound(s, self.shared_state(), u, self.t, first)
+            bounds = learner.regret_bound(*arguments)
         return float(bounds.sum()) * (self.weight_scale.unit or 1.0)

@@ -5,7 +5,7 @@ row are recorded, with arrays that the next rows are copied into, and repeated f
 A row that needs other calls, for instance with huge values, is learned as a chunk.
 """
 
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from operator import is_
 
@@ -17,7 +17,6 @@ from ..losses import as_targets
 from ..transforms.bins import FeatureBins
 from ..views import TableRows
 from .base import MAX_SAFE_VALUE
-from .weights import WeightScale
 
 ONE_ROW = slice(0, 1)
 
@@ -69,7 +68,6 @@ class Row:
         self._codes = None if n_classes is None else np.arange(n_classes)
         self._targets = {}
         self._weights = {}
-        self._relative = {}
 
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
@@ -83,9 +81,10 @@ class Row:
     def weights(self, scale, rows):
         """See :class:`Chunk`."""
         if id(scale) not in self._weights:
-            weights = RowWeights(np.ones(1), np.ones(1), np.ones(2))
-            self._weights[id(scale)] = scale, weights
-        return self._weights[id(scale)][1]
+            numbers = np.array(scale.relative_of_one(0.0))
+            weights = RowWeights(*numbers[:3].reshape(3, 1), numbers[3:])
+            self._weights[id(scale)] = scale, numbers, weights
+        return self._weights[id(scale)][2]
 
     @property
     def values(self):
@@ -122,25 +121,19 @@ class Row:
             for target, by_code in view._targets.values():
                 target[0] = y if self._codes is None else by_code[y]
 
+    @property
+    def keeps_prior(self):
+        """Whether the row does not change the unit of an initial wealth."""
+        scales = self._weights.values()
+        return all(w.prior == scale.numbers[-1] for scale, _, w in scales)
+
     def set_weight(self, c):
         """Set the sample weight: 0 for a row that is only predicted."""
         if self.dense_view is not None:
             self.dense_view.set_weight(c)
         self.given = c
-        for scale, weights in self._weights.values():
-            relative = _relative(c, *scale.numbers.tolist())
-            if relative is not self._relative.get(id(scale)):
-                self._relative[id(scale)] = relative
-                for array, values in zip(weights, relative, strict=True):
-                    array[:] = values
-
-
-@lru_cache(maxsize=64)
-def _relative(c, unit, smallest):
-    """Return the weights of a row, on a stream with given numbers of its scale."""
-    scale = WeightScale()
-    scale.numbers[:] = unit, smallest
-    return scale.relative(np.array([c]))
+        for scale, numbers, _ in self._weights.values():
+            numbers[:] = scale.relative_of_one(c)
 
 
 def prepare(kind, model, models, engine, n_features, n_classes, n_entries, of_dense=()):
@@ -307,6 +300,8 @@ class PreparedModel:
             return False
         if row.given == 0.0:
             return True
+        if not row.keeps_prior:
+            return False
         if any(bins.n_missing == 1 for bins in self._bins):
             return False
         if self._models[0].t + 1 >= self._next_change:  # perhaps it has moved on

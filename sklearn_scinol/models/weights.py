@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from .._invariants import floats
 from ..blocks import RowWeights, as_writable
 
 __all__ = ["WeightScale", "check_not_all_zero", "check_range", "is_in_range"]
@@ -11,6 +12,9 @@ MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
 
 # Smallest quotient of two weights, with room for rounding.
 MIN_RELATIVE_WEIGHT = 0.999 * MIN_WEIGHT / MAX_WEIGHT
+
+# The prior follows weights up to this times the mean of those before.
+MAX_RATIO = 4.0
 
 
 def is_in_range(weight):
@@ -35,14 +39,31 @@ def check_not_all_zero(weights):
 
 
 class WeightScale:
-    """Scale of a stream's weights: the first positive one becomes 1.
+    """Units of a stream's weights, so that a factor of all weights does not matter.
 
-    So a factor of all weights does not matter. A row that is only predicted has the
-    smallest positive weight so far: learners then see no larger values than before.
+    Relative to the first positive weight, sums over rows keep the weights' quotients:
+    moments count rows like this, and learners whose regret is bounded. Others have
+    constants that count as some rows: they see weights relative to the mean of all
+    weights up to the row, whatever the first one was. Both are 1 if weights are equal.
+
+    A row that is only predicted has the smallest weight so far: learners then see no
+    larger values than before.
+
+    An initial wealth is in units of a weight, too, which never falls: the smallest
+    power of two that is at least each weight so far, where a weight counts as at most 4
+    times the mean of those before it. The first counts as 0, since nothing was learned
+    before it that could be wrong.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (7,)
+        The first positive weight, or 0. Relative to it: the smallest weight and the sum
+        of the weights; then their number, the smallest weight relative to a mean, and
+        the first unit of the wealth, or 0, and its present one.
     """
 
     def __init__(self):
-        self.numbers = np.array([0.0, 1.0])  # `unit` and `smallest`, for engines
+        self.numbers = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
 
     @property
     def unit(self):
@@ -54,27 +75,99 @@ class WeightScale:
         """The smallest positive weight so far, relative to `unit`."""
         return float(self.numbers[1])
 
+    @property
+    def mean(self):
+        """The mean of the positive weights so far, relative to `unit`."""
+        total, count = self.numbers[2:4]
+        return float(total / count) if count else 1.0
+
+    @property
+    def smallest_to_mean(self):
+        """The smallest positive weight so far, relative to the mean up to its row."""
+        return float(self.numbers[4])
+
+    @property
+    def priors(self):
+        """The first unit of the wealth, and its present one, relative to `unit`."""
+        start, prior = self.numbers[5:].tolist()
+        return start or prior, prior
+
+    @property
+    def _are_equal(self):
+        """Whether all weights so far are the first one."""
+        return self.numbers[1] == 1.0 and self.numbers[2] == self.numbers[3]
+
     def relative(self, given):
         """Return :class:`RowWeights` of the next rows, without learning them.
 
         `given` are their non-negative weights, or a number of rows of weight 1. A
         weight out of range is an error.
         """
-        unit, smallest = self.numbers
+        unit, smallest, total, count, least, start, _ = self.numbers
         if isinstance(given, int):
-            given = np.ones(given)
-            if unit in (0.0, 1.0):
-                return RowWeights(given, given, np.array([1.0, smallest]))
+            n, given = given, np.ones(given)
+            if unit in (0.0, 1.0) and self._are_equal:
+                start = float(count + n > 1.0)
+                after = np.array([1.0, 1.0, total + n, count + n, 1.0, start, 1.0])
+                return RowWeights(given, given, given, after)
         is_learned = given > 0.0
         positive = given[is_learned]
         if positive.size == 0:
-            return RowWeights(given, np.full_like(given, smallest), self.numbers.copy())
+            relative, to_mean = (np.full_like(given, c) for c in (smallest, least))
+            return RowWeights(given, relative, to_mean, self.numbers.copy())
         check_range(positive)
         unit = unit or positive[0]
-        relative = np.where(is_learned, given / unit, np.inf)
-        smallest = np.minimum.accumulate(np.append(smallest, relative))
-        relative = np.where(is_learned, relative, smallest[1:])
-        return RowWeights(given, relative, np.array([unit, smallest[-1]]))
+        positive = positive / unit
+        totals, counts, priors = self._running(positive)
+        if start == 0.0 and counts[-1] > 1.0:
+            start = priors[np.argmax(counts > 1.0)]
+        relative, smallest = _fill(is_learned, positive, smallest)
+        to_mean, least = _fill(is_learned, positive / (totals / counts), least)
+        after = unit, smallest, totals[-1], counts[-1], least, start, priors[-1]
+        return RowWeights(given, relative, to_mean, np.array(after))
+
+    def _running(self, relative):
+        """Return sums and numbers of weights, and units of the wealth, at each row."""
+        _, _, total, count, _, start, prior = self.numbers
+        totals = np.add.accumulate(np.append(total, relative))
+        counts = count + np.arange(totals.size)
+        means = totals / np.maximum(counts, 1.0)
+        powers = _power_above(np.minimum(relative, MAX_RATIO * means[:-1]))
+        powers[0] = max(powers[0], prior if start else 0.0)
+        priors = np.maximum.accumulate(powers)
+        return totals[1:], counts[1:], np.where(priors > 0.0, priors, prior)
+
+    def count_of_one_prior(self, given):
+        """Count the next rows that are learned with one unit of the wealth."""
+        if isinstance(given, int):
+            if self.unit in (0.0, 1.0) and self._are_equal:
+                return given
+            given = np.ones(given)
+        learned = np.flatnonzero(given > 0.0)
+        if learned.size == 0:
+            return len(given)
+        positive = given[learned]
+        *_, priors = self._running(positive / (self.unit or positive[0]))
+        ends = np.append(learned[priors != priors[0]], len(given))
+        return int(ends[0])
+
+    def relative_of_one(self, c):
+        """Return what :meth:`relative` does for one row, as a list of numbers."""
+        unit, smallest, total, count, least, start, prior = self.numbers.tolist()
+        if c == 0.0:
+            return [c, smallest, least, *self.numbers]
+        check_range(np.float64(c))
+        unit = unit or c
+        relative = c / unit
+        if count:
+            power = float(_power_above(min(relative, MAX_RATIO * (total / count))))
+            prior = max(power, prior) if start else power
+            start = start or prior
+        total, count = total + relative, count + 1.0
+        to_mean = relative / (total / count)
+        smallest, least = min(smallest, relative), min(least, to_mean)
+        after = unit, smallest, total, count, least, start, prior
+        return [c, relative, to_mean, *after]
 
     @classmethod
     def merged(cls, shards):
@@ -84,10 +177,37 @@ class WeightScale:
         if not units:
             return merged, [1.0] * len(shards)
         factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
-        pairs = zip(factors, shards.members, strict=True)
-        smallest = [factor * scale.smallest for factor, scale in pairs]
-        merged.numbers[:] = units[0], min(1.0, *smallest)
+        numbers = shards.map(lambda scale: scale.numbers)
+        of_weights = np.array([1, 2, 5, 6])
+        scaled = [
+            factor * of_member.take(of_weights)
+            for factor, of_member in zip(factors, numbers, strict=True)
+        ]
+        smallest, _, starts, priors = np.transpose(scaled)
+        totals = numbers.map(lambda each: each[2]).in_units(factors)
+        merged.numbers[:] = (
+            units[0],
+            min(1.0, *smallest),
+            totals.sum(1),
+            numbers.sum()[3],
+            min(each[4] for each in numbers),
+            starts.max(),
+            priors.max(),
+        )
         return merged, factors
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        yield from floats("weight scale", self.numbers, (7,))
+        unit, smallest, total, count, least, start, prior = self.numbers
+        yield "unit of weights is in the range of weights", is_in_range(unit)
+        yield "smallest weight is in its range", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
+        yield "weights have a mean", total >= 0.0 and (total > 0.0) == (count >= 1.0)
+        yield "smallest weight to a mean is in its range", 0.0 < least <= 1.0
+        yield (
+            "the wealth has a unit",
+            0.0 <= start <= prior <= 2.0 / MIN_RELATIVE_WEIGHT,
+        )
 
     def learned(self, weights):
         """Update the scale for rows that were learned."""
@@ -96,3 +216,17 @@ class WeightScale:
     def ensure_layout(self):
         """Make the numbers writable."""
         self.numbers = as_writable(self.numbers)
+
+
+def _fill(is_learned, positive, smallest):
+    """Return weights of all rows, and the smallest, which unlearned rows have."""
+    weights = np.full(is_learned.size, np.inf)
+    weights[is_learned] = positive
+    smallest = np.minimum.accumulate(np.append(smallest, weights))
+    return np.where(is_learned, weights, smallest[1:]), smallest[-1]
+
+
+def _power_above(values):
+    """Return the smallest powers of two that are not below values; 0 for 0."""
+    mantissa, exponent = np.frexp(values)
+    return np.where(values == 0.0, 0.0, np.ldexp(1.0, exponent - (mantissa == 0.5)))

@@ -128,7 +128,7 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
             return self._fourier.transform(engine, rows, 1.0)
         self._fourier.ensure_layout()
         ones = np.ones(len(rows))
-        weights = RowWeights(ones, ones, np.ones(2))
+        weights = RowWeights(ones, ones, ones, ones[:0])
         return self._fourier.learn(engine, DenseRows(rows), weights)
 
     def _fresh(self):

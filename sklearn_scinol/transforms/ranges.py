@@ -18,8 +18,8 @@ def check_values(engine, rows, weights):
     """Raise :exc:`OutOfRange` if a value is not finite, or too large."""
     if too_large(engine, rows, weights, MAX_VALUE) is not None:
         raise OutOfRange(
-            "Input X contains a value that is too large: times the weight of its row "
-            f"over that of the first, it may be up to {MAX_VALUE:g}."
+            "Input X contains a value that is too large: times the weight of its row, "
+            f"relative to the first or to their mean, it may be up to {MAX_VALUE:g}."
         )
 
 
@@ -29,9 +29,9 @@ def too_large(engine, rows, weights, largest):
     It is None if there are none.
     """
     values = rows[0]
-    if engine.norm(values) <= largest / weights.max_relative:  # false of NaN
+    if engine.norm(values) <= largest / weights.largest():  # false of NaN
         return None
-    c = np.maximum(weights.relative, 1.0)
+    c = np.maximum(np.maximum(weights.relative, weights.to_mean), 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         mask = ~(np.abs(values) * repeat_to_entries(rows, c) <= largest)
     return mask if mask.any() else None

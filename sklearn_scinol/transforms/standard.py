@@ -39,7 +39,7 @@ class StandardTransform:
         is_missing = np.isnan(X)
         rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
         ones = np.ones(len(X))
-        weights = RowWeights(ones, ones, ones[:2])
+        weights = RowWeights(ones, ones, ones, ones[:0])
         _, outgrown = self.units.learn_and_convert(engine, DenseRows(rows), weights)
         self.moments[:2, outgrown] = 0.0
         return engine.standardise(self.moments, self._in_units(X))

@@ -272,7 +272,7 @@ def test_losses_do_not_depend_on_chunks(loss):
     predictions, targets = 5 * rng.normal(size=(n, 1)), rng.choice([-1.0, 1.0], (n, 1))
 
     def losses(rows):
-        weights = RowWeights(np.ones(n)[rows], np.ones(n)[rows], np.ones(2))
+        weights = RowWeights(*np.ones((3, n))[:, rows], np.ones(7))
         block = Block((), None, targets[rows], weights, None)
         compute_losses = get_engine("numba").compute_losses
         return compute_losses(loss, block, predictions[rows], 0.0)[0]

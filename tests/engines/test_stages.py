@@ -56,7 +56,7 @@ def stream(n=30, seed=0):
 
 def of_rows(c):
     """Weights; those of 0 are predicted at weight 1."""
-    return RowWeights(c, np.where(c > 0.0, c, 1.0), np.zeros(2))
+    return RowWeights(c, *2 * [np.where(c > 0.0, c, 1.0)], np.zeros(7))
 
 
 def as_rows(X):

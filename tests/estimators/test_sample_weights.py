@@ -1,4 +1,4 @@
-"""What weights of rows mean: relative to the first, for learners and predictions."""
+"""What weights of rows mean, for learners and predictions."""
 
 import copy
 from functools import partial
@@ -7,22 +7,33 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_wine,
+)
 from sklearn.ensemble import AdaBoostClassifier, BaggingRegressor
 from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import weights
-from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, thinned
+from support.naive import Weights, relative_to_means
+from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, compiled, thinned
 
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
+    OnlineKNeighborsClassifier,
+    OnlineNewtonClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.models.weights import WeightScale
 
 # Of all layouts, and standardised.
 LINEAR = [case for case in REPRESENTATIVES if case.has("center")]
+numpy_only = pytest.mark.parametrize("engine", ["numpy"], indirect=True)
 # Predictions are those of `coef_` for all rows within the values seen.
 WITHIN_VALUES = [
     case for case in LINEAR if case.algorithm not in ("k17", "dfeg", "adaftrl")
@@ -231,3 +242,121 @@ def test_weights_at_the_ends_of_the_range(weight, engine):
     model.partial_fit(X, y, sample_weight=np.full(20, 1e-50 if weight > 1 else 1e50))
     model._check_state()
     assert np.isfinite(model.predict(X)).all()
+
+
+def mean_log_loss(model, X, y, c):
+    """Mean log loss of predictions before each row, without weights."""
+    keywords = {"classes": np.unique(y), "method": "predict_proba"}
+    p = model.partial_fit_predict(X, y, sample_weight=c, **keywords)
+    return -np.log(np.maximum(p[np.arange(len(y)), y], 1e-15)).mean()
+
+
+def shuffled(load, n=300):
+    X, y = load(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))[:n]
+    return X[order], y[order]
+
+
+@numpy_only
+@pytest.mark.parametrize(
+    ("model", "load"),
+    [
+        (ScInOLClassifier(), load_digits),
+        (ScInOLClassifier(), load_breast_cancer),
+        (ScInOLClassifier("log_loss", algorithm="scinol1"), load_breast_cancer),
+        (OnlineNewtonClassifier(), load_breast_cancer),
+        (MondrianForestClassifier(3, random_state=0), load_breast_cancer),
+        (OnlineKNeighborsClassifier(), load_breast_cancer),
+        (BaselineClassifier("freegrad"), load_breast_cancer),
+        (BaselineClassifier("nag"), load_breast_cancer),
+    ],
+    ids=lambda value: getattr(value, "__name__", str(value)),
+)
+def test_the_first_weight_sets_no_prior(model, load, engine):
+    X, y = shuffled(load)
+    c = np.ones(len(y))
+    equal = mean_log_loss(copy.deepcopy(model), X, y, c)
+    for first in 0.01, 100.0:
+        c[0] = first
+        assert mean_log_loss(copy.deepcopy(model), X, y, c) < 1.5 * equal
+
+
+@numpy_only
+def test_a_heavy_row_sets_no_prior(engine):
+    """Its features, centred at a mean that it has moved, are small."""
+    X, y = shuffled(load_digits)
+    c = np.ones(len(y))
+    equal = mean_log_loss(ScInOLClassifier(), X, y, c)
+    c[5] = 100.0
+    assert mean_log_loss(ScInOLClassifier(), X, y, c) < 1.5 * equal
+
+
+@numpy_only
+def test_balanced_forests_do_not_depend_on_the_first_class(engine):
+    rng = np.random.default_rng(3)
+    y = np.where(rng.random(1000) < 0.01, 1, 0)
+    X = rng.normal(size=(1000, 3)) + 2.0 * y[:, np.newaxis]
+    c = np.where(y == 1, 0.5 / y.mean(), 0.5 / (1.0 - y.mean()))
+    losses = []
+    for of_class in 0, 1:
+        first = np.flatnonzero(y == of_class)[:1]
+        order = np.append(first, np.delete(np.arange(1000), first))
+        model = MondrianForestClassifier(3, random_state=0)
+        losses.append(mean_log_loss(model, X[order], y[order], c[order]))
+    assert max(losses) < 1.5 * min(losses)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_in_all_units(seed):
+    """Against plain sums; chunks and single rows to the last bit."""
+    rng = np.random.default_rng(seed)
+    c = 10.0 ** rng.uniform(-3, 3, size=40)
+    c[: rng.integers(10)] = c[0]
+    c[rng.random(40) < 0.2] = 0.0
+    whole = WeightScale().relative(c)
+    learned = c > 0.0
+    unit = c[learned][0]
+    assert_array_equal(whole.relative[learned], c[learned] / unit)
+    means = relative_to_means(c)[learned]
+    assert_allclose(whole.to_mean[learned], means, rtol=1e-13)
+
+    scale, reference, priors = WeightScale(), Weights(), []
+    for r, c_r in enumerate(c):
+        part = scale.relative(c[r : r + 1])
+        assert_array_equal(np.concatenate(part), scale.relative_of_one(float(c_r)))
+        assert_array_equal([each[0] for each in part[:-1]], [a[r] for a in whole[:-1]])
+        scale.learned(part)
+        if c_r > 0.0:
+            reference.learned(c_r)
+        priors.append(scale.priors)
+        assert priors[-1] == reference.units_of_wealth()
+    assert_array_equal(scale.numbers, whole.after)
+    of_learned = [
+        prior for (_, prior), learns in zip(priors, learned, strict=True) if learns
+    ]
+    n_same = WeightScale().count_of_one_prior(c)
+    changes = np.flatnonzero(np.diff(of_learned))
+    assert n_same == np.flatnonzero(learned)[changes[0] + 1]
+
+
+@compiled
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_chunks_where_weights_begin_to_differ(algorithm, container, engine):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), rng.integers(2, size=60)
+    X[rng.random(X.shape) < 0.4] = 0.0
+    c = np.append(np.ones(30), rng.exponential(size=30))
+    whole = ScInOLClassifier(algorithm=algorithm, center=False)
+    parts, rows = copy.deepcopy(whole), copy.deepcopy(whole)
+    whole.partial_fit(container(X), y, classes=[0, 1], sample_weight=c)
+    for part in np.split(np.arange(60), [1, 29, 32, 33]):
+        keywords = {"classes": [0, 1], "sample_weight": c[part]}
+        parts.partial_fit(container(X[part]), y[part], **keywords)
+    assert_identical(parts._model, whole._model)
+    if container is np.array:
+        rows.partial_fit(X[:1], y[:1], classes=[0, 1])
+        single = rows.row_by_row()
+        for x, y_r, c_r in zip(X[1:], y[1:], c[1:], strict=True):
+            single.learn_one(x, y_r, c_r)
+        assert_identical(rows._model, whole._model)

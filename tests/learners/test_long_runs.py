@@ -139,7 +139,7 @@ def test_moments_of_many_rows(is_sparse, scale, engine):
         rows = CSRRows(S.data, S.indices.astype(np.uint32), S.indptr.astype(np.int32))
     functions = get_engine(get_config()["engine"])
     for _ in range(times):
-        transform.learn(functions, rows, RowWeights(c, c, c[:2]))
+        transform.learn(functions, rows, RowWeights(c, c, c, c[:7]))
     total = math.fsum(c)
     mean = np.array([math.fsum(c * x) / total for x in X.T])
     spread = [

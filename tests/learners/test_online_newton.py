@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from support.comparisons import assert_identical
+from support.naive import relative_to_means
 from support.registry import as_given
 from support.sums import linear
 
@@ -55,7 +56,7 @@ def test_recursive_least_squares(prior_scale, engine):
     model = OnlineNewtonRegressor(prior_scale=prior_scale, **RAW)
     for part in np.array_split(np.arange(len(y)), 7):
         model.partial_fit(X[part], y[part], sample_weight=c[part])
-    w, P = ridge(X, y, c, prior_scale)
+    w, P = ridge(X, y, relative_to_means(c), prior_scale)
     assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-9)
     noise = model.noise_variance_[0]
     assert_allclose(model.coef_covariance_, noise * P[:-1, :-1], rtol=1e-9)
@@ -228,8 +229,10 @@ def test_moments_are_matched(c, label, engine):
     z = np.append(rows(1, seed=5)[0][0], 1.0)
     s, q, sign = w @ z, z @ P @ z, 2.0 * label - 1.0
 
+    to_mean = relative_to_means([*np.ones(12), c])[-1]
+
     def density(score):
-        fit = -c * np.logaddexp(0.0, -sign * score)
+        fit = -to_mean * np.logaddexp(0.0, -sign * score)
         return np.exp(fit - (score - s) ** 2 / (2.0 * q))
 
     total, first, second = (

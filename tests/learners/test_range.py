@@ -195,7 +195,7 @@ def test_values_times_weights_out_of_range(estimator, engine):
     X, y = np.random.default_rng(0).normal(size=(12, 3)), np.ones(12)
     X[5, 0], c = 1e60, np.ones(12)
     c[5] = 1e41
-    words = "times the weight of its row over that of the first, it may be up to"
+    words = "times the weight of its row, relative to the first or to their mean, it"
     assert_refused(copy.deepcopy(estimator), X, y, words, sample_weight=c)
 
 

@@ -73,9 +73,11 @@ def streams(draw, n_outputs):
     elif flips == "alternate":
         decision[::2] *= -1.0
 
-    sample_weight = np.ones(n)
-    if draw(st.booleans()):
-        sample_weight = rng.choice([0.0, 1e-3, 1.0, 1e3], size=n)
+    choice = rng.choice([0.0, 1e-3, 1.0, 1e3], size=n)
+    growth = 10.0 ** np.linspace(-8.0, 8.0, n)
+    first = np.append(rng.choice([0.01, 100.0]), np.ones(n - 1))
+    orders = [np.ones(n), choice, growth, growth[::-1], first]
+    sample_weight = draw(st.sampled_from(orders))
     return Stream(draw(st.sampled_from(UNCHANGED)), X, decision, sample_weight)
 
 

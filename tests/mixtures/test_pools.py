@@ -10,7 +10,13 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from support import naive_hedge
 from support.comparisons import assert_close
-from support.naive import AbsoluteError, Logistic, Separate, SquaredError
+from support.naive import (
+    AbsoluteError,
+    Logistic,
+    Separate,
+    SquaredError,
+    relative_to_means,
+)
 from support.naive_pools import (
     POOLS,
     ClassPool,
@@ -77,6 +83,7 @@ def charged(model, X, y, c, **method):
 
 def expected_of_classes(said, first, y, c):
     """Probabilities of the pools, from log probabilities of experts and first level."""
+    c = relative_to_means(c)
     F = log_probabilities(np.exp(np.stack([first, *said]))).transpose(1, 2, 0)
     _, n_classes, n_inputs = F.shape
     if n_classes > 2:
@@ -103,7 +110,7 @@ def expected_of_numbers(said, first, y, c, loss):
     in_units = {"absolute_error": AbsoluteError, "squared_error": SquaredError}
     pools = pools_of_scores(Separate(in_units[loss]()), len(said), 0)
     errors = np.where(np.cumsum(c > 0) == 1, 0.0, y - first)
-    result = np.empty((len(pools), len(y)))
+    result, to_means = np.empty((len(pools), len(y))), relative_to_means(c)
     for r, (f, y_r) in enumerate(zip(first, y, strict=True)):
         before = c[:r]
         sd = 0.0
@@ -113,7 +120,7 @@ def expected_of_numbers(said, first, y, c, loss):
         x = (said[:, r] - f) / sd if sd > 0 else np.zeros(len(said))
         for k, pool in enumerate(pools):
             if c[r] > 0 and sd > 0:
-                (p,) = pool.learn(x, [(y_r - f) / sd], c[r] / c[c > 0][0])
+                (p,) = pool.learn(x, [(y_r - f) / sd], to_means[r])
             else:
                 (p,) = pool.predict(x, 1.0)
             result[k, r] = f + sd * p
@@ -335,7 +342,7 @@ def test_merged_pools_have_learned_all_rows(engine):
     start = PoolModel(package_losses.SquaredError(), 3, 0.1, 0.0)
 
     def learned(rows):
-        pool, weights = start.fresh(), RowWeights(ones[rows], ones[rows], np.ones(2))
+        pool, weights = start.fresh(), RowWeights(*[ones[rows]] * 3, np.ones(7))
         pool.ensure_layout(None)
         block = Block((), None, y[rows], weights, None)
         pool.learn_scores(get_engine(current_engine()), F[rows], block)

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from support import naive_forest
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
+from support.naive import relative_to_means
 from support.registry import ENGINES, FORESTS, compiled
 
 from sklearn_scinol import (
@@ -34,7 +35,8 @@ def trees_of(model, nodes, **options):
 def predictions(trees, X, y, c, deviations, by_pruning):
     """Mean predictions of trees before each row."""
     found = []
-    rows = zip(X.tolist(), y.tolist(), c.tolist(), deviations.tolist(), strict=True)
+    c = relative_to_means(c).tolist()
+    rows = zip(X.tolist(), y.tolist(), c, deviations.tolist(), strict=True)
     for x, *row in rows:
         of_trees = [tree.predict(x, by_pruning) for tree in trees]
         found.append(np.mean(np.array(of_trees, float), axis=0))
@@ -322,7 +324,9 @@ def test_merged_weights_and_units(engine):
     merged = merge_models(models)
     merged._check_state()
     weights_of_trees = merged._model.memory.numbers[:, :, 2].max(axis=1)
-    assert_array_equal(weights_of_trees, [80.0, 80.0, 280.0, 280.0])
+    # In units of the mean weight.
+    expected = np.array([80.0, 80.0, 280.0, 280.0]) / (360.0 / 150.0)
+    assert_allclose(weights_of_trees, expected, rtol=1e-14)
 
 
 @engines

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from support import naive_neighbors
 from support.comparisons import assert_identical
 from support.local import data, labels, stream, weights
+from support.naive import relative_to_means
 from support.registry import ENGINES, NEIGHBORS, compiled
 
 from sklearn_scinol import (
@@ -41,7 +42,9 @@ def test_classes_by_their_definition(window, n, n_classes, weighted, engine):
     reference = naive_neighbors.Neighbors(3, window, naive_neighbors.counts(n_classes))
     expected = [
         reference.predict_learn(*row)
-        for row in zip(X.tolist(), y.tolist(), c.tolist(), strict=True)
+        for row in zip(
+            X.tolist(), y.tolist(), c.tolist(), relative_to_means(c), strict=True
+        )
     ]
     model = OnlineKNeighborsClassifier(3, window=window)
     said = model.partial_fit_predict(
@@ -90,7 +93,8 @@ def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
     expected = []
     for targets in y.T:
         reference = naive_neighbors.Neighbors(n_neighbors, 70, predict)
-        rows = zip(X.tolist(), targets.tolist(), c.tolist(), strict=True)
+        to_means = relative_to_means(c)
+        rows = zip(X.tolist(), targets.tolist(), c.tolist(), to_means, strict=True)
         expected.append([reference.predict_learn(*row) for row in rows])
     model = OnlineKNeighborsRegressor(n_neighbors, window=70, loss=loss, **parameters)
     said = model.partial_fit_predict(X, y, sample_weight=c)
@@ -224,7 +228,7 @@ def test_one_search_for_several_models(estimator, engine):
         model.share_transforms(shared)
     assert len(shared) == 2  # the transform and the rows
     first, n = together[0], len(y) - 90
-    weights = RowWeights(np.ones(n), np.ones(n), np.ones(2))
+    weights = RowWeights(*np.ones((3, n)), np.ones(7))
     loops = get_engine("numpy" if engine == "numpy" else "numba")
     Z = first.learn_transforms(
         loops, X, slice(90, None), weights, lambda key, function: function()
@@ -322,4 +326,6 @@ def test_weights_are_merged_in_one_unit():
         for rows, c in ((slice(0, 70), 2.0), (slice(70, None), 6.0))
     ]
     recent = merge_models(models)._model.memory
-    assert_array_equal(np.unique(recent.weights[recent.latest]), [1.0, 3.0])
+    mean = np.mean(np.where(np.arange(len(y)) < 70, 2.0, 6.0))
+    weights = np.unique(recent.weights[recent.latest])
+    assert_allclose(weights, np.array([2.0, 6.0]) / mean, rtol=1e-14)

@@ -31,6 +31,7 @@ import decimal
 import math
 from decimal import Decimal
 
+import numpy as np
 from numpy import polynomial
 
 from support.naive_competitors import COMPETITORS
@@ -249,6 +250,8 @@ class ScInOL:
         self.M = [0.0] * n_coordinates
         self.G = matrix(n_coordinates, n_outputs, 0.0)
         self.S2 = matrix(n_coordinates, n_outputs, 0.0)
+        # Units of the initial wealth: the first one, and that of the next row.
+        self.start = self.unit = 1.0
 
     def predict(self, x, sample_weight):
         """The prediction of the row, were it the next one; nothing is stored."""
@@ -267,6 +270,14 @@ class ScInOL:
         p = dot(self.weights(), x)
         self.update(scaled, self.scaled_gradient(y, p))
         return p
+
+    def set_unit(self, start, unit):
+        """Set the unit of the initial wealth before a row."""
+        growth = self.epsilon * (unit - self.unit)
+        self.start, self.unit = start, unit
+        for i, of_outputs in enumerate(self.G):
+            for k in range(len(of_outputs)):
+                self.add_wealth(i, k, growth)
 
     def scaled(self, x, sample_weight):
         return [self.loss.lipschitz * sample_weight * x_i for x_i in x]
@@ -298,7 +309,8 @@ class ScInOL:
                     math.sqrt(squares + max(nonzero) ** 2),
                     nonzero[0],
                     len(trials),
-                    self.epsilon,
+                    self.epsilon * self.start,
+                    self.epsilon * (self.unit - self.start),
                 )
         return total
 
@@ -319,8 +331,18 @@ class ScInOL1(ScInOL):
             for k in range(len(self.beta[i])):
                 self.beta[i][k] = min(
                     self.beta[i][k],
-                    self.epsilon * (self.S2[i][k] + self.M[i] ** 2) / (x_i**2 * self.t),
+                    self.epsilon
+                    * self.unit
+                    * (self.S2[i][k] + self.M[i] ** 2)
+                    / (x_i**2 * self.t),
                 )
+
+    def add_wealth(self, i, k, growth):
+        """Let the potential grow by at most `growth`."""
+        root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
+        half = abs(self.G[i][k]) / root / 2.0 if root else 0.0
+        potential = math.exp(half) - half - 1.0
+        self.beta[i][k] += growth / max(potential, 1.0)
 
     def weight(self, i, k):
         root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
@@ -338,12 +360,18 @@ class ScInOL1(ScInOL):
                 self.S2[i][k] += (g_k * x_i) ** 2
 
     @staticmethod
-    def bound(u, root, x_tau, n_trials, epsilon):
-        """The term of one coordinate and output in Theorems 3.1 and G.1."""
+    def bound(u, root, x_tau, n_trials, epsilon, added):
+        """The term of one coordinate and output in Theorems 3.1 and G.1.
+
+        The wealth that was added counts as much, and once where it was added.
+        """
         u = abs(u)
-        return 2.0 * u * root * math.log(
-            1.0 + 2.0 * u * root * n_trials / epsilon
-        ) + epsilon * (1.0 + math.log(n_trials))
+        of_rows = (epsilon + added) * (1.0 + math.log(n_trials))
+        return (
+            2.0 * u * root * math.log(1.0 + 2.0 * u * root * n_trials / epsilon)
+            + of_rows
+            + added
+        )
 
 
 class ScInOL2(ScInOL):
@@ -356,6 +384,9 @@ class ScInOL2(ScInOL):
     def receive(self, x):
         for i, x_i in enumerate(x):
             self.M[i] = max(self.M[i], abs(x_i))
+
+    def add_wealth(self, i, k, growth):
+        self.eta[i][k] += growth
 
     def weight(self, i, k):
         root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
@@ -373,13 +404,15 @@ class ScInOL2(ScInOL):
                 self.eta[i][k] -= g_k * x_i * w
 
     @staticmethod
-    def bound(u, root, x_tau, n_trials, epsilon):
+    def bound(u, root, x_tau, n_trials, epsilon, added):
         """The term of one coordinate and output in Theorems 3.2 and G.2."""
         u = abs(u)
         if u == 0.0:
-            return epsilon
-        return epsilon + 2.0 * u * root * (
-            math.log(3.0 * u * root**3 / epsilon / x_tau**2) - 1.0
+            return epsilon + added
+        return (
+            epsilon
+            + added
+            + 2.0 * u * root * (math.log(3.0 * u * root**3 / epsilon / x_tau**2) - 1.0)
         )
 
 
@@ -602,6 +635,8 @@ class CODE(MirrorDescent):
     That model is linear, and truncated at 0. Each output is by itself, in decimals. A
     row of weight c is a row under the loss c * l.
     """
+
+    regret_bound = None
 
     def __init__(self, n_coordinates, n_outputs, loss):
         super().__init__(n_coordinates, n_outputs, loss)
@@ -859,6 +894,7 @@ class OnlineNewton:
         self.rows, self.mean = [], [Decimal(0)] * n_coordinates
         self.next_change = 1
         self.moderate, self.vovk = moderate, vovk
+        self.row_weight = 1.0  # of the next row in means of features
         self.left = 1 - Decimal(forgetting)
         prior = [Decimal(prior_scale)] * n_coordinates
         if fit_intercept:
@@ -950,7 +986,8 @@ class OnlineNewton:
         with decimal.localcontext(decimal.Context(prec=DIGITS)):
             c = Decimal(sample_weight)
             said = self.charged(x, c)
-            self.rows.append(([Decimal(x_i) for x_i in x], c))
+            row = [Decimal(x_i) for x_i in x]
+            self.rows.append((row, Decimal(self.row_weight)))
             x = self.centred(x)
             ways = [solved(A, x) for A in self.A]
             s = [inner(w, x) for w in self.w]
@@ -1126,23 +1163,54 @@ ALGORITHMS = {
 }
 
 
-class Weights:
-    """Weights of rows relative to the first; a row without one has the smallest."""
+def relative_to_means(weights):
+    """Weights of rows relative to the mean up to each row; 0 stays 0."""
+    found, learned = [], []
+    for c in weights:
+        learned += [c] if c > 0.0 else []
+        found.append(c / (sum(learned) / len(learned)) if c > 0.0 else 0.0)
+    return np.array(found)
 
-    def __init__(self):
-        self.unit = None
-        self.relative = []
+
+class Weights:
+    """Weights of rows relative to the first; a row without one has the smallest.
+
+    `seen` are those that the algorithm sees, if they are relative `to_means` instead.
+    """
+
+    def __init__(self, to_means=False):
+        self.unit, self.to_means = None, to_means
+        self.relative, self.seen = [], []
 
     def learned(self, sample_weight):
         if self.unit is None:
             self.unit = float(sample_weight)
-        self.relative.append(sample_weight / self.unit)
-        return self.relative[-1]
+        c = sample_weight / self.unit
+        self.seen.append(self.seen_next(c))
+        self.relative.append(c)
+        return c
+
+    def seen_next(self, c):
+        """What the algorithm sees of a relative weight of the next row."""
+        return relative_to_means([*self.relative, c])[-1] if self.to_means else c
+
+    def units_of_wealth(self, *predicted):
+        """The first unit of an initial wealth, and that of the last row."""
+        relative, units = [*self.relative, *predicted], []
+        for t, c in enumerate(relative[1:], start=1):
+            capped = min(c, 4.0 * sum(relative[:t]) / t)
+            units.append(max([*units[-1:], 2.0 ** math.ceil(math.log2(capped))]))
+        return (units[0], units[-1]) if units else (1.0, 1.0)
 
     def predicted(self, sample_weight):
         if sample_weight is None:
             return min(self.relative, default=1.0)
         return sample_weight / (self.unit or float(sample_weight))
+
+    def predicted_seen(self, sample_weight):
+        if sample_weight is None:
+            return min(self.seen, default=1.0)
+        return self.seen_next(self.predicted(sample_weight))
 
 
 class Model:
@@ -1179,7 +1247,11 @@ class Model:
         self.fit_intercept = fit_intercept
         self.average = average
         self.mean = [0.0] * n_features
-        self.weights = Weights()
+        has_bound = getattr(self.algorithm, "regret_bound", None) is not None
+        has_bound &= getattr(self.algorithm, "vovk", True)
+        # No bound is known for rows that are centred.
+        has_bound &= not center or isinstance(self.algorithm, ScInOL)
+        self.weights = Weights(to_means=not has_bound)
         self.total_weight = 0.0
         # One entry a trial: the row as centred, its weight, its target, the prediction
         # that was charged for, the weights after the trial.
@@ -1192,7 +1264,10 @@ class Model:
             self.weights.learned(sample_weight),
         )
         z = self._centred(x, sample_weight)
-        p = self.algorithm.learn(z, y, sample_weight)
+        if isinstance(self.algorithm, ScInOL):
+            self.algorithm.set_unit(*self.weights.units_of_wealth())
+        self.algorithm.row_weight = sample_weight  # of moments
+        p = self.algorithm.learn(z, y, self.weights.seen[-1])
 
         self.total_weight += sample_weight
         if self.center:
@@ -1204,11 +1279,15 @@ class Model:
 
     def decision_function(self, x, sample_weight=None):
         """The prediction of the row, were it the next one; nothing is stored."""
-        sample_weight = self.weights.predicted(sample_weight)
-        z = self._centred(x, sample_weight)
+        z = self._centred(x, self.weights.predicted(sample_weight))
         if self._averaging():
             return dot(self._average(), z)
-        return self.algorithm.predict(z, sample_weight)
+        algorithm = self.algorithm
+        if sample_weight is not None and isinstance(algorithm, ScInOL):
+            algorithm = copy.deepcopy(algorithm)
+            c = self.weights.predicted(sample_weight)
+            algorithm.set_unit(*self.weights.units_of_wealth(c))
+        return algorithm.predict(z, self.weights.predicted_seen(sample_weight))
 
     @property
     def coef(self):
@@ -1228,7 +1307,7 @@ class Model:
         if self._averaging():
             at_mean = dot(self._average(), z)
         else:
-            at_mean = self.algorithm.at_rest(z, c)
+            at_mean = self.algorithm.at_rest(z, self.weights.predicted_seen(None))
         return [
             p - sum(c * m for c, m in zip(coef, self.mean, strict=True))
             for p, coef in zip(at_mean, self.coef, strict=True)

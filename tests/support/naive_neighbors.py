@@ -19,15 +19,18 @@ class Neighbors:
         self.rows = []
         self.weight_sum, self.means, self.variances = 0.0, None, None
 
-    def predict_learn(self, row, target, weight):
-        """Predict a row from those before it, then learn it."""
+    def predict_learn(self, row, target, weight, to_mean):
+        """Predict a row from those before it, then learn it.
+
+        `to_mean` is its weight relative to the mean up to it.
+        """
         z = self.standardised(row, weight)
         found = [
             (distance(z, stored), -number, y, c)
             for number, (stored, y, c) in enumerate(self.rows)
         ]
         nearest = sorted(found)[: self.n_neighbors]
-        self.rows = [*self.rows, (z, target, weight)][-self.window :]
+        self.rows = [*self.rows, (z, target, to_mean)][-self.window :]
         return self.predict([(y, c) for *_, y, c in nearest])
 
     def standardised(self, row, weight):

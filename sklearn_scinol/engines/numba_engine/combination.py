@@ -43,7 +43,7 @@ def restart(combination, increments, sum_increments, clock, k):
 @cache
 def _loop(learner, loss, *, average):
     def learn_combination(task, state, block, combination, out, changes):
-        learner = task.learner
+        learner, weights = task.learner, block.weights
         shared, clock, t = state
         gram, values, sums = combination.gram, combination.values, combination.sums
         increments, sum_increments = changes
@@ -53,8 +53,9 @@ def _loop(learner, loss, *, average):
         dots = np.empty(n_outputs)
         r = 0
         while r < n and room > 0:
-            learns = block.weights.given[r] > 0.0
-            scale = task.row_scale * block.weights.relative[r]
+            learns = weights.given[r] > 0.0
+            c = weights.to_mean[r] if task.sees_means else weights.relative[r]
+            scale = task.row_scale * c
             q = scale * scale * _portable.larger(gram[r, r], 0.0)
             for k in range(n_outputs):
                 dots[k] = values[k, r]

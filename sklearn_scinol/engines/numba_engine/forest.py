@@ -31,7 +31,7 @@ def _loop(nodes):
         for k in range(start // n, n_trees):
             tree = mondrian_tree.one_tree(trees, k)
             for r in range(max(start - k * n, 0), n):
-                c = weights.relative[r] if weights.given[r] > 0.0 else 0.0
+                c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
                 if c > 0.0 and mondrian_tree.is_full(tree):
                     return k * n + r
                 x, y, deviation = rows.X[r], targets[r], deviations[r]

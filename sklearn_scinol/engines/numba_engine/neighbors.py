@@ -97,7 +97,7 @@ def _loop(kind):
                     recent.rows[block, j, place] = row[j]
                 for c in range(targets.shape[1]):
                     recent.targets[slot, c] = targets[r, c]
-                recent.weights[slot] = weights.relative[r]
+                recent.weights[slot] = weights.to_mean[r]
                 count += 1
         recent.n_rows[0] = count
 

@@ -16,7 +16,7 @@ def learn_pool(learner, loss, state, F, block):
     n, n_classes, n_inputs = F.shape
     scores = np.empty((n, n_classes))
     buffers = np.empty(n_classes), np.empty(n_classes), np.empty(n_inputs)
-    of_rows = F, block.targets, block.weights.given, block.weights.relative
+    of_rows = F, block.targets, block.weights.given, block.weights.to_mean
     _loop(type(learner), type(loss))(learner, loss, state, of_rows, scores, buffers)
     return scores
 

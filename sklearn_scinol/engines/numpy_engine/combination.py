@@ -15,11 +15,12 @@ def learn_combination(task, state, block, combination, out):
     n, n_outputs = out.predictions.shape
     increments = np.zeros((n, n_outputs))
     sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
+    c = block.weights.to_mean if task.sees_means else block.weights.relative
     r, room = 0, combination.room
     with np.errstate(all="ignore"):
         while r < n and room > 0:
             learns, dot = block.weights.given[r] > 0.0, values[:, r]
-            scale = task.row_scale * block.weights.relative[r]
+            scale = task.row_scale * c[r]
             q = scale * scale * max(gram[r, r], 0.0)
             out.predictions[r] = p = learner.factor(shared, ..., q, t + 1.0) * dot
             if out.averaged is not None:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..._portable import ROUNDING_SHARE
-from ...blocks import DenseRows, RowWeights
+from ...blocks import DenseRows
 from ...learners.bases.averaging import must_restart, record_sum, sum_before, tick
 from ...learners.interface import traits
 from ...losses import methods
@@ -22,7 +22,7 @@ def learn_rows(task, state, block, out):
     # Exponentials out of range give 0 or infinity, as intended.
     dense = isinstance(block.rows, DenseRows)
     if dense and block.largest < np.inf:
-        largest = block.largest / block.weights.max_relative
+        largest = block.largest / block.weights.largest(task.sees_means)
         if not norm(block.rows.X) <= largest:  # also for NaN
             return False
     if block.moments is not None and not dense:
@@ -71,8 +71,9 @@ class _Loop:
             if scale is not None:
                 sizes = sizes + np.abs(scale.offset) + scale.deviation
             margins = (ROUNDING_SHARE * sizes).tolist()
-        for r, (given, c) in enumerate(zip(*block.weights[:2], strict=True)):
-            learns = given > 0.0
+        given, relative, to_mean, _ = block.weights
+        weights = to_mean if self.task.sees_means else relative
+        for r, (learns, c) in enumerate(zip(given > 0.0, weights, strict=True)):
             x, s, fields, first = self.load(block, r)
             scaled_x = self.scaled(x, c)
             predictions, dots, q, w = self.score(s, x, scaled_x, c)
@@ -252,8 +253,7 @@ class _Dense(_Loop):
             place = r % TRANSFORMED_ROWS
             if place == 0:
                 some = slice(r, r + TRANSFORMED_ROWS)
-                given, relative, after = block.weights
-                weights = RowWeights(given[some], relative[some], after)
+                weights = block.weights.part(some)
                 rows = DenseRows(X[some])
                 self.transformed = transform_rows(block.moments, rows, weights).X
                 if block.standard is not None:

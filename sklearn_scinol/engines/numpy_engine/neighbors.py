@@ -23,7 +23,7 @@ def learn_neighbors(recent, rows, targets, weights, query):
             slot = recent.n_rows[0] % recent.window
             block, place = divmod(slot, SIDE_BY_SIDE)
             recent.rows[block, :, place] = x
-            recent.targets[slot], recent.weights[slot] = targets[r], weights.relative[r]
+            recent.targets[slot], recent.weights[slot] = targets[r], weights.to_mean[r]
             recent.n_rows[0] += 1
     return predictions
 

@@ -16,6 +16,6 @@ def learn_pool(learner, loss, state, F, block):
             pool_scores(state, F[r], p)
             scores[r] = p
             if block.weights.given[r] > 0.0:
-                y, c = block.targets[r], block.weights.relative[r]
+                y, c = block.targets[r], block.weights.to_mean[r]
                 learn_row(learner, state, loss, F[r], y, c, p, g, direction)
     return scores

@@ -61,7 +61,7 @@ class Row(NamedTuple):
     n_values: int
     m: int  # number of its coordinates, with the intercept
     intercept: int  # coordinate of the intercept, which comes last
-    c: float  # its weight, relative to the stream's first
+    c: float  # its weight, as the learner sees it
     learns: bool  # whether it is to be learned
     scale: float  # factor of the row for the learner
     t: float  # its number in the stream

@@ -4,6 +4,7 @@ from functools import cache
 
 import numpy as np
 
+from ...._portable import larger
 from ....transforms.moments import add_weight, standardised
 from ..compiling import compiled
 from ..transforms import update_and_transform, update_moments
@@ -33,19 +34,22 @@ def dense_loop(variant):
         for number in range(n + (learns_late and n > 0)):
             r = min(number, n - 1)
             c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
+            own_c = weights.to_mean[r] if task.sees_means else c
             t += 1.0
-            scale = steps.row_scale(variant, task, c)
+            scale = steps.row_scale(variant, task, own_c)
             side = number % 2 if learns_late else 0
-            row = Row(r, side, 0, d, m, d, c, learns, scale, t)
+            row = Row(r, side, 0, d, m, d, own_c, learns, scale, t)
             share = past = q = 0.0
             if variant.keeps_weight_sum:
                 weight_sum, share, past = add_weight(weight_sum, c, learns, block.kept)
             squares = load(variant, block, scratch, row, share, past)
-            if not steps.in_range(squares, c, learns, block.largest):
+            if not steps.in_range(squares, larger(c, own_c), learns, block.largest):
                 return False
             for k in range(n_outputs):
                 output = output_of(variant, task, state, scratch, k)
-                before = Row(r, 1 - side, 0, d, m, d, c, True, scale_before, t_before)
+                before = Row(
+                    r, 1 - side, 0, d, m, d, own_c, True, scale_before, t_before
+                )
                 if has.by_vector:
                     x = scratch.x[0, :m]
                     dot, square = output.learner.score(output.s, k, x, t), 0.0
