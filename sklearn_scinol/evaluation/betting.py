@@ -6,22 +6,28 @@ ranked among those of blocks 1 to :math:`n`:
 .. math:: p_n = (\text{number of greater ones} + \theta_n \cdot \text{number of equal
     ones, its own included}) / n
 
-with :math:`\theta_n` uniform on (0, 1). If the losses are exchangeable, then
+with :math:`\theta_n` uniform on (0, 1), from a hash of the order of the losses within
+the blocks: independent of their means, since each order of a block's losses is equally
+likely. If the losses are exchangeable, then
 :math:`p_1, p_2, \dots` are independent and uniform on (0, 1): Vovk, Nouretdinov and
 Gammerman (2003), Theorem 1. So the normal scores :math:`z_n = \Phi^{-1}(1 - p_n)` are
 independent and standard normal, and :math:`e^{\delta z_n - \delta^2/2}` has mean 1:
 what remains of 1 that is bet on a shift of the scores by :math:`\delta`.
 
-Each row brings new wealth of 1, divided among the bets on all shifts by `SHARES`; the
-wealth :math:`R` of a bet becomes
+Each row brings new wealth of 1, divided among the bets on all shifts by `SHARES`, from
+the first block on whose mean differs from those before; the wealth :math:`R` of a bet
+becomes
 
 .. math:: R_n = (R_{n-1} + \text{share} \cdot \text{rows of the block})
     \, e^{\delta z_n - \delta^2 / 2}.
 
-All wealth less the number of rows is then a martingale: an e-detector of Shin, Ramdas
-and Rinaldo (2022), of the kind of Shiryaev and Roberts. If the first alarm comes when
-all wealth is :math:`1 / \alpha`, the mean number of rows up to it is the mean of the
-wealth, at least :math:`1 / \alpha`.
+If rows brought wealth from the second block on, all wealth less the number of rows
+would be a martingale: an e-detector of Shin, Ramdas and Rinaldo (2022), of the kind of
+Shiryaev and Roberts. If the first alarm comes when all wealth is :math:`1 / \alpha`,
+the mean number of rows up to it is the mean of the wealth, at least :math:`1 / \alpha`.
+Less wealth makes alarms only rarer. While all means are equal there is none: of blocks
+of equal losses there is one order, and :math:`\theta_n` would be the same in every
+stream.
 """
 
 import numpy as np
@@ -72,7 +78,7 @@ class Bets:
         """Settle the bets on a block, given the rank of its mean."""
         n = self.n_blocks
         self.n_blocks += 1
-        if n == 0:  # ranked among itself
+        if n_equal > n:  # all means are equal
             return
         p = (n_greater + theta * n_equal) / (n + 1)
         remains = remainder(-ndtri(min(p, MAX_P)))
@@ -98,10 +104,10 @@ class Bets:
 
 
 class TieBreaker:
-    """Random numbers from a hash of the ranks so far.
+    """Random numbers from a hash of the orders of the losses within blocks so far.
 
     The same losses, in any unit, give the same numbers; those of different streams are
-    as good as independent.
+    as good as independent, and do not depend on the blocks' means.
     """
 
     def __init__(self):
@@ -116,6 +122,13 @@ class TieBreaker:
         """Return a number between 0 and 1, both excluded."""
         return (int(self._hash[0] >> np.uint64(11)) + 0.5) * 2.0**-53
 
-    def add(self, n_greater, n_equal):
-        """Add a rank to what later numbers are a hash of."""
-        self._hash = combine(self._hash, np.uint64((n_greater << 32) ^ n_equal))
+    def add(self, order):
+        """Add the order of a block, of :func:`orders`, to what is hashed."""
+        self._hash = combine(self._hash, order)
+
+
+def orders(blocks):
+    """Return the order of the losses of each block, as an integer of 64 bits."""
+    places = np.argsort(blocks, axis=1, kind="stable").astype(np.uint64)
+    shifts = 4 * np.arange(BLOCK_ROWS, dtype=np.uint64)
+    return np.bitwise_or.reduce(places << shifts, axis=1)

@@ -11,7 +11,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval
 
 from .._validation import check_not_masked
-from .betting import BLOCK_ROWS, Bets, TieBreaker
+from .betting import BLOCK_ROWS, Bets, TieBreaker, orders
 from .ranks import Ranks, ordered_keys
 
 __all__ = ["Alarm", "LossMonitor"]
@@ -48,16 +48,18 @@ class LossMonitor(BaseEstimator):
 
     The mean loss of each block of 16 rows is ranked among those of all blocks since the
     last alarm, and bets are made against the ranks being uniform [1]_. Each row brings
-    new wealth of 1; the alarm is raised when all wealth has reached `1 / false_alarm`,
-    which is an e-detector [2]_. Rises get two thirds of the wealth, falls one third.
+    new wealth of 1, once means differ; the alarm is raised when all wealth has reached
+    `1 / false_alarm`, which is an e-detector [2]_. Rises get two thirds of the wealth,
+    falls one third.
 
     Parameters
     ----------
     false_alarm : float, default=1e-4
         Bound on the rate of false alarms per row. If the losses are exchangeable, as
         independent losses from one distribution are, the mean number of rows up to the
-        first alarm is at least `1 / false_alarm`, and the probability of an alarm among
-        the first n rows at most `n * false_alarm`.
+        first alarm, and from one alarm to the next, is at least `1 / false_alarm`, and
+        the probability of an alarm among the first n of them at most
+        `n * false_alarm`.
 
     Attributes
     ----------
@@ -79,7 +81,8 @@ class LossMonitor(BaseEstimator):
 
     Time and memory per row are constant: up to 1,024 different means are
     distinguished, more are rounded until that many are left. Random numbers for equal
-    means are a hash of what came before: the same losses give the same alarms.
+    means are a hash of the order of the losses within blocks: the same losses, in any
+    unit, give the same alarms.
 
     References
     ----------
@@ -92,13 +95,13 @@ class LossMonitor(BaseEstimator):
     --------
     >>> import numpy as np
     >>> from sklearn_scinol.evaluation import LossMonitor
-    >>> rng = np.random.default_rng(2)
+    >>> rng = np.random.default_rng(6)
     >>> is_wrong = rng.random(5000) < np.where(np.arange(5000) < 3000, 0.1, 0.2)
     >>> monitor = LossMonitor(false_alarm=1e-4)
     >>> monitor.update(is_wrong)
     array([3103])
     >>> monitor.alarms_
-    [Alarm(row=3104, change=3041, direction='rise')]
+    [Alarm(row=3104, change=3025, direction='rise')]
     """
 
     _parameter_constraints: dict = {
@@ -175,13 +178,12 @@ class _Watch:
         losses = np.concatenate([self.pending, losses])
         n_whole = losses.size - losses.size % BLOCK_ROWS
         self.pending = losses[n_whole:].copy()  # a view would keep all
-        means = _means(losses[:n_whole].reshape(-1, BLOCK_ROWS))
-        alarms = []
-        for key in ordered_keys(means).tolist():
+        blocks, alarms = losses[:n_whole].reshape(-1, BLOCK_ROWS), []
+        keys = ordered_keys(_means(blocks)).tolist()
+        for key, order in zip(keys, orders(blocks), strict=True):
             row += BLOCK_ROWS
-            rank = self.ranks.add(key)
-            self.bets.add(*rank, self.ties.number())
-            self.ties.add(*rank)
+            self.ties.add(order)
+            self.bets.add(*self.ranks.add(key), self.ties.number())
             change = self.bets.change(false_alarm)
             if change is not None:
                 start, is_rise = change

