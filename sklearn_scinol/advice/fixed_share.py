@@ -18,6 +18,11 @@ known rate, the mixture is charged the mix loss. Otherwise it is charged the hed
 :math:`\Delta`, and the rate stays below :math:`\ln(A K) / \Delta` for `A` shares, as in
 AdaHedge.
 
+The weights that predict are announced before the weight of their round is known. If it
+is larger than all before, the rate falls in this round. The bound is on the mix loss of
+the weights at the new rate; what the announced ones are charged above that, the lag,
+adds to the gaps.
+
 Here `excess` is a loss less the smallest of the round, as in :mod:`.adahedge`.
 """
 
@@ -74,6 +79,12 @@ def gap(hedge_loss, mean_likelihood, scale):
     if scale == 0.0:
         return hedge_loss
     return larger(0.0, hedge_loss + scale * np.log(mean_likelihood))
+
+
+@exact
+def lag(mean_likelihood, tempered_mean, scale):
+    """Mix loss of the announced weights less that of the tempered ones, if above 0."""
+    return larger(0.0, scale * np.log(tempered_mean / mean_likelihood))
 
 
 @exact

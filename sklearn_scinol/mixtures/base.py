@@ -407,9 +407,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         """Bound on the regret against the best sequence of experts.
 
         The bound is on `cumulative_loss_` less the weighted sum of the losses of the
-        experts in the sequence, in units of the loss. For log loss and a single expert
-        it is ln 5 K for K experts, and with pools ln 10 more, times the largest sample
-        weight, whatever the data.
+        experts in the sequence, in units of the loss. For log loss, equal weights of
+        rows and a single expert it is ln 5 K for K experts, and with pools ln 10 more,
+        times that weight, whatever the data. A row that weighs more than all before
+        adds what the mixture, which could not know, is charged for it above a mixture
+        that could.
 
         Parameters
         ----------

@@ -67,7 +67,8 @@ class FixedShare(ExpertWeights):
         losses.
 
     mixability_gap_ : float
-        Sum of the mixability gaps, see the notes; 0 with a `learning_rate`.
+        Sum of the mixability gaps, see the notes; 0 with a `learning_rate` if no sample
+        weight is larger than the first.
 
     learning_rate_ : float
         Rate of the next round, an inverse loss; infinite while all losses of each round
@@ -102,9 +103,9 @@ class FixedShare(ExpertWeights):
     where :math:`\alpha_{T-1}` is the last and for the decreasing share the sum at most
     :math:`\ln T`. :meth:`regret_bound` is :math:`\Delta + C / \eta_T` with the smallest
     `C` of the five. The sum of the gaps :math:`\Delta`, by how much the mixture's
-    losses exceeded the mix losses, is 0 with a `learning_rate`. So a mixture of
-    probabilities is charged at most :math:`\ln K + \ln 5` nats more than any single
-    expert, in total and whatever the data.
+    losses exceeded the mix losses, is 0 with a `learning_rate` and equal sample
+    weights. So a mixture of probabilities is then charged at most :math:`\ln K + \ln 5`
+    nats more than any single expert, in total and whatever the data.
 
     With None, the rate is lowered before :math:`\eta \Delta` exceeds :math:`\ln 5 K`.
     Since a gap is at most :math:`s_t` and :math:`\eta s_t^2 / 8`, with :math:`s_t` the
@@ -114,7 +115,13 @@ class FixedShare(ExpertWeights):
     and divides them by their sum, which keeps to the bound.
 
     A sample weight multiplies the losses of its round. The weight of a mixable loss
-    does so to its `learning_rate`, which is divided by the largest weight so far.
+    does so to its `learning_rate`, which is divided by the largest weight so far,
+    :math:`c`. In a round whose weight is larger than all before, `weights_` :math:`w`
+    were announced for a higher rate, and the bound is on the mix loss of those for the
+    new one, :math:`w'`. The gap of the round is then what the former are charged above
+    that, :math:`\frac c\eta \big[ \ln \sum_k w'_k e^{-\eta l_k} - \ln \sum_k w_k
+    e^{-\eta l_k} \big]_+` for its losses :math:`l` without the weight. It depends on
+    the data: before such a round nothing bounds it but the losses.
 
     References
     ----------

@@ -124,20 +124,29 @@ class FixedShare:
         exponents = [self.eta * (l_k - least) for l_k in losses]
         return [Decimal(0) if x > 700 else (-x).exp() for x in exponents]
 
+    def mix_loss(self, w, losses):
+        """Return it less the smallest of the losses."""
+        mean = dot(w, self.likelihoods(losses))
+        return 0 if self.eta == INFINITY else -mean.ln() / self.eta
+
     def update(self, losses, c=1.0):
         with decimal.localcontext(self.context):
             losses = [Decimal(float(l_k * c)) for l_k in losses]
+            announced, late = self.weights(), self.eta < INFINITY
             if self.rate and self.rate / Decimal(float(c)) < self.eta:
                 self.slow_down(self.rate / Decimal(float(c)))
-            w, least = self.weights(), min(losses)
-            mean = dot(w, self.likelihoods(losses))
-            mix = least if self.eta == INFINITY else least - mean.ln() / self.eta
+            mix = self.mix_loss(announced, losses)
             if self.rate:
-                self.loss += mix
+                # What the weights that were announced are charged above those that
+                # the theorem is about.
+                self.loss += min(losses) + mix
+                tempered = self.mix_loss(self.weights(), losses)
+                self.Delta += max(mix - tempered, Decimal(0)) if late else 0
             else:
-                self.loss += dot(w, losses)
+                hedge = dot(announced, losses)
+                self.loss += hedge
                 # But for rounding, it is never negative.
-                self.Delta += max(dot(w, losses) - mix, Decimal(0))
+                self.Delta += max(hedge - min(losses) - mix, Decimal(0))
                 if self.Delta and self.eta > self.log_paths / self.Delta:
                     self.slow_down(self.log_paths / self.Delta / self.growth)
             self.L = [L_k + l_k for L_k, l_k in zip(self.L, losses, strict=True)]

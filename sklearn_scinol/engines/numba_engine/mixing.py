@@ -128,16 +128,28 @@ def _shares_loop():
                 weights[r, k] = w[k]
                 totals[k] += losses[r, k]
                 smallest = _portable.smaller(smallest, losses[r, k])
-            if c[r] * state.mixable_scale > scale:
-                ratio = scale / (c[r] * state.mixable_scale)
-                temper(of_shares, of_experts, ratio)
-                scale = c[r] * state.mixable_scale
-            mean = hedge_loss = 0.0
+            largest = 0.0
             for k in range(K):
                 excess[k] = _portable.difference(losses[r, k], smallest)
+                largest = _portable.larger(largest, excess[k])
+            lowest_scale = c[r] * state.mixable_scale
+            # Losses that are equal ask for no lower rate, whatever they weigh.
+            is_record = lowest_scale > scale and largest > 0.0
+            is_late = is_record and scale > 0.0
+            if is_record:
+                temper(of_shares, of_experts, scale / lowest_scale)
+                scale = lowest_scale
+            mean = hedge_loss = 0.0
+            for k in range(K):
                 earned[k] = fixed_share.likelihood(excess[k], scale)
                 mean += w[k] * earned[k]
                 hedge_loss += w[k] * excess[k]
+            if is_late:
+                tempered_mean = 0.0
+                for a in range(A):
+                    for k in range(K):
+                        tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
+                gap += fixed_share.lag(mean, tempered_mean, scale)
             if state.mixable_scale > 0.0:
                 loss += smallest - scale * np.log(mean)
             else:

@@ -67,11 +67,18 @@ def learn_shares(state: FixedShareState, losses, c):
             weights[r] = w
             totals += losses[r]
             excess = difference(losses[r], smallest[r])
-            if lowest_scales[r] > scale:
+            # Losses that are equal ask for no lower rate, whatever they weigh.
+            is_record = lowest_scales[r] > scale and excess.any()
+            is_late = is_record and scale > 0.0
+            if is_record:
                 _temper(of_shares, of_experts, scale / lowest_scales[r])
                 scale = lowest_scales[r]
             earned = fixed_share.likelihood(excess, scale)
             mean = np.add.reduce(w * earned)
+            if is_late:
+                of_tempered = np.add.reduce(of_experts * earned, axis=1)
+                tempered_mean = np.add.reduce(of_shares * of_tempered)
+                gap += fixed_share.lag(mean, tempered_mean, scale)
             if mixable_scale > 0.0:
                 loss += smallest[r] - scale * np.log(mean)
             else:
