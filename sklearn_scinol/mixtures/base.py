@@ -395,8 +395,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def expert_losses_(self) -> NDArray[np.float64]:
         """Sum of the losses of each expert."""
-        hedges = self._fitted_model().hedges
-        return self._squeeze_outputs(np.array([h.cumulative_losses_ for h in hedges]))
+        return self._squeeze_outputs(self._fitted_model().expert_losses)
 
     @property
     def regret_bound_(self) -> float:
@@ -433,7 +432,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         model = self._fitted_model()
         check_not_merged(self)
         bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
-        return sum(bounds) + sum(level.regret_bound for level in model.levels)
+        bounds += [level.regret_bound for level in model.levels]
+        return sum(bounds) + float(model.clipping[:, 0].sum())
 
     def _squeeze_outputs(self, values, axis=0):
         """Drop the axis of outputs if there is a single set of weights."""

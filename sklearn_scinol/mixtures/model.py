@@ -19,6 +19,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
 from ..models.base import Learned, Model, ordered_blocks, snapshot
+from ..models.linear import MAX_FLOAT
 from ..models.row import prepare
 from ..views import dense_view_of
 from .adahedge import AdaHedge
@@ -99,6 +100,10 @@ class MixtureModel(Model):
         One for each set of weights.
     target_range : TargetRange or None
         The range that predictions are clipped to, when weights can switch.
+    clipping : ndarray of shape (n_hedges, 1 + n_experts)
+        For each set of weights, at most how much more experts in turn were charged than
+        they would have been unclipped; and the sum of the losses of each expert as it
+        is, less what it was charged.
     squared_errors : ndarray of shape (1 + n_outputs,) or (1,)
         In regression, the total weight of the rows but the first, and weighted sums of
         their squared errors. The first error depends on the zero of the target.
@@ -137,6 +142,7 @@ class MixtureModel(Model):
                 self.target_range = new(n_outputs)
         n_hedges = 1 if self.mixing_scale.shares_weights else n_outputs
         self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
+        self.clipping = np.zeros((n_hedges, 1 + len(estimators)))
         self.levels = []
         if pooling:
             level = self.mixing_scale, sum(self._are_pooled), algorithm
@@ -222,7 +228,9 @@ class MixtureModel(Model):
         limits = None
         if self.target_range is not None:
             limits = self.target_range.learn(block.targets, block.weights.given > 0.0)
-            predictions, losses = self._clip(engine, block, predictions, losses, limits)
+            predictions, losses = self._clip(
+                engine, block, predictions, losses, limits, are_new
+            )
         weights = self.weights[:, np.newaxis]
         if are_new:
             weights = self._learn_weights(engine, losses, block.weights.given)
@@ -303,6 +311,7 @@ class MixtureModel(Model):
         """Prepare the arrays of the state for rows like `X`."""
         self._ensure_layout()
         self.squared_errors = as_writable(self.squared_errors)
+        self.clipping = as_writable(self.clipping)
         for level in self.levels:
             level.ensure_layout()
         for expert in self.experts:
@@ -390,12 +399,12 @@ class MixtureModel(Model):
         for level in self.levels:
             level.share_weight_scale(self.weight_scale)
 
-    def _clip(self, engine, block, predictions, losses, limits):
+    def _clip(self, engine, block, predictions, losses, limits, are_new):
         """Clip predictions to the range of the targets before each row."""
         clipped = self.target_range.clip(predictions, limits)
         if np.array_equal(predictions, clipped):
             return predictions, losses
-        losses = [
+        charged = [
             of_expert
             if np.array_equal(before, after)
             else engine.compute_losses(self.loss, block, after, 0.0)[0]
@@ -403,7 +412,23 @@ class MixtureModel(Model):
                 predictions, clipped, losses, strict=True
             )
         ]
-        return clipped, np.stack(losses)
+        charged = np.stack(charged)
+        if are_new:
+            self._learn_clipping(losses, charged, block.weights.given)
+        return clipped, charged
+
+    def _learn_clipping(self, losses, charged, c):
+        """Add to `clipping` by how much losses differ from those of clipped experts."""
+        for k, sums in enumerate(self.clipping):
+            own, of_clipped = (
+                self.mixing_scale.losses_of_weights(k, each)
+                for each in (losses, charged)
+            )
+            with np.errstate(over="ignore"):
+                steps = np.minimum(own - of_clipped, MAX_FLOAT)
+                excess = np.maximum.reduce(-steps, axis=0, initial=0.0)
+                steps = np.column_stack([sums, c * np.vstack([excess, steps])])
+                sums[:] = np.minimum(np.cumsum(steps, axis=1)[:, -1], MAX_FLOAT)
 
     def _learn_weights(self, engine, losses, c):
         """Learn from the experts' losses; return the weights before each row.
@@ -439,6 +464,7 @@ class MixtureModel(Model):
         n_targets = n_outputs if n_classes is None else 0
         yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
         yield "squared_errors >= 0", self.squared_errors >= 0.0
+        yield from floats("clipping", self.clipping, (shape[0], 1 + shape[1]))
         if self.target_range is not None:
             limits = self.target_range.limits
             yield "limits have all outputs", limits.shape == (2, n_outputs)
@@ -478,6 +504,12 @@ class MixtureModel(Model):
     def weights(self):
         """Weights of the next row, of shape (n_hedges, n_experts)."""
         return np.stack([hedge.weights_ for hedge in self.hedges])
+
+    @property
+    def expert_losses(self):
+        """Sums of the losses of experts as they are, of shape (n_hedges, n_experts)."""
+        charged = np.stack([hedge.cumulative_losses_ for hedge in self.hedges])
+        return np.clip(charged + self.clipping[:, 1:], 0.0, MAX_FLOAT)
 
     @property
     def weights_in_mean(self):
@@ -609,6 +641,7 @@ class MixtureModel(Model):
             model.target_range = TargetRange.merged(ranges)
         sums = in_own_units.map(lambda each: each.squared_errors)
         model.squared_errors = np.maximum(sums.sum(), 0.0)
+        model.clipping = shards.map(lambda each: each.clipping).sum()
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())
@@ -646,7 +679,7 @@ class MixtureModel(Model):
                     calls.append((predict_transformed, places, Z))
                 predictions, limits = np.stack(self._run(run, calls)), None
                 if self.target_range is not None:
-                    limits = self.target_range.limits[:, np.newaxis]
+                    limits = self.target_range.clip_limits[:, np.newaxis]
                     predictions = self.target_range.clip(predictions, limits)
                 mean = engine.mix(self.mixing_scale.kind, predictions, weights)
                 p[rows], _ = self._predict_levels(engine, predictions, mean, limits)

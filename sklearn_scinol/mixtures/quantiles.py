@@ -61,6 +61,16 @@ class QuantileMixtures(QuantileModels):
         return [level for single in self.singles for level in single.levels]
 
     @property
+    def clipping(self):
+        """What clipping has changed, see :class:`MixtureModel`."""
+        return np.vstack([single.clipping for single in self.singles])
+
+    @property
+    def expert_losses(self):
+        """Sums of the losses of experts, of shape (n_quantiles, n_experts)."""
+        return np.vstack([single.expert_losses for single in self.singles])
+
+    @property
     def weights(self):
         """Weights of the next row, of shape (n_quantiles, n_experts)."""
         return np.vstack([single.weights for single in self.singles])

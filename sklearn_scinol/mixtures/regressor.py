@@ -136,7 +136,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
         Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
-        Weighted sum of the losses of each expert on rows that were new to it.
+        Weighted sum of the losses of each expert as it is, not clipped, on rows that
+        were new to it.
     regret_bound_ : float
         Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
     estimators_
@@ -155,8 +156,10 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
 
     Notes
     -----
-    If `switching`, predictions of experts are clipped to the range of the targets so
-    far, so that an expert that has gone wild costs no more than that range.
+    If `switching`, predictions of experts are clipped to near the range of the targets
+    so far, so that an expert that has gone wild costs little more than that range. They
+    may be beyond all targets as far as three of the last 32 targets were.
+    `regret_bound_` includes what experts were charged more because they were clipped.
     :doc:`/user_guide/mixtures` says how the default experts were chosen, and what is
     guaranteed.
 

@@ -102,14 +102,14 @@ class PreparedMixture(PreparedModel):
         model = self.model
         hedges = [*model.hedges, *(level.hedge for level in model.levels)]
         weights = [vars(hedge).copy() for hedge in hedges]
-        limits = model.target_range and model.target_range.limits
+        target_range = model.target_range and vars(model.target_range).copy()
         n_points, n_of_levels = len(model.points), len(model.level_curve)
 
         def restore():
             for hedge, before in zip(hedges, weights, strict=True):
                 vars(hedge).update(before)
             if model.target_range is not None:
-                model.target_range.limits = limits
+                vars(model.target_range).update(target_range)
             del model.points[n_points:], model.curve[n_points:]
             del model.level_curve[n_of_levels:]
 

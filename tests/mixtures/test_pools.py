@@ -128,11 +128,11 @@ def expected_of_numbers(said, first, y, c, loss):
 
 
 def clipped(p, y, c):
-    """Predictions in the range of the targets of rows before."""
+    """Predictions near the range of the targets of rows before."""
     p = p.copy()
-    for r in range(1, len(y)):
-        if (seen := y[:r][c[:r] > 0]).size:
-            p[..., r] = np.clip(p[..., r], seen.min(), seen.max())
+    for r in range(len(y)):
+        limits = naive_hedge.clip_limits(y[:r][c[:r] > 0].tolist())
+        p[..., r] = np.clip(p[..., r], *limits)
     return p
 
 

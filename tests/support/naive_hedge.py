@@ -184,6 +184,20 @@ class FixedShare:
             return self.Delta + (total / self.eta if self.eta < INFINITY else 0)
 
 
+def clip_limits(targets):
+    """Limits of predictions of the row after some targets; none before the first."""
+    if not targets:
+        return -float("inf"), float("inf")
+    reach = []
+    for sign in -1, 1:
+        jumps = [0.0, 0.0, 0.0]
+        for r in range(1, len(targets)):
+            farthest = max(sign * y for y in targets[:r])
+            jumps.append(max(0.0, sign * targets[r] - farthest))
+        reach.append(sorted(jumps[-32:])[-3])
+    return min(targets) - reach[0], max(targets) + reach[1]
+
+
 def dot(a, b):
     return sum(a_k * b_k for a_k, b_k in zip(a, b, strict=True))
 
