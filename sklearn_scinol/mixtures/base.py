@@ -410,7 +410,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         rows and a single expert it is ln 5 K for K experts, and with pools ln 10 more,
         times that weight, whatever the data. A row that weighs more than all before
         adds what the mixture, which could not know, is charged for it above a mixture
-        that could.
+        that could. In regression what experts are charged more because they are clipped
+        adds to the bound, too.
+
+        The bound is for one pass, as by `partial_fit`: later epochs of `fit` add to
+        `cumulative_loss_`, but not to the losses of the experts.
 
         Parameters
         ----------
