@@ -63,12 +63,14 @@ class Locks:
     @contextmanager
     def open_to_readers(self):
         """Release `state` in a block that learns nothing: others may predict."""
-        # As `threading.Condition.wait` does: the lock comes back in any case.
-        held = self.state._release_save()
+        # The lock comes back in any case: what it needs is kept before an interruption.
+        held = []
         try:
+            held.extend(map(type(self.state)._release_save, [self.state]))
             yield
         finally:
-            self.state._acquire_restore(held)
+            if held:
+                self.state._acquire_restore(*held)
             self.wait_for_readers()
 
     def give_way(self):

@@ -22,8 +22,19 @@ def finish(function):
         raise interruption
 
 
+def roll_back(rollbacks):
+    """Call functions that restore a state, the last one first."""
+    for rollback in reversed(rollbacks):
+        rollback()
+
+
 class UndoLog(list):
-    """Record of what a state was before each change."""
+    """Record of what a state was before each change.
+
+    `pending` is what is to be recorded once an engine's call is over, if anything.
+    """
+
+    pending = None
 
 
 class RecordsChanges:
@@ -84,8 +95,7 @@ class rollback_on_error:
         locks_of(self._estimator).wait_for_readers()
         vars(self._estimator).clear()
         vars(self._estimator).update(self._before)
-        for rollback in reversed(self._rollbacks):
-            rollback()
+        roll_back(self._rollbacks)
 
 
 def learn_as_last_step(step, rollbacks, learn, /, *args, **keywords):

@@ -219,7 +219,9 @@ class TreeRoom(NamedTuple):
 class TreeLog(NamedTuple):
     """Nodes and boxes of a forest as they were before they changed."""
 
-    counts: np.ndarray  # int64, (3,): of nodes, of boxes; and whether it is needed
+    counts: (
+        np.ndarray
+    )  # int64, (4,): of nodes, of boxes; is it needed, are trees broken
     nodes: np.ndarray  # int32, (n, 2), trees and slots
     numbers: np.ndarray
     odds: np.ndarray

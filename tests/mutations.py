@@ -133,8 +133,8 @@ MUTATIONS = [
     Mutation(
         "the youngest row is dropped instead of the oldest",
         "estimators/late_labels.py",
-        "popitem(last=False)",
-        "popitem(last=True)",
+        "next(iter(self._waiting))",
+        "next(reversed(self._waiting))",
         "late_labels oldest",
     ),
     Mutation(
@@ -1107,8 +1107,8 @@ MUTATIONS = [
     Mutation(
         "what failed is not taken back",
         "_rollback.py",
-        "            rollback()\n",
-        "            pass\n",
+        "        rollback()\n",
+        "        pass\n",
         "failures",
     ),
     Mutation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from .._locks import locks_of
+from .._rollback import finish, learn_as_last_step, roll_back
 
 if TYPE_CHECKING:
     from .rows import RowByRow, RowLike
@@ -196,7 +198,10 @@ class LateLabels:
             If the row, the label or the weight is not usable. The estimator is then as
             it was, and the row goes on waiting.
         """
-        with locks_of(self.rows.estimator).learning:
+        estimator, rollbacks = self.rows.estimator, []
+        locks = locks_of(estimator)
+        # None drops the row meanwhile. An interruption may come once it is learned.
+        with locks.learning, locks.state, locks_of(self).state:
             try:
                 x = self._waiting[key]
             except KeyError:
@@ -204,12 +209,14 @@ class LateLabels:
                     f"No row waits under the key {key!r}: none came, it was learned, "
                     f"or it was dropped as the oldest of more than {self.max_waiting}."
                 ) from None
-            self.rows.learn_one(x, y, sample_weight)
-            with locks_of(self).state:
-                if self._waiting.get(key) is x:
-                    del self._waiting[key]
-                else:  # another thread has dropped it meanwhile
-                    self.n_dropped -= 1
+            try:
+                row = x, y, sample_weight
+                learn_as_last_step(estimator, rollbacks, self.rows.learn_one, *row)
+                del self._waiting[key]
+            except BaseException:
+                if key in self._waiting:
+                    finish(partial(roll_back, rollbacks))
+                raise
         return self
 
     def _predict(self, method, x, key):
@@ -225,13 +232,17 @@ class LateLabels:
 
     def _keep(self, x, key):
         with locks_of(self).state:
-            if key in self._waiting:
-                del self._waiting[key]
-                self.n_dropped += 1
-            elif len(self._waiting) >= self.max_waiting:
-                self._waiting.popitem(last=False)
-                self.n_dropped += 1
-            self._waiting[key] = x
+            dropped = [key] if key in self._waiting else []
+            if not dropped and len(self._waiting) >= self.max_waiting:
+                dropped = [next(iter(self._waiting))]
+            finish(partial(self._exchange, dropped, self.n_dropped, key, x))
+
+    def _exchange(self, dropped, n_before, key, x):
+        """Drop a row, or none, and let another wait; perhaps again."""
+        for each in dropped:
+            self._waiting.pop(each, None)
+        self.n_dropped = n_before + len(dropped)
+        self._waiting[key] = x
 
 
 def _copied(x):

@@ -149,9 +149,12 @@ class LossMonitor(BaseEstimator):
         watch = self._watch.copy() if hasattr(self, "alarms_") else _Watch()
         n_before = watch.n_samples
         alarms = watch.add(losses, self.false_alarm)
-        self.alarms_ = [*getattr(self, "alarms_", []), *alarms]
-        self.n_samples_seen_ = watch.n_samples
-        self._watch = watch
+        # At once: an interruption may come at any time.
+        vars(self).update(
+            alarms_=[*getattr(self, "alarms_", []), *alarms],
+            n_samples_seen_=watch.n_samples,
+            _watch=watch,
+        )
         return np.array([alarm.row - 1 - n_before for alarm in alarms], dtype=np.intp)
 
 

@@ -52,6 +52,7 @@ from ..blocks import Tree
 __all__ = [
     "BOXES",
     "FEATURE",
+    "IS_BROKEN",
     "IS_NEEDED",
     "LEFT",
     "MAX_ODDS",
@@ -77,8 +78,9 @@ __all__ = [
 # whether the node (1) and its box (2) are saved in the log.
 LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
 
-# Entries of the counts of a log: saved nodes, saved boxes, and whether it is needed.
-NODES, BOXES, IS_NEEDED = range(3)
+# Entries of the counts of a log: saved nodes, saved boxes, whether it is needed, and
+# whether links were found that make no tree.
+NODES, BOXES, IS_NEEDED, IS_BROKEN = range(4)
 
 # Columns of the numbers of nodes.
 TIME, THRESHOLD, WEIGHT = range(3)
@@ -244,6 +246,9 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     leaf, split, time, birth = descend(
         nodes, tree, k, weight, x, y, c, shapes, room, log, p
     )
+    if leaf < 0:
+        log.counts[IS_BROKEN] = 1
+        return
     room.totals[r] += weight
     if k == n_trees - 1:
         p /= room.totals[r]
@@ -301,7 +306,8 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
     Returns
     -------
     leaf : int
-        Where the row ends as long as no node is split.
+        Where the row ends as long as no node is split. -1 if a node on the way has
+        another parent than the node before: ways in which none has are finite.
     split : int
         The node that the row splits, or -1.
     time : float
@@ -312,10 +318,12 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
     links, numbers, boxes, left = tree.links, tree.numbers, tree.boxes, room.p
     may_grow = has_room(tree)
     node, birth, split, time = tree.place[ROOT], 0.0, -1, np.inf
-    is_leaf = False
+    above, is_leaf = -1, False
     for i in range(left.size):
         left[i] = weight
     while not is_leaf:
+        if node < 0 or links[node, PARENT] != above:
+            return -1, split, time, birth
         is_leaf = links[node, LEFT] < 0
         if c > 0.0 and split < 0:
             save_node(tree, k, node, log)
@@ -344,6 +352,7 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
         if not is_leaf:
             birth = numbers[node, TIME]
             is_right = x[links[node, FEATURE]] > numbers[node, THRESHOLD]
+            above = node
             node = links[node, RIGHT] if is_right else links[node, LEFT]
     return node, split, time, birth
 

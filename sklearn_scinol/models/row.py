@@ -11,7 +11,7 @@ from operator import is_
 
 import numpy as np
 
-from .._rollback import finish, rollbacks_around
+from .._rollback import finish, roll_back, rollbacks_around
 from ..blocks import RowWeights
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
@@ -190,9 +190,10 @@ class PreparedModel:
         ]
         recorder = engine.Recorder()
         rollbacks = [bins.checkpoint() for bins in self._bins]
-        predictions = self._record_calls(recorder)
-        for rollback in rollbacks:  # the recorded row is none of the stream
-            rollback()
+        try:
+            predictions = self._record_calls(recorder)
+        finally:  # the recorded row is none of the stream
+            finish(partial(roll_back, rollbacks))
         self._calls = recorder.calls
         attributes = [
             (part, name, value)
@@ -323,11 +324,7 @@ class PreparedModel:
         finite. If not, or after an error, the state is as it was.
         """
         rollbacks = self._rollbacks()
-
-        def restore():
-            for rollback in reversed(rollbacks):
-                rollback()
-
+        restore = partial(roll_back, rollbacks)
         if estimator is not None:
             loss_before = self.model.cumulative_loss
             around = rollbacks_around(estimator)

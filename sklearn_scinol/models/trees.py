@@ -6,11 +6,12 @@ from functools import partial
 import numpy as np
 
 from .._invariants import floats, is_count
-from .._rollback import RecordsChanges, finish
+from .._rollback import RecordsChanges
 from ..blocks import Tree, TreeLog, TreeRoom, as_writable
 from ..learners.mondrian_tree import (
     BOXES,
     FEATURE,
+    IS_BROKEN,
     LEFT,
     MAX_ODDS,
     MAX_SPLITS,
@@ -100,17 +101,17 @@ class Forest(RecordsChanges):
         block = rows, targets, weights, deviations
         if hasattr(engine, "calls"):  # which are recorded
             log = self._room_for_log(True)
+            engine.calls.append(partial(self._begin, log))
             engine.learn_forest(nodes, self._trees(), *block, room, log, out, 0)
-            engine.calls.append(partial(self._keep, log))
+            engine.calls.append(partial(self._end, log))
             return out
         start, stop = 0, len(self.links) * n
         while True:
             log = self._room_for_log(weights.given.any() and self._is_recorded)
             arguments = *block, room, log, out, start
-            try:
-                start = engine.learn_forest(nodes, self._trees(), *arguments)
-            finally:
-                finish(partial(self._keep, log))
+            self._begin(log)
+            start = engine.learn_forest(nodes, self._trees(), *arguments)
+            self._end(log)
             if start == stop:
                 return out
             self._grow(GROWTH * self.n_slots)
@@ -168,16 +169,33 @@ class Forest(RecordsChanges):
 
     def _room_for_log(self, is_needed):
         """Return arrays for engines to save all nodes in; few may be used."""
-        counts = np.array([0, 0, is_needed], np.int64)
+        counts = np.array([0, 0, is_needed, 0], np.int64)
         n = self.links.shape[0] * self.n_slots if is_needed else 0
         nodes, of_boxes = np.empty((2, n, 2), np.int32)
         arrays = [getattr(self, name) for name in self._BY_NODE]
         saved = [np.empty((n, *each.shape[2:]), each.dtype) for each in arrays]
         return TreeLog(counts, nodes, *saved[:-1], of_boxes, saved[-1])
 
+    def _begin(self, log):
+        """Tell all checkpoints that an engine is about to fill a log."""
+        log.counts[IS_BROKEN] = 0
+        for reference in self._logs:
+            of_checkpoint = reference()
+            if of_checkpoint is not None:
+                of_checkpoint.pending = log
+
+    def _end(self, log):
+        """Record what an engine has saved; refuse trees that are none."""
+        if log.counts[IS_BROKEN]:
+            raise RuntimeError(
+                "The forest is damaged: links between its nodes make no tree. Load it "
+                "again, or fit it."
+            )
+        self._keep(log)
+
     def _keep(self, log):
-        """Record what engines have saved, and empty their log."""
-        n, n_boxes, _ = log.counts
+        """Record what an engine has saved, and empty its log; perhaps again."""
+        n, n_boxes, *_ = log.counts
         if n == 0:
             return
         places, of_boxes = log.nodes[:n].T.copy(), log.of_boxes[:n_boxes].T.copy()
@@ -198,9 +216,11 @@ class Forest(RecordsChanges):
         log = self._new_log()
 
         def restore():
+            if log.pending is not None:  # the engine's call was interrupted
+                self._keep(log.pending)
             vars(self).update(before)  # arrays are replaced where they grow
-            while log:
-                for name, (trees, slots), values in log.pop():
+            for kept in reversed(log):
+                for name, (trees, slots), values in kept:
                     there = slots < place[trees, SIZE]  # others are new
                     before[name][trees[there], slots[there]] = values[there]
             self.place[:], self.state[:] = place, state

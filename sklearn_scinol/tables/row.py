@@ -179,17 +179,17 @@ class KnownSlots:
         self._state = None
 
     def update(self):
-        """Read the state of the slots; return whether it has changed."""
+        """Read the state of the slots; return it, the same object until it changes."""
         slots = self.vocabulary.slots
         state = slots.n_used.tobytes(), slots.is_open.tobytes()
         if state == self._state:
-            return False
-        self._state = state
+            return self._state
         has_room = slots.is_open & (slots.n_used < self.vocabulary.n_slots)
         self.n_used, self.is_open = slots.n_used.tolist(), slots.is_open.tolist()
         self.has_room, self._counted = has_room.tolist(), has_room.astype(np.int64)
         self._counts = True in self.has_room
-        return True
+        self._state = state  # last: known once all is read
+        return state
 
     def count(self, missing):
         """Count a row without values of the `missing` columns."""
@@ -211,7 +211,7 @@ class NumbersOfRow:
     def __init__(self, group, engine):
         self._group, self._slots = group, KnownSlots(group.vocabulary)
         self._slot_of = [{} for _ in group.names]
-        self._columns, self._all_seen = [], False
+        self._columns, self._state, self._all_seen = [], None, False
         standard = group.standard
         standard.ensure_layout()
         self._X = np.zeros((1, len(group.names)))
@@ -223,10 +223,10 @@ class NumbersOfRow:
             (self._standardise,) = recorder.calls
 
     def _look_up(self):
-        """Look up what encodes the values of each column."""
+        """Return what encodes the values of each column."""
         group, slots = self._group, self._slots
         starts, own_starts = group.starts().tolist(), group.starts(1).tolist()
-        self._columns = []
+        columns = []
         for j, name in enumerate(group.names):
             edges = group.bins.edges[j]
             edges = edges[~np.isnan(edges)].tolist() or None
@@ -234,7 +234,8 @@ class NumbersOfRow:
             for bits in keys[len(slot_of) : slots.n_used[j]]:
                 slot_of[bits.view(np.float64).item()] = own_starts[j] + len(slot_of)
             is_open = slots.is_open[j]
-            self._columns.append((name, edges, starts[j], slot_of if is_open else None))
+            columns.append((name, edges, starts[j], slot_of if is_open else None))
+        return columns
 
     def read(self, row, learns, new):
         """Return the numbers of a row, their codes, and which are missing."""
@@ -242,8 +243,9 @@ class NumbersOfRow:
         units = group.standard.units
         if not (group.bins.is_fixed and units.are_one):
             raise NeedsChunk
-        if slots.update() or not self._columns:
-            self._look_up()
+        state = slots.update()
+        if state is not self._state:
+            self._columns, self._state = self._look_up(), state
         numbers, codes, own, missing = [], [], [], []
         for j, (name, edges, first, slot_of) in enumerate(self._columns):
             x = row.get(name)

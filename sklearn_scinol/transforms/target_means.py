@@ -120,8 +120,7 @@ class TargetMeans(RecordsChanges):
         log = self._new_log()
 
         def restore():
-            while log:
-                places, sums, weights, total = log.pop()
+            for places, sums, weights, total in reversed(log):
                 self.sums[places], self.weights[places] = sums, weights
                 self.total[:] = total
 

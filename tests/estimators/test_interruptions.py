@@ -6,12 +6,14 @@ can be tried; and random times, since an interruption may come within a line.
 """
 
 import copy
+import dis
 import os
 import signal
 import sys
 import threading
 from contextlib import contextmanager
-from itertools import count, product
+from functools import cache, partial
+from itertools import count, pairwise, product
 from time import perf_counter, sleep
 
 import joblib
@@ -34,6 +36,7 @@ from sklearn_scinol import (
     AdaImplicitRegressor,
     DFEGRegressor,
     HedgeRegressor,
+    MondrianForestRegressor,
     OnlineKNeighborsRegressor,
     ScInOLRegressor,
     _rollback,
@@ -41,7 +44,9 @@ from sklearn_scinol import (
     config_context,
     pipeline,
 )
+from sklearn_scinol._locks import Locks
 from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.mixtures import expert, parallel
 from sklearn_scinol.mixtures import model as mixture_model
 from sklearn_scinol.models import linear
@@ -58,6 +63,7 @@ PACKAGE = os.path.dirname(sklearn_scinol.__file__)
 N_MOMENTS = int(os.environ.get("INTERRUPTIONS", 4))
 OTHERS = []
 
+NUMBERS = np.random.default_rng(0).normal(size=(40, 3))
 EXPERTS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
 TEAM = [
     ("alone", ScInOLRegressor()),
@@ -91,6 +97,7 @@ KINDS = {
     "kernel": (DFEGRegressor(kernel="rbf", gamma=0.1, average=True), np.array, 40),
     "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
     "neighbors": (OnlineKNeighborsRegressor(window=20), np.array, 40),
+    "forest": (MondrianForestRegressor(3, random_state=0), np.array, 40),
     "mixture": (HedgeRegressor(), np.array, 20),
     "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
     "mixture of a team": (HedgeRegressor(TEAM), np.array, 20),
@@ -291,6 +298,158 @@ def test_interrupted_at_a_time(kind, engine, monkeypatch):
             assert_whole(one, estimator, rows)
 
 
+# Single rows, and all moments at which Python looks for signals: where functions begin,
+# after calls, and where loops begin anew.
+
+LOOKS = {"CALL", "CALL_FUNCTION_EX", "CALL_KW", "RESUME"}
+
+
+@cache
+def moments_of(code):
+    """Offsets of instructions before which Python may raise an interruption."""
+    instructions = [*dis.get_instructions(code)]
+    after_looks = {
+        after.offset
+        for before, after in pairwise(instructions)
+        if before.opname in LOOKS
+    }
+    jumps = {each.offset for each in instructions if each.opname == "JUMP_BACKWARD"}
+    return after_looks | jumps
+
+
+def interrupted_at_moment(moment, call):
+    """Whether a call was interrupted when the package came to that moment."""
+    moments = count()
+
+    def on_opcode(frame, event, argument):
+        is_moment = event == "opcode" and frame.f_lasti in moments_of(frame.f_code)
+        if is_moment and next(moments) == moment:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return on_opcode
+
+    def on_call(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        frame.f_trace_opcodes = True
+        return on_opcode
+
+    trace = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(trace)
+    return False
+
+
+class Late:
+    """Rows that wait, and calls that are to be interrupted."""
+
+    def __init__(self, rows):
+        self.late = rows.with_late_labels(max_waiting=3)
+        for key in "abc":
+            self.late.keep_one(NUMBERS[20], key)
+
+    def learn_one(self, x, y):
+        self.late.learn_one("b", y)
+
+    def predict_one(self, x):
+        self.late.predict_one(x, "d")
+
+    def predict_again(self, x):
+        self.late.predict_one(x, "b")
+
+
+ROW_CALLS = {
+    "forest": (MondrianForestRegressor(3, random_state=0), "learn_one"),
+    "prediction": (ScInOLRegressor(), "predict_one"),
+    "late row": (ScInOLRegressor(), "late.learn_one"),
+    "late row of a pipeline": (
+        make_online_pipeline(OnlineScaler(), ScInOLRegressor()),
+        "late.learn_one",
+    ),
+    "row that waits": (ScInOLRegressor(), "late.predict_one"),
+    "row that waits again": (ScInOLRegressor(), "late.predict_again"),
+}
+
+
+@pytest.mark.parametrize("name", ROW_CALLS)
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_row_interrupted_at_any_moment(name, engine):
+    """It is learned, or not; it waits, or not; and so it is for the next call."""
+    fitted = copy.deepcopy(ROW_CALLS[name][0]).partial_fit(
+        NUMBERS[:20], NUMBERS[:20, 0]
+    )
+    late_or_not, _, method = ROW_CALLS[name][1].rpartition(".")
+
+    def begin():
+        """A model, its state as pairs, and the call."""
+        model = copy.deepcopy(fitted)
+        one = model.row_by_row().learn_one(NUMBERS[20], NUMBERS[20, 0])
+        late = Late(one) if late_or_not else None
+        row = NUMBERS[21], NUMBERS[21, 0]
+        call = partial(getattr(late or one, method), *row[: 1 + ("learn" in method)])
+
+        def state():
+            waiting = late and (late.late.n_dropped, [*late.late])
+            return [vars(model), waiting]
+
+        return call, state
+
+    call, state = begin()
+    call()
+    after, (call, state) = state(), begin()
+    before, n_before, moment = copy.deepcopy(state()), 0, 0
+    while interrupted_at_moment(moment, call):
+        moment += 1
+        try:
+            assert_identical(state(), before)
+            n_before += 1
+        except (AssertionError, ValueError):
+            assert_identical(state(), after)
+            call, state = begin()
+    assert_identical(state(), after)
+    assert moment >= n_before > 20
+
+
+def test_monitor_interrupted_at_any_line():
+    rng = np.random.default_rng(0)
+    losses = np.append(rng.normal(size=160), 5.0 + rng.normal(size=48))
+    before, after = LossMonitor(0.01), LossMonitor(0.01)
+    before.update(losses[:160])
+    after.update(losses)
+    assert len(after.alarms_) > len(before.alarms_)
+    monitor, line = copy.deepcopy(before), 0
+    while interrupted_at(line, partial(monitor.update, losses[160:])):
+        line += 1
+        if monitor.n_samples_seen_ == before.n_samples_seen_:
+            assert_identical(vars(monitor), vars(before))
+        else:
+            assert_identical(vars(monitor), vars(after))
+            monitor = copy.deepcopy(before)
+    assert_identical(vars(monitor), vars(after))
+    assert line > 100
+
+
+def test_lock_that_is_opened_comes_back():
+    """Whenever the thread is interrupted."""
+    moment, is_interrupted = 0, True
+
+    def learn(locks):
+        with locks.learning, locks.state:
+            locks.give_way()
+
+    while is_interrupted:
+        locks = Locks()
+        is_interrupted = interrupted_at_moment(moment, partial(learn, locks))
+        moment += 1
+        assert not locks.state._is_owned()
+    assert moment > 10
+
+
 # Threads.
 
 
@@ -385,7 +544,6 @@ def test_threads_whose_start_is_interrupted(monkeypatch):
 
 # Pipelines.
 
-NUMBERS = np.random.default_rng(0).normal(size=(40, 3))
 DICTS = [
     {
         "city": f"c{i % 7}",

@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
+from sklearn_scinol.learners.mondrian_tree import LEFT, PARENT, RIGHT
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", FORESTS)
@@ -259,6 +261,32 @@ def test_memory(estimator, engine):
     bounded = estimator(2, max_nodes=50, random_state=0).partial_fit(X, y, **kind)
     assert bounded._model.memory.n_slots == 50
     assert_array_equal(bounded.n_nodes_, 49)
+
+
+@pytest.mark.parametrize("way", ["down", "up"])
+@estimators
+@engines
+def test_links_that_make_no_tree(way, estimator, engine):
+    """An error says so, and nothing changes; a compiled loop would never end."""
+    X, y, kind = stream(estimator)
+    model = make(estimator).partial_fit(X[:99], y[:99], **kind)
+    memory = model._model.memory
+    links, root = memory.links[0], memory.place[0, 0]
+    children = links[root, [LEFT, RIGHT]]
+    if way == "down":
+        links[root, [LEFT, RIGHT]] = root
+    else:
+        links[children, PARENT] = children
+    before = deepcopy(model)
+    for call in (
+        partial(model.predict, X[99:]),
+        partial(model.partial_fit, X[99:], y[99:]),
+        lambda: model.row_by_row().learn_one(X[99], y[99]),
+        lambda: model.row_by_row().predict_one(X[99]),
+    ):
+        with pytest.raises(RuntimeError, match="links between its nodes make no tree"):
+            call()
+        assert_identical(vars(model), vars(before))
 
 
 def test_parameters_of_a_forest():

@@ -247,19 +247,22 @@ def test_rows_that_wait_can_be_kept_elsewhere():
     assert_identical(vars(other.rows.estimator), vars(model))
 
 
-def test_row_that_is_dropped_while_it_is_learned():
-    """It was learned, and counts as that."""
+def test_row_that_comes_while_another_is_learned():
+    """It waits until that one has left, and drops none."""
     X, y = data()
     late = fitted(ScInOLClassifier(), X, y).row_by_row().with_late_labels(max_waiting=2)
     late.keep_one(X[20], "a").keep_one(X[21], "b")
     learn_one = late.rows.learn_one
+    other = threading.Thread(target=late.keep_one, args=(X[22], "c"))
 
     def learn_while_another_comes(x, y, sample_weight):
         learn_one(x, y, sample_weight)
-        late.keep_one(X[22], "c")
+        other.start()
+        other.join(timeout=0.05)
 
     late.rows.learn_one = learn_while_another_comes
     late.learn_one("a", 1)
+    other.join(timeout=60)
     assert [*late] == ["b", "c"]
     assert late.n_dropped == 0
 
