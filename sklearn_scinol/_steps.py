@@ -11,7 +11,7 @@ from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from .estimators.late_labels import ServedRow
-from .estimators.rows import RowByRow, chunk_of, row_of
+from .estimators.rows import RowByRow, chunk_of, read_row, row_of
 from .preprocessing.stream import StreamTransformer
 
 
@@ -56,6 +56,7 @@ class PipelineRows(RowByRow):
         pipeline, last, served = self.estimator, self._last, None
         if type(x) is ServedRow:
             served, x = x, x.x
+        x = read_row(pipeline, x)
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
@@ -74,6 +75,7 @@ class PipelineRows(RowByRow):
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
     def _predict_locked(self, x, method):
+        x = read_row(self.estimator, x)
         for step in self._transformers():
             if _takes_rows(step):
                 x = step._transform_row(x)

@@ -1,5 +1,6 @@
 """Checks of data besides scikit-learn's, and advice about what it refuses."""
 
+import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
 
@@ -56,10 +57,48 @@ def dicts_error(name):
     )
 
 
+class NamedChunk(np.ndarray):
+    """Chunk of a row with names, which become those of a model."""
+
+    @classmethod
+    def of_row(cls, values):
+        """Make a chunk of the values of a row by name."""
+        chunk = np.array([[*values.values()]]).view(cls)
+        chunk.names = [*values]
+        return chunk
+
+
+def set_names(model, X):
+    """Give a model the names of its first row, if they came with it."""
+    if type(X) is NamedChunk:
+        model.feature_names_in_ = np.array(X.names, dtype=object)
+
+
+def names_error(new, missing):
+    """Return the error for names of features that are not those of before."""
+    message = "The feature names should match those that were passed during fit."
+    if new:
+        message += f" Feature names unseen at fit time: {new}."
+    if missing:
+        message += f" Feature names seen at fit time, yet now missing: {missing}."
+    return ValueError(message)
+
+
 def check_finite(values, name):
     """Refuse an array with NaN or infinity, for the class `name`."""
     with add_advice(values, name):
         assert_all_finite(values, estimator_name=name, input_name="X")
+
+
+@contextmanager
+def without_names(estimator):
+    """Ignore warnings about rows without feature names in the block."""
+    if not hasattr(estimator, "feature_names_in_"):
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 @contextmanager

@@ -804,8 +804,8 @@ MUTATIONS = [
     Mutation(
         "a row that is a dict is one without values",
         "estimators/rows.py",
-        "            if isinstance(x, Mapping):\n",
-        "            if False:\n",
+        "    if is_dict:\n",
+        "    if False:\n",
         "bad_input dicts_are_for",
     ),
     Mutation(
@@ -1051,8 +1051,8 @@ MUTATIONS = [
     Mutation(
         "threads: an interruption leaves the lock open",
         "_locks.py",
-        "            yield\n        finally:\n            self.state._acq",
-        "            yield\n        except ValueError:\n            self.state._acq",
+        "            yield\n        finally:\n            if held:",
+        "            yield\n        except ValueError:\n            if held:",
         "threads interruptions",
     ),
     Mutation(
@@ -1354,7 +1354,7 @@ MUTATIONS = [
     Mutation(
         "the row by which calls are recorded counts for the edges of bins",
         "models/row.py",
-        "            rollback()\n        self._calls",
+        "            finish(partial(roll_back, rollbacks))\n        self._calls",
         "            pass\n        self._calls",
         "row_by_row before_bins_have_edges",
     ),

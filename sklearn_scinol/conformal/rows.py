@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._rollback import learn_as_last_step, rollback_on_error
+from .._validation import without_names
 from ..estimators.late_labels import ServedRow
-from ..estimators.rows import RowByRow, chunk_of, is_sparse, sparse_row
+from ..estimators.rows import RowByRow, chunk_of, is_sparse, read_row, sparse_row
 
 __all__ = ["ConformalRows", "predicts_by_row"]
 
@@ -51,19 +52,20 @@ class ConformalRows(RowByRow):
             return _first(model._answer(learned, method))
 
     def _predict_locked(self, x, method):
-        X = chunk_of(self._read(x))
         model = self.estimator
-        if method != "serve":
-            return getattr(model, method)(X)[0]
-        check_is_fitted(model)
-        answers, states = model._serve(X)
+        with without_names(model):
+            X = chunk_of(self._read(x))
+            if method != "serve":
+                return getattr(model, method)(X)[0]
+            check_is_fitted(model)
+            answers, states = model._serve(X)
         served = ServedRow(x, model._layout(), answers[0], states)
         return dict(zip(model._METHODS, [p[0] for p in answers], strict=True)), served
 
     def _read(self, x):
-        """Return a row, as a :class:`SparseRow` if it is sparse."""
+        """Return a row as the estimator takes it, see :func:`read_row`."""
         if not is_sparse(x):
-            return x
+            return read_row(self.estimator, x)
         n_features = getattr(self.estimator, "n_features_in_", self._n_features)
         return sparse_row(x, n_features)
 

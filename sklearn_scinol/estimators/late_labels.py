@@ -198,7 +198,7 @@ class LateLabels:
             If the row, the label or the weight is not usable. The estimator is then as
             it was, and the row goes on waiting.
         """
-        estimator, rollbacks = self.rows.estimator, []
+        estimator, rollbacks = self.rows.estimator, list[Any]()
         locks = locks_of(estimator)
         # None drops the row meanwhile. An interruption may come once it is learned.
         with locks.learning, locks.state, locks_of(self).state:

@@ -3,7 +3,8 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
-from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
 from numbers import Real
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -14,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._typing import Labels, Method
-from .._validation import check_not_masked, dicts_error
+from .._validation import (
+    NamedChunk,
+    check_not_masked,
+    dicts_error,
+    names_error,
+    without_names,
+)
 from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
@@ -28,9 +35,9 @@ __all__ = [
     "SparseRow",
     "chunk_of",
     "is_sparse",
+    "read_row",
     "row_of",
     "sparse_row",
-    "without_names",
 ]
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
@@ -89,8 +96,13 @@ class RowByRow(metaclass=ABCMeta):
     ascending, and their values. It takes the time of its entries, however many features
     there are, unless the estimator centres them.
 
-    For a pipeline, a row is what its first step takes: a dict, an array or a sequence.
-    Steps are validated once as well, and a dict is encoded fast by a
+    Values are matched by name in a row with names: a dict of numbers, a named tuple, a
+    Series of pandas, or a frame of one row, whose columns must be in order. A first row
+    with names gives the estimator its own, as a frame does. An estimator without names
+    takes dicts whose keys are the numbers of features.
+
+    For a pipeline, a row is what its first step takes, which may be any dict. Steps are
+    validated once as well, and a dict is encoded fast by a
     :class:`~sklearn_scinol.preprocessing.TableEncoder` that has learned dicts, if all
     its values are of the types bool, int, float, str, date, datetime or None, and none
     is of a new column; fastest without columns of texts and `interactions`. Steps of
@@ -175,12 +187,8 @@ class RowByRow(metaclass=ABCMeta):
 
         Parameters
         ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
-            The next row of the stream.
-        y : label, float or array-like of shape (n_outputs,)
-            Its label or target; of several labels, 1 for those that it has, and else 0.
-        sample_weight : float, default=None
-            Non-negative weight of its loss.
+        x, y, sample_weight
+            See :meth:`learn_one`.
         method : {"predict", "decision_function", "predict_proba", \
                 "predict_log_proba"}, default="predict"
             Which answer to return; of regressors "predict".
@@ -475,8 +483,9 @@ class EstimatorRows(RowByRow):
             n_features = getattr(self.estimator, "n_features_in_", self._n_features)
             return sparse_row(x, n_features)
         if type(x) is not np.ndarray:
-            if isinstance(x, Mapping):
-                raise dicts_error(type(self.estimator).__name__)
+            x = read_row(self.estimator, x)
+            if type(x) is OpaqueRow:
+                return x
             check_not_masked(X=x)
             x = np.asarray(x)
         if x.ndim != 1:
@@ -484,6 +493,79 @@ class EstimatorRows(RowByRow):
                 f"x must be one row, of shape (n_features,), got shape {x.shape}."
             )
         return x
+
+
+def read_row(model, x):
+    """Return a row with names as a model takes it: values by the names of its features.
+
+    Other rows stay as they are. Without names, the numbers of features are names.
+    """
+    if type(x) in (np.ndarray, list, tuple, SparseRow, OpaqueRow):
+        return x
+    is_dict = isinstance(x, Mapping)
+    if not is_dict and hasattr(x, "columns") and len(x) == 1:
+        return OpaqueRow(x)  # a frame, whose names scikit-learn checks
+    given, reader = x if is_dict else _values_by_name(x), _reader_of(model)
+    kind, n = (getattr(reader, each, None) for each in ("_reads", "n_features_in_"))
+    if given is None:
+        return x
+    if kind == "tables" or (kind is None and is_dict and n is None):
+        return given
+    names = getattr(reader, "feature_names_in_", None)
+    keys = range(len(given) if n is None else n) if names is None else names
+    try:
+        values = [*map(given.__getitem__, keys)]
+    except KeyError:
+        values = []
+    is_new = False
+    if not len(values) == len(keys) == len(given):
+        if names is not None:
+            missing, known = [key for key in names if key not in given], {*names}
+            raise names_error([key for key in given if key not in known], missing)
+        is_new = n is None and kind and all(isinstance(key, str) for key in given)
+        if not is_new:
+            _check_order(reader, is_dict, n)
+        values = [*given.values()]
+    row = np.asarray(values)
+    is_plain = not is_dict or row.dtype.kind in "fiub"
+    if not is_plain and any(isinstance(value, str) for value in values):
+        raise dicts_error(type(reader).__name__)
+    if kind is None and names is not None and find_spec("pandas"):
+        return OpaqueRow(import_module("pandas").DataFrame([values], columns=names))
+    return OpaqueRow(NamedChunk.of_row(given)) if is_new else row
+
+
+def _values_by_name(x):
+    """Return the values of a named tuple or a Series by name; None for other rows."""
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return x._asdict()
+    if not hasattr(x, "iloc") or not any(isinstance(name, str) for name in x.index):
+        return None
+    if not x.index.is_unique:
+        raise ValueError("Names of features must not be repeated.")
+    return x.to_dict()
+
+
+def _check_order(reader, is_dict, n):
+    """Refuse a dict, or warn of other names, where a model has no names."""
+    name = type(reader).__name__
+    if is_dict:
+        raise dicts_error(name)
+    if n is not None:
+        message = f"X has feature names, but {name} was fitted without feature names"
+        warnings.warn(message, stacklevel=2)
+
+
+def _reader_of(model):
+    """Return what reads the rows of a model: itself, or its estimator or first step."""
+    while True:
+        if hasattr(model, "steps"):
+            steps = (step for _, step in model.steps)
+            model = next(each for each in steps if each not in (None, "passthrough"))
+        elif hasattr(model, "_given"):
+            model = vars(model).get("estimator_", model._given())
+        else:
+            return model
 
 
 def sparse_row(x, n_features):
@@ -535,14 +617,3 @@ def _are_indices(indices, values, n_features):
         return True
     is_within = indices[0] >= 0 and indices[-1] < n_features
     return bool(is_within and (indices[1:] > indices[:-1]).all())
-
-
-@contextmanager
-def without_names(estimator):
-    """Ignore warnings about rows without feature names in the block."""
-    if not hasattr(estimator, "feature_names_in_"):
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        yield

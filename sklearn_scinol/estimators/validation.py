@@ -13,7 +13,12 @@ from sklearn.utils.validation import (
 )
 
 from .._hyperparameters import with_plain_numbers
-from .._validation import add_advice, check_not_masked, check_sparse_indices
+from .._validation import (
+    add_advice,
+    check_not_masked,
+    check_sparse_indices,
+    set_names,
+)
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
 from ..models.base import Chunk
@@ -30,6 +35,8 @@ ALLOW_ZERO_WEIGHTS = (
 
 class ValidationMixin:
     """Validate what users pass to an :class:`OnlineEstimator`."""
+
+    _reads = "numbers"  # in rows with names, see `read_row`
 
     def _check_method(self, method):
         if method not in self._METHODS:
@@ -80,6 +87,7 @@ class ValidationMixin:
         ):
             check_not_masked(X=X, y=y)
             check_sparse_indices(X)
+            given = X
             with add_advice(X, type(self).__name__):
                 X, y = validate_data(
                     self,
@@ -91,6 +99,7 @@ class ValidationMixin:
                     ensure_all_finite=False,  # see transforms/ranges.py
                     **self._target_checks(y, reset),
                 )
+            set_names(self, given)
         X = _as_canonical(X)
         if sample_weight is not None:
             check_not_masked(sample_weight=sample_weight)

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
+from .._validation import without_names
 from ..estimators.base import OnlineEstimator
-from ..estimators.rows import chunk_of, row_of, without_names
+from ..estimators.rows import chunk_of, row_of
 from ..views import dense_view_of
 from .scores import _Rows
 

@@ -149,12 +149,10 @@ class LossMonitor(BaseEstimator):
         watch = self._watch.copy() if hasattr(self, "alarms_") else _Watch()
         n_before = watch.n_samples
         alarms = watch.add(losses, self.false_alarm)
-        # At once: an interruption may come at any time.
-        vars(self).update(
-            alarms_=[*getattr(self, "alarms_", []), *alarms],
-            n_samples_seen_=watch.n_samples,
-            _watch=watch,
-        )
+        all_alarms = [*getattr(self, "alarms_", []), *alarms]
+        # At once, for an interruption may come at any time.
+        new = {"alarms_": all_alarms, "n_samples_seen_": watch.n_samples}
+        self.__dict__.update(new, _watch=watch)
         return np.array([alarm.row - 1 - n_before for alarm in alarms], dtype=np.intp)
 
 

@@ -15,7 +15,7 @@ from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Shards
 from .._typing import Labels, TableLike, _fit_context
-from .._validation import add_advice, check_not_masked
+from .._validation import add_advice, check_not_masked, set_names, without_names
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
@@ -199,7 +199,8 @@ class StreamTransformer(
 
     def _encode_row(self, x, learns, targets=None):
         """Transform a single row as a chunk, learned before if `learns`."""
-        rows = self._read(chunk_of(x), reset=False)
+        with without_names(self):
+            rows = self._read(chunk_of(x), reset=False)
         if targets is not None:
             rows = rows.with_targets(targets)
         return row_of(self._encode(get_engine(current_engine()), rows, learns))
@@ -431,15 +432,17 @@ def _targets(y, classes):
 class FeatureTransformer(StreamTransformer):
     """Base of the transformers of rows of numbers, where NaN is a missing value."""
 
-    _allows_nan = True
+    _reads, _allows_nan = "numbers", True
 
     def _read(self, X, reset):
         check_not_masked(X=X)
         finite = "allow-nan" if self._allows_nan else True
         with add_advice(X, type(self).__name__):
-            return validate_data(
+            rows = validate_data(
                 self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite
             )
+        set_names(self, X)
+        return rows
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

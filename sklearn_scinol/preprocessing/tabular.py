@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._validation import check_not_masked
+from .._validation import check_not_masked, names_error
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.rows import SparseRow, row_of
@@ -44,6 +44,8 @@ class TableTransformer(TargetTransformer):
 
     For those that a subclass does not have, `DEFAULTS` stand.
     """
+
+    _reads = "tables"
 
     _dense: Any = None
 
@@ -137,12 +139,7 @@ class TableTransformer(TargetTransformer):
                 f"X has {len(given)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        message = "The feature names should match those that were passed during fit."
-        if new:
-            message += f" Feature names unseen at fit time: {new}."
-        if missing:
-            message += f" Feature names seen at fit time, yet now missing: {missing}."
-        raise ValueError(message)
+        raise names_error(new, missing)
 
     def _start(self, rows):
         interactions = [tuple(names) for names in self._option("interactions") or ()]

@@ -123,7 +123,12 @@ def _from_dicts(rows):
             if name not in columns:
                 columns[name] = [None] * len(rows)
             columns[name][r] = value
-    return Frame(columns, columns.values(), len(rows), _from_objects)
+    names = columns
+    if not any(
+        isinstance(name, str) for name in columns
+    ):  # they tell columns all the same
+        names = [f"x{name}" for name in columns]
+    return Frame(names, columns.values(), len(rows), _from_objects)
 
 
 def _from_array(values):
