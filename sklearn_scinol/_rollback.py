@@ -29,12 +29,9 @@ def roll_back(rollbacks):
 
 
 class UndoLog(list):
-    """Record of what a state was before each change.
+    """Record of what a state was before each change."""
 
-    `pending` is what is to be recorded once an engine's call is over, if anything.
-    """
-
-    pending = None
+    pending = None  # what an engine saves meanwhile, which is recorded after its call
 
 
 class RecordsChanges:

@@ -67,11 +67,11 @@ class NamedChunk(np.ndarray):
         chunk.names = [*values]
         return chunk
 
-
-def set_names(model, X):
-    """Give a model the names of its first row, if they came with it."""
-    if type(X) is NamedChunk:
-        model.feature_names_in_ = np.array(X.names, dtype=object)
+    @staticmethod
+    def name_features(model, X):
+        """Give a model the names of its first row, if they came with it."""
+        if type(X) is NamedChunk:
+            model.feature_names_in_ = np.array(X.names, dtype=object)
 
 
 def names_error(new, missing):

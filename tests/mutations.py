@@ -804,8 +804,8 @@ MUTATIONS = [
     Mutation(
         "a row that is a dict is one without values",
         "estimators/rows.py",
-        "    if is_dict:\n",
-        "    if False:\n",
+        "        if is_dict and not is_new:\n",
+        "        if False:\n",
         "bad_input dicts_are_for",
     ),
     Mutation(

@@ -303,16 +303,6 @@ class RowByRow(metaclass=ABCMeta):
             `decision_function_one(x, key)`, `predict_interval_one(x, key)` and
             `predict_set_one(x, key)`, and `learn_one(key, y)` for when the label has
             come. The keys are yours: any hashable values.
-
-        Examples
-        --------
-        >>> from sklearn_scinol import ScInOLRegressor
-        >>> model = ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0])
-        >>> late = model.row_by_row().with_late_labels(max_waiting=1000)
-        >>> prediction = late.predict_one([3.0], key="order 17")
-        >>> late = late.learn_one("order 17", 3.0)
-        >>> model.n_samples_seen_
-        3
         """
         return LateLabels(self, max_waiting)
 
@@ -523,8 +513,9 @@ def read_row(model, x):
             missing, known = [key for key in names if key not in given], {*names}
             raise names_error([key for key in given if key not in known], missing)
         is_new = n is None and kind and all(isinstance(key, str) for key in given)
-        if not is_new:
-            _check_order(reader, is_dict, n)
+        if is_dict and not is_new:
+            raise dicts_error(type(reader).__name__)
+        _warn_of_names(reader, n)
         values = [*given.values()]
     row = np.asarray(values)
     is_plain = not is_dict or row.dtype.kind in "fiub"
@@ -546,12 +537,10 @@ def _values_by_name(x):
     return x.to_dict()
 
 
-def _check_order(reader, is_dict, n):
-    """Refuse a dict, or warn of other names, where a model has no names."""
-    name = type(reader).__name__
-    if is_dict:
-        raise dicts_error(name)
+def _warn_of_names(reader, n):
+    """Warn of names if a model has learned `n` features without names."""
     if n is not None:
+        name = type(reader).__name__
         message = f"X has feature names, but {name} was fitted without feature names"
         warnings.warn(message, stacklevel=2)
 

@@ -13,12 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from .._hyperparameters import with_plain_numbers
-from .._validation import (
-    add_advice,
-    check_not_masked,
-    check_sparse_indices,
-    set_names,
-)
+from .._validation import NamedChunk, add_advice, check_not_masked, check_sparse_indices
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
 from ..models.base import Chunk
@@ -99,7 +94,7 @@ class ValidationMixin:
                     ensure_all_finite=False,  # see transforms/ranges.py
                     **self._target_checks(y, reset),
                 )
-            set_names(self, given)
+            NamedChunk.name_features(self, given)
         X = _as_canonical(X)
         if sample_weight is not None:
             check_not_masked(sample_weight=sample_weight)

@@ -15,7 +15,7 @@ from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Shards
 from .._typing import Labels, TableLike, _fit_context
-from .._validation import add_advice, check_not_masked, set_names, without_names
+from .._validation import NamedChunk, add_advice, check_not_masked, without_names
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
@@ -441,7 +441,7 @@ class FeatureTransformer(StreamTransformer):
             rows = validate_data(
                 self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite
             )
-        set_names(self, X)
+        NamedChunk.name_features(self, X)
         return rows
 
     def __sklearn_tags__(self):
