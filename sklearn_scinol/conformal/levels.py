@@ -70,6 +70,7 @@ class Levels:
 
     def checkpoint(self):
         """Return a function that restores corrections, running means and sums."""
+        self.ensure_layout()
         states = [*self.sizes, *self.ends]
         before, sums = [state.copy() for state in states], self.sums
 

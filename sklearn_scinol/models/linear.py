@@ -407,6 +407,7 @@ class LinearModel(LinearState):
         n_entries = MIN_COLUMNS_PER_ENTRY * X.nnz if self.learns_sparse(X) else np.inf
         if n_entries >= self.n_features or self._changes_absent_features:
             return snapshot(self, self.weight_scale, *self.parts)
+        self.ensure_layout(X)
         # A few sparse rows change these columns only.
         names = "numbers", "shared", "clock", "target", "weight_scale"
         small = {name: deepcopy(vars(self)[name]) for name in names}
@@ -453,6 +454,7 @@ class LinearModel(LinearState):
 
     def _checkpoint_new_features(self, X):
         """Return a function that forgets new features that were not learned."""
+        self.ensure_layout(X)
         units = self.features.units
         if units is None:
             return lambda: None

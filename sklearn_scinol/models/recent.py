@@ -73,6 +73,7 @@ class RecentRows:
 
     def checkpoint(self, n_rows):
         """Return a function that undoes learning so many rows."""
+        self.ensure_layout()
         before, count = vars(self).copy(), self.n_rows.copy()
         slots = (int(count[0]) + np.arange(min(n_rows, self.window))) % self.window
         slots = slots[slots < len(self.weights)]

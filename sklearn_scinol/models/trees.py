@@ -212,6 +212,7 @@ class Forest(RecordsChanges):
 
     def checkpoint(self, n_rows):
         """Return a function that undoes learning rows, of any number."""
+        self.ensure_layout()
         before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
         log = self._new_log()
 

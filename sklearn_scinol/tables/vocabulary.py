@@ -149,6 +149,7 @@ class Vocabulary:
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
+        self.ensure_layout()
         saved = [each.copy() for each in self.slots[1:4]]
 
         def restore():

@@ -91,6 +91,7 @@ class FourierFeatures:
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
+        self.ensure_layout()
         return self.features.checkpoint(np.arange(len(self.directions)))
 
     # Merging.

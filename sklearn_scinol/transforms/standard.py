@@ -85,6 +85,7 @@ class StandardTransform:
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
+        self.ensure_layout()
         units = self.units.checkpoint(np.arange(self.moments.shape[1]))
         moments = self.moments.copy()
 

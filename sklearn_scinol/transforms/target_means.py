@@ -95,19 +95,16 @@ class TargetMeans(RecordsChanges):
         of_keys : ndarray of shape (n_keys, n_targets)
         of_all : ndarray of shape (n, n_targets)
         """
-        state = Means(self.sums, self.weights, self.total, self.start, self.n_start)
+        self._ensure_layout()
         n, learns = len(indptr) - 1, targets is not None
         if not learns:
             targets, c = np.zeros((n, self.sums.shape[1])), np.zeros(n)
         else:
-            self._ensure_layout()
             changed = places[places >= 0]
             self._record(
                 (changed, self.sums[changed], self.weights[changed], self.total.copy())
             )
-            state = state._replace(
-                sums=self.sums, weights=self.weights, total=self.total
-            )
+        state = Means(self.sums, self.weights, self.total, self.start, self.n_start)
         return engine.target_means(state, places, indptr, smooth, targets, c, learns)
 
     def _ensure_layout(self):
@@ -117,6 +114,7 @@ class TargetMeans(RecordsChanges):
 
     def checkpoint(self):
         """Return a function that undoes what will be learned."""
+        self._ensure_layout()
         log = self._new_log()
 
         def restore():
