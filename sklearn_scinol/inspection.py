@@ -297,6 +297,7 @@ class TableTermsDisplay:
     category  bars: the values with the five largest and the five smallest terms
     boolean   bars for false, which has the term 0, and true
     date      plots of their own for time, season, weekday and hour
+    time      a curve of the hour of the day
     text      bars: words and pairs of words, as values of a category
     ========  =======================================================================
 

@@ -38,6 +38,7 @@ from .estimators.rows import RowByRow
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
 from .tables.dense import Targets
+from .tables.frames import check_not_missing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -458,6 +459,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             The pipeline, whose steps are fitted.
         """
         last = self._final_estimator
+        check_not_missing(y)  # before a step has learned
         if is_classifier(last) and is_multilabel(y):
             y = as_indicators(y)
         elif y is not None and is_classifier(last) and not _routing_enabled():

@@ -30,6 +30,7 @@ PLURALS = {
     "category": "categories",
     "boolean": "booleans",
     "date": "dates",
+    "time": "times of the day",
     "text": "texts",
     None: "undecided",
 }

@@ -18,6 +18,7 @@ from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
 from ..estimators.rows import RowByRow
 from ..mixtures.classifier import HedgeClassifier
+from ..tables.frames import check_not_missing
 from .base import ConformalEstimator
 from .rows import ConformalRows
 from .thresholds import Thresholds, log_odds_against
@@ -218,6 +219,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             raise ValueError(f"The estimator {name} should be a classifier.")
 
     def _given_to_first_call(self, y):
+        check_not_missing(y)
         labels = column_or_1d(as_numpy_labels(y))
         assert_all_finite(labels, input_name="y")
         check_discrete(labels)

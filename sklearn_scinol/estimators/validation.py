@@ -17,6 +17,7 @@ from .._validation import NamedChunk, add_advice, check_not_masked, check_sparse
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
 from ..models.base import Chunk
+from ..tables.frames import check_not_missing
 
 __all__ = ["ValidationMixin", "are_finite"]
 
@@ -81,6 +82,7 @@ class ValidationMixin:
             self._has_validated_layout(X) and self._has_numeric_targets(X, y)
         ):
             check_not_masked(X=X, y=y)
+            check_not_missing(y)
             check_sparse_indices(X)
             given = X
             with add_advice(X, type(self).__name__):

@@ -15,7 +15,9 @@ from .tabular import TableTransformer
 
 __all__ = ["TableEncoder"]
 
-Kind: TypeAlias = Literal["number", "category", "boolean", "date", "text", "drop"]
+Kind: TypeAlias = Literal[
+    "number", "category", "boolean", "date", "time", "text", "drop"
+]
 
 
 class TableEncoder(TableTransformer):
@@ -35,10 +37,10 @@ class TableEncoder(TableTransformer):
     ----------
     kinds : dict, default=None
         Kinds of columns by their names: "number", "category", "boolean", "date",
-        "text", or "drop" to leave a column out. By default the types of values in the
-        first chunk that has some decide. Strings are text if they have three words on
-        average and most are distinct, and categories otherwise; strings that stand for
-        numbers or dates have to be declared.
+        "time", "text", or "drop" to leave a column out. By default the types of values
+        in the first chunk that has some decide. Strings are text if they have three
+        words on average and most are distinct, and categories otherwise; those that
+        stand for numbers, dates (ISO 8601) or times ("18:00") have to be declared.
 
     interactions : list of tuple of str, default=None
         Names of two or more columns whose values are also combined, by hashing:
@@ -105,10 +107,12 @@ class TableEncoder(TableTransformer):
     category  one of the first `n_named` different values, and any other by hashing
     boolean   whether it is true
     date      time, standardised; season, month, weekday and hour
+    time      seconds, standardised; sine and cosine on the circle of a day; hour
     text      words and pairs of neighbouring words, in lower case, by hashing
     ========  ======================================================================
 
-    Each kind also has a column for missing values. The dense view has a few columns:
+    Each kind also has a column for missing values; the empty string is one. The dense
+    view has a few columns:
 
     ========  ======================================================================
     number    its value
@@ -117,14 +121,15 @@ class TableEncoder(TableTransformer):
     boolean   0 or 1
     date      time in seconds, hour, weekday, day of the year; running mean of the
               targets of earlier rows of the same day
+    time      seconds since midnight, their sine and cosine on the circle of a day
     text      the mean of such means over its words and pairs of words, their sum in log
               odds less those of the mean of all, and ``ln(1 + n)`` for n words
     ========  ======================================================================
 
-    For missing numbers, booleans and dates stands the mean of those before, missing
-    categories are a category, and a last column has the number of missing values. Each
-    of `interactions` has a mean as well. Targets are labels of K classes, which have
-    K - 1 means, or numbers: at most 8 of each.
+    For missing numbers, booleans, dates and times stands the mean of those before,
+    missing categories are a category, and a last column has the number of missing
+    values. Each of `interactions` has a mean as well. Targets are labels of K classes,
+    which have K - 1 means, or numbers: at most 8 of each.
 
     :meth:`partial_fit_transform` goes row by row: an encoded row depends on the rows
     before it and not on its chunk, but for the first chunk with values of a column,

@@ -14,7 +14,7 @@ from ..transforms.bins import FeatureBins
 from ..transforms.standard import StandardTransform
 from .base import ColumnGroup, Encoded, Hashed, Keys, keys_of_values
 from .frames import Column, is_missing_value
-from .kinds import parse_boolean, parse_date, parse_number, parse_text
+from .kinds import parse_boolean, parse_date, parse_number, parse_text, parse_time
 from .strings import Strings
 from .vocabulary import Vocabulary
 
@@ -29,6 +29,7 @@ __all__ = [
     "Dates",
     "Numbers",
     "Texts",
+    "Times",
     "Undecided",
     "hash_words",
 ]
@@ -40,6 +41,7 @@ COMBINED_KINDS = "number", "category", "boolean"
 TOKEN = re.compile(r"\w+|[^\w\s]")
 
 DAYS_OF_YEAR = 365.25
+MICROS_OF_DAY = 86_400_000_000
 MONTHS = tuple(
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 )
@@ -169,63 +171,87 @@ class Numbers(ColumnGroup):
         return bool(self.bins.has_edges[j]) or known == mine.keys_of(j)[: len(known)]
 
 
-class Dates(ColumnGroup):
-    """Dates: the time itself, standardised, the season, month, weekday and hour."""
+class Times(ColumnGroup):
+    """Times of the day: standardised, their place on a circle, and the hour."""
 
     n_values_each = 3
-    dense_parts, has_means = ("", "_hour", "_weekday", "_day_of_year"), True
-    widths = (1 + len(MONTHS) + len(WEEKDAYS) + len(HOURS),)
-    dtype = "datetime64[us]"
+    dense_parts: tuple[str, ...] = ("", "_day_sin", "_day_cos")
+    parts: tuple[tuple[str, ...], ...] = (HOURS,)
+    cycle = "day"
+    dtype = "timedelta64[us]"
     learned = ("standard",)
-    parse = staticmethod(parse_date)
+    parse = staticmethod(parse_time)
 
     def __init__(self, names):
         super().__init__(names)
         self.standard = StandardTransform(len(names))
 
+    @property
+    def widths(self):
+        return (1 + sum(map(len, self.parts)),)
+
     def encode(self, engine, columns, learns):
         """Encode columns, and learn them row by row if `learns`."""
-        dates, is_missing = columns
-        moments = np.where(is_missing, np.nan, dates.astype(np.int64) / 1e6)
+        times, is_missing = columns
+        micros = np.where(is_missing, 0, times.astype(np.int64))
+        angle = 2 * np.pi * micros / MICROS_OF_DAY
+        numbers = micros / 1e6, np.sin(angle), np.cos(angle)
+        parts = [micros * 24 // MICROS_OF_DAY]
+        return self._encode(engine, is_missing, angle, numbers, parts, learns)
+
+    def _encode(self, engine, is_missing, angle, numbers, parts, learns, get_keys=None):
+        """Encode seconds (the first numbers), angles on a circle and parts of it."""
+        n = len(is_missing)
+        numbers = np.stack(numbers, axis=-1)
+        numbers[is_missing] = np.nan
         if learns:
-            times = self.standard.learn(engine, moments)
+            times = self.standard.learn(engine, numbers[..., 0])
         else:
-            times = self.standard.transform(moments)
-        dates = np.where(is_missing, np.datetime64(0, "us"), dates)
-        days = dates.astype("datetime64[D]")
-        of_year = (days - dates.astype("datetime64[Y]")).astype(np.int64)
-        angle = np.where(is_missing, np.nan, 2 * np.pi * of_year / DAYS_OF_YEAR)
+            times = self.standard.transform(numbers[..., 0])
+        angle = np.where(is_missing, np.nan, angle)
         values = np.stack([times, np.sin(angle), np.cos(angle)], axis=-1)
-        parts = (
-            1 + dates.astype("datetime64[M]").astype(np.int64) % 12,
-            (days.astype(np.int64) + 3) % 7,  # the first day was a Thursday
-            (dates - days).astype("timedelta64[h]").astype(np.int64),
-        )
-        first = np.cumsum([0, 1 + len(MONTHS), len(WEEKDAYS)])  # of each part
+        first = np.cumsum([1, *map(len, self.parts[:-1])])
         codes = np.stack(parts, axis=-1) + first + self.starts()[:, np.newaxis]
         codes[is_missing] = -1
         codes[..., 0] = np.where(is_missing, self.starts(), codes[..., 0])
+        codes, values, numbers = (x.reshape(n, -1) for x in (codes, values, numbers))
+        return Encoded(codes, values, (), get_keys, lambda: numbers)
 
-        def get_numbers():
-            hours = (dates - days).astype(np.int64) / 3.6e9
-            numbers = np.stack([moments, hours, parts[1], of_year], axis=-1)
-            numbers[is_missing] = np.nan
-            return numbers.reshape(len(dates), -1)
+    def value_names(self):
+        parts = "", f"_{self.cycle}_sin", f"_{self.cycle}_cos"
+        return [f"{name}{part}" for name in self.names for part in parts]
+
+    def code_names(self):
+        parts = "missing", *(label for labels in self.parts for label in labels)
+        return [f"{name}_{part}" for name in self.names for part in parts]
+
+
+class Dates(Times):
+    """Dates: the time itself, standardised, the season, month, weekday and hour."""
+
+    dense_parts, has_means = ("", "_hour", "_weekday", "_day_of_year"), True
+    cycle, parts = "year", (MONTHS, WEEKDAYS, HOURS)
+    dtype = "datetime64[us]"
+    parse = staticmethod(parse_date)
+
+    def encode(self, engine, columns, learns):
+        """Encode columns, and learn them row by row if `learns`."""
+        dates, is_missing = columns
+        dates = np.where(is_missing, np.datetime64(0, "us"), dates)
+        days = dates.astype("datetime64[D]")
+        of_year = (days - dates.astype("datetime64[Y]")).astype(np.int64)
+        weekdays = (days.astype(np.int64) + 3) % 7  # the first day was a Thursday
+        months = dates.astype("datetime64[M]").astype(np.int64) % 12
+        of_day = (dates - days).astype(np.int64)
+        parts = months, weekdays, of_day * 24 // MICROS_OF_DAY
+        numbers = dates.astype(np.int64) / 1e6, of_day / 3.6e9, weekdays, of_year
+        angle = 2 * np.pi * of_year / DAYS_OF_YEAR
 
         def get_keys(j):  # of days
             keys = days[:, j].astype(np.int64).view(np.uint64)
             return Keys(np.where(is_missing[:, j], self.missing_key(j), keys), None)
 
-        codes, values = (each.reshape(len(dates), -1) for each in (codes, values))
-        return Encoded(codes, values, (), get_keys, get_numbers)
-
-    def value_names(self):
-        parts = "", "_year_sin", "_year_cos"
-        return [f"{name}{part}" for name in self.names for part in parts]
-
-    def code_names(self):
-        parts = "missing", *MONTHS, *WEEKDAYS, *HOURS
-        return [f"{name}_{part}" for name in self.names for part in parts]
+        return self._encode(engine, is_missing, angle, numbers, parts, learns, get_keys)
 
 
 class Booleans(ColumnGroup):
@@ -395,6 +421,7 @@ def hash_words(engine, name, column):
 GROUPS: dict[str, type[ColumnGroup]] = {
     "number": Numbers,
     "date": Dates,
+    "time": Times,
     "boolean": Booleans,
     "category": Categories,
     "text": Texts,

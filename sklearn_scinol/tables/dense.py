@@ -10,6 +10,8 @@ from ..blocks import as_writable
 from ..transforms.target_means import TargetMeans
 from .base import keys_of_values
 from .columns import GROUPS
+from .frames import check_not_missing
+from .strings import unique
 
 __all__ = ["MAX_TARGETS", "SMOOTH", "DenseView", "Targets"]
 
@@ -39,6 +41,7 @@ class Targets(NamedTuple):
 
     def validated(self, n_rows):
         """Return targets as arrays of this number of rows."""
+        check_not_missing(self.y)
         y, c = np.asarray(self.y), self.sample_weight
         are_labels = self.are_labels or self.classes is not None
         are_labels |= y.dtype.kind not in "fiu"
@@ -76,7 +79,8 @@ class DenseView:
     """Dense rows of a table, with running means of the target.
 
     A number or boolean is a column, a date four: the time in seconds, the hour with its
-    minutes, the weekday and the day of the year. Where they are missing, the mean of
+    minutes, the weekday and the day of the year; a time of the day three: seconds, and
+    its sine and cosine. Where they are missing, the mean of
     those before stands for them. A category has the means of the targets of earlier
     rows with that category, a date those of the same day, a text the means over its
     words, what they say together, and ``ln(1 + n)`` for n words. The last column has
@@ -152,20 +156,22 @@ class DenseView:
         """Return the names of the columns, by the kinds that are known by now."""
         names = np.array([f"dense_{j}" for j in range(self.n_columns)], object)
         names[-1] = "n_missing"
+        own = []
         for group in groups:
+            own += [self.first[name] for name in group.names if group.dense_parts]
             for name in group.names:
-                own = [f"{name}{part}" for part in group.dense_parts]
+                of_name = [f"{name}{part}" for part in group.dense_parts]
                 if group.has_means:
-                    own += self._names_of_means(name)
+                    of_name += self._names_of_means(name)
                 if group.has_words:
-                    own += self._names_of_means(name, "evidence")
-                    own.append(f"{name}_n_words")
-                names[self.first[name] : self.first[name] + len(own)] = own
+                    of_name += self._names_of_means(name, "evidence")
+                    of_name.append(f"{name}_n_words")
+                names[self.first[name] : self.first[name] + len(of_name)] = of_name
         pairs = zip(self.interactions, self._first_of_interactions, strict=True)
         for together, first in pairs:
-            own = self._names_of_means(" & ".join(together))
-            names[first : first + len(own)] = own
-        return names
+            means = self._names_of_means(" & ".join(together))
+            names[first : first + len(means)] = means
+        return unique(names, self.kinds, own)
 
     def _names_of_means(self, name, what="mean"):
         if self.n_targets == 1:

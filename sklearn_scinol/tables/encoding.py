@@ -8,11 +8,11 @@ from .._invariants import is_count, same_structure
 from ..blocks import Entries
 from ..transforms.placement import Moves
 from .base import Hashed, key_of_text, keys_of_values
-from .columns import Booleans, Categories, Dates, Numbers, Texts, Undecided
+from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS
 from .row import forget_row_encoder
-from .strings import Strings
+from .strings import Strings, unique
 
 __all__ = ["Encoding"]
 
@@ -85,12 +85,9 @@ class Encoding:
     def _groups_of(self, kinds):
         """Return a group of columns for each kind that there is."""
         n_named, n_samples, n_quantiles = self.sizes
-        makers = {
+        makers = GROUPS | {
             "number": lambda names: Numbers(names, n_samples, n_quantiles, n_named),
-            "date": Dates,
-            "boolean": Booleans,
             "category": lambda names: Categories(names, n_named),
-            "text": Texts,
             None: Undecided,
         }
         names_of_kind = {kind: [] for kind in makers}
@@ -253,13 +250,9 @@ class Encoding:
 
     def names(self):
         """Return the names of all columns: an array of strings."""
-        values = [name for group in self.groups for name in group.value_names()]
-        codes = [name for group in self.groups for name in group.code_names()]
         hashed = [f"hashed_{k}" for k in range(self.hashed.n_columns)]
         for column, found in self.hashed.names().items():
             hashed[column] = " | ".join(found)
-        if not self.late:
-            return np.array(values + codes + hashed, dtype=object)
         names = np.empty(self.n_columns, object)
         for number, name in enumerate(self.late):
             n_after = len(self.late) - number
@@ -267,10 +260,16 @@ class Encoding:
             code = self.n_named_columns - self.room * n_after
             columns = np.r_[value : value + MAX_VALUES, code : code + self.room]
             names[columns] = [f"{name}_column{k}" for k in range(columns.size)]
-        names[self.value_columns] = values
-        names[np.concatenate([group.code_columns() for group in self.groups])] = codes
         names[self.n_named_columns :] = hashed
-        return names
+        values, own = self.value_columns if self.late else np.arange(self.n_values), []
+        for group in self.groups:
+            of_group, values = values[: group.n_values], values[group.n_values :]
+            names[of_group] = group.value_names()
+            names[group.code_columns()] = group.code_names()
+            own += [*of_group[:: group.n_values_each or 1]]
+            if type(group) is Booleans:
+                own += [*group.starts()]
+        return unique(names, [name for each in self.groups for name in each.names], own)
 
     def categories(self):
         """Return the values with columns of their own, by the names of columns."""

@@ -6,7 +6,7 @@ imported for its own frames only, but pyarrow for all: it reads strings faster.
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
@@ -26,7 +26,9 @@ __all__ = [
     "as_single_array",
     "as_text",
     "as_texts",
+    "as_timedelta",
     "as_utc",
+    "check_not_missing",
     "is_dict_rows",
     "is_missing_value",
     "is_string_type",
@@ -34,10 +36,22 @@ __all__ = [
 ]
 
 
+#: How to convert values of types that are not supported, by the start of their names.
+REMEDIES = {
+    "interval": "make them text, by .astype('string') of the column or str() of each",
+    "period": "make them dates, by .dt.to_timestamp() of the column or .to_timestamp() "
+    "of each",
+    "sparse": "make them dense, by .sparse.to_dense() of the column",
+    "complex": "pass real and imaginary parts as two columns",
+    "": "convert them to numbers or text",
+}
+
+
 class Column(NamedTuple):
     """The values of a column."""
 
-    values: np.ndarray | Strings  # float64 with NaN if missing, bool, datetime64[us]
+    # float64 with NaN if missing, bool, datetime64[us], timedelta64[us] of the day
+    values: np.ndarray | Strings
     is_missing: np.ndarray  # bool, (n,)
 
 
@@ -71,9 +85,13 @@ class Frame:
     def column(self, name):
         """Read the column of that name."""
         try:
-            return self._read(self._columns[name])
-        except (TypeError, ValueError, OverflowError) as error:
+            column = self._read(self._columns[name])
+        except (TypeError, ValueError, OverflowError, NotImplementedError) as error:
             raise ValueError(f"Column {name!r} cannot be read: {error}") from error
+        if isinstance(column.values, Strings):
+            is_empty = np.diff(column.values.offsets) == 0
+            column = column._replace(is_missing=column.is_missing | is_empty)
+        return column
 
 
 def all_missing(n_rows):
@@ -144,7 +162,7 @@ def _from_array(values):
         return _from_numbers(values / np.timedelta64(1, "s"))
     if kind == "O":
         return _from_objects(values.tolist())
-    raise TypeError(f"values of type {values.dtype} are not supported.")
+    raise TypeError(_not_supported(values.dtype))
 
 
 def _from_numbers(values):
@@ -156,6 +174,10 @@ def _from_pandas(series):
     dtype = series.dtype
     if isinstance(dtype, np.dtype) and dtype.kind != "O":
         return _from_array(series.to_numpy())
+    if series.isna().all():
+        return all_missing(len(series))
+    if str(dtype).lower().startswith((*filter(None, REMEDIES),)):
+        raise TypeError(_not_supported(dtype))
     if hasattr(dtype, "categories"):
         codes = series.cat.codes.to_numpy()
         return _from_categories(_from_pandas(series.cat.categories.to_series()), codes)
@@ -170,14 +192,7 @@ def _from_pandas(series):
 def _from_categories(categories, codes):
     """Make a column of categories and codes; -1 stands for a missing value."""
     is_missing = codes < 0
-    values = categories.values
-    if len(values) == 0:
-        return _from_objects([None] * len(codes))
-    codes = np.where(is_missing, 0, codes)
-    values = values.take(codes) if isinstance(values, Strings) else values[codes]
-    if values is not None and getattr(values, "dtype", None) == np.float64:
-        values = np.where(is_missing, np.nan, values)
-    return Column(values, is_missing)
+    return Column(categories.values.take(np.where(is_missing, 0, codes)), is_missing)
 
 
 def _from_polars(series):
@@ -193,8 +208,8 @@ def _from_arrow(array):
     types = pa.types
     array = as_single_array(array)
     kind = array.type
-    if types.is_null(kind):
-        return _from_objects([None] * len(array))
+    if array.null_count == len(array):
+        return all_missing(len(array))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         array = array.cast(pa.float64(), safe=False)
         return _from_numbers(array.to_numpy(zero_copy_only=False))
@@ -206,6 +221,9 @@ def _from_arrow(array):
     if types.is_boolean(kind):
         array = array.fill_null(False)
         return Column(array.to_numpy(zero_copy_only=False), is_missing)
+    if types.is_time(kind):
+        array = array.cast(pa.time64("us"), safe=False).cast(pa.int64()).fill_null(0)
+        return Column(array.to_numpy().view("timedelta64[us]"), is_missing)
     if types.is_date(kind) or types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us"), safe=False)
         return Column(array.to_numpy(zero_copy_only=False), is_missing)
@@ -213,7 +231,7 @@ def _from_arrow(array):
         if str(kind) == "string_view":
             array = array.cast(pa.large_string())
         return Column(_arrow_strings(array), is_missing)
-    raise TypeError(f"values of type {kind} are not supported.")
+    raise TypeError(_not_supported(kind))
 
 
 def as_single_array(column):
@@ -259,6 +277,9 @@ def _from_objects(values):
         return Column(np.array(filled(False), bool), is_missing)
     if given and all(map(_is_number, given)):
         return _from_numbers(np.array(filled(np.nan), np.float64))
+    if given and all(isinstance(value, time) for value in given):
+        times = [as_timedelta(value) for value in filled(time())]
+        return Column(np.array(times, "timedelta64[us]"), is_missing)
     if given and all(isinstance(value, timedelta) for value in given):
         seconds = [value.total_seconds() for value in filled(timedelta())]
         return _from_numbers(np.where(is_missing, np.nan, seconds))
@@ -272,9 +293,26 @@ def is_missing_value(value):
     """Whether a Python object, or a scalar of NumPy or pandas, is a missing value."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    if isinstance(value, np.datetime64):
+    if isinstance(value, str):
+        return not value
+    if isinstance(value, np.datetime64 | np.timedelta64):
         return bool(np.isnat(value))
     return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def check_not_missing(y):
+    """Refuse labels or targets of which some are missing, in any library's way."""
+    if y is None or sparse.issparse(y):
+        return
+    if hasattr(y, "isna"):
+        is_missing = y.isna()
+    else:
+        y = np.asarray(y, object if isinstance(y, list | tuple) else None)
+        is_missing = y != y if y.dtype.kind in "fMm" else False
+        if y.dtype.kind == "O":
+            is_missing = [is_missing_value(x) for x in y.flat if not isinstance(x, str)]
+    if np.any(is_missing):
+        raise ValueError("Input y contains NaN.")
 
 
 def _is_bool(value):
@@ -292,6 +330,22 @@ def as_utc(value):
     return value
 
 
+def as_timedelta(value):
+    """Return how long a time of the day is after midnight."""
+    if value.tzinfo is not None:
+        raise ValueError(f"{value} has a time zone, but no date.")
+    return datetime.combine(date.min, value) - datetime.min
+
+
+def _not_supported(kind):
+    """Say that values of a type are not supported, and what to do about it."""
+    start = next(each for each in REMEDIES if str(kind).lower().startswith(each))
+    return (
+        f"values of type {kind} are not supported. Please {REMEDIES[start]}, or leave "
+        "the column out, by its kind 'drop'."
+    )
+
+
 def as_text(value):
     """Write a value as text, equal for equal numbers of all types."""
     if isinstance(value, str):
@@ -301,9 +355,9 @@ def as_text(value):
     if _is_number(value):
         number = float(value)
         return str(int(number)) if number.is_integer() else repr(number)
-    if isinstance(value, bool | np.bool_ | date | np.datetime64):
+    if isinstance(value, bool | np.bool_ | date | time | np.datetime64):
         return str(value)
-    raise TypeError(f"a value of type {type(value).__name__} is not supported.")
+    raise TypeError(_not_supported(type(value).__name__))
 
 
 def as_texts(column):
@@ -314,4 +368,6 @@ def as_texts(column):
     if values.dtype == np.float64:
         values = np.where(column.is_missing, 0.0, values)
     distinct, number = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "m":
+        distinct = [(datetime.min + each).time() for each in distinct.tolist()]
     return Strings.encode([as_text(value) for value in distinct]).take(number.ravel())

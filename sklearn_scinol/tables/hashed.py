@@ -28,10 +28,6 @@ class HashedColumns:
         self.second = np.zeros(n_columns, np.uint64)
         self.remembered = []
 
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.first, self.second = as_writable(self.first), as_writable(self.second)
-
     def places(self, keys):
         """Return the columns of keys."""
         return place(keys, np.uint64(self.n_columns)).astype(np.int32)
@@ -41,7 +37,7 @@ class HashedColumns:
 
         Places are columns, or -1. `get_names` gives the names of some of the keys.
         """
-        self.ensure_layout()
+        self.first, self.second = as_writable(self.first), as_writable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
             self.remembered.append((places[new], get_names(new)))
@@ -83,7 +79,7 @@ class HashedColumns:
 
     def checkpoint(self):
         """Return a function that undoes what will be remembered."""
-        self.ensure_layout()
+        self.first, self.second = as_writable(self.first), as_writable(self.second)
         remembered = self.remembered.copy()
 
         def restore():

@@ -1,11 +1,13 @@
 """Kinds of columns: how to infer them, and to convert values to them."""
 
-from datetime import date, datetime
+import re
+from contextlib import suppress
+from datetime import date, datetime, time
 from math import isinf, isnan
 
 import numpy as np
 
-from .frames import Column, as_text, as_texts, as_utc
+from .frames import Column, all_missing, as_text, as_texts, as_timedelta, as_utc
 from .strings import Strings
 
 __all__ = [
@@ -16,15 +18,20 @@ __all__ = [
     "parse_date",
     "parse_number",
     "parse_text",
+    "parse_time",
 ]
 
-KINDS = "number", "category", "boolean", "date", "text"
+KINDS = "number", "category", "boolean", "date", "time", "text"
 
 # Minimum mean number of words of text; more than half of the strings must be distinct.
 MIN_MEAN_WORDS = 3.0
 
 # Number of strings that decide.
 MAX_INSPECTED = 1000
+
+# Dates of ISO 8601 that cannot be confused with other numbers.
+DATE = re.compile(r"\d{4}(-\d\d)?|(\d{4}-\d\d-\d\d|\d{8})([Tt ].+)?", re.ASCII)
+TIME = re.compile(r"\d?\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
 
 BOOLEANS = {"0": False, "1": True, "false": False, "true": True}
 
@@ -35,7 +42,7 @@ def infer_kind(column):
     if column.is_missing.all():
         return None
     if not isinstance(values, Strings):
-        return {"b": "boolean", "f": "number", "M": "date"}[values.dtype.kind]
+        return next(kind for kind in _READERS if _READERS[kind][1] == values.dtype)
     given = np.flatnonzero(~column.is_missing)[:MAX_INSPECTED]
     texts = [values[i] for i in given]
     n_words = sum(len(text.split()) for text in texts)
@@ -44,56 +51,57 @@ def infer_kind(column):
 
 
 def as_kind(column, kind, name):
-    """Convert a column to float64 with NaN, bool, datetime64[us] or strings.
+    """Convert a column to float64 with NaN, bool, datetime64, timedelta64 or strings.
 
     Raises
     ------
     ValueError
         If a value cannot be of that kind, with the column's name and the value.
     """
+    if column.is_missing.all():
+        column = all_missing(len(column.is_missing))  # of any type
     if kind in ("category", "text"):
         return column._replace(values=as_texts(column))
     try:
-        values = _READERS[kind](column)
+        values = _converted(column, kind)
     except ValueError as error:
         raise ValueError(f"Column {name!r} is of kind {kind!r}: {error}") from error
-    if kind == "date":
-        return Column(values, np.isnat(values))
-    if kind == "boolean":
-        return column._replace(values=values)
-    is_missing = np.isnan(values)
     infinite = np.flatnonzero(np.isinf(values))
     if infinite.size:
         raise ValueError(
             f"Column {name!r} contains infinity or a value too large for "
             f"dtype('float64'), first in row {infinite[0]} of the chunk."
         )
-    return Column(values, is_missing)
+    return Column(values, column.is_missing | (values != values))  # NaN and NaT
 
 
-def _numbers(column):
-    values = column.values
+def _converted(column, kind):
+    """Return values as the type of a kind; missing ones are NaN, NaT or False."""
+    values, (read, dtype) = column.values, _READERS[kind]
     if isinstance(values, Strings):
-        return _by_text(column, float, np.nan)
-    if values.dtype.kind == "M":
-        raise ValueError("could not convert dates to float.")
-    if values.dtype.kind == "b":
-        return np.where(column.is_missing, np.nan, values)
-    return values
-
-
-def _booleans(column):
-    values = column.values
-    if isinstance(values, Strings):
-        return _by_text(column, _boolean, False).astype(bool)
-    if values.dtype.kind != "b":
-        wrong = values[~column.is_missing]
-        if values.dtype.kind == "f":
-            wrong = wrong[(wrong != 0.0) & (wrong != 1.0)]
+        known, found = {None: None}, []  # each distinct text is read once
+        for i, is_missing in enumerate(column.is_missing):
+            text = None if is_missing else values[i]
+            if text not in known:
+                known[text] = read(text)
+            found.append(known[text])
+        return np.array(found, dtype)
+    if kind == "boolean" and values.dtype.kind == "f":
+        wrong = values[~column.is_missing & (values != 0.0) & (values != 1.0)]
         if wrong.size:
             raise ValueError(f"{wrong[0]} is neither 0 nor 1.")
         values = values == 1.0
-    return values
+    if kind == "number" and values.dtype.kind == "b":
+        values = values.astype(np.float64)
+    if values.dtype != dtype:
+        raise ValueError(f"expected {kind}s, got dtype {values.dtype}.")
+    return np.where(column.is_missing, np.array(None, dtype), values)
+
+
+def _number(text):
+    if "_" in text or not text.isascii():  # which Python takes, and files do not have
+        raise ValueError(f"could not convert string to float: {text!r}")
+    return float(text)
 
 
 def _boolean(text):
@@ -102,85 +110,85 @@ def _boolean(text):
     return BOOLEANS[text.lower()]
 
 
-def _dates(column):
-    values = column.values
-    if isinstance(values, Strings):
-        return _by_text(column, _date, np.datetime64("NaT")).astype("datetime64[us]")
-    if values.dtype.kind != "M":
-        raise ValueError(f"expected dates, got dtype {values.dtype}.")
-    return np.where(column.is_missing, np.datetime64("NaT"), values)
-
-
 def _date(text):
-    try:
-        return np.datetime64(text.strip().removesuffix("Z"), "us")
-    except ValueError as error:
-        raise ValueError(
-            f"{text!r} is not a date in ISO 8601, such as '2026-01-31' or "
-            "'2026-01-31T18:00'."
-        ) from error
+    text = text.strip()
+    if text == "NaT":
+        return None
+    if DATE.fullmatch(text):
+        first_day = "0000-01-01"[len(text) :] if len(text) < 8 else ""
+        with suppress(ValueError, OverflowError):
+            return as_utc(datetime.fromisoformat(text + first_day))
+    raise ValueError(
+        f"{text!r} is not a date in ISO 8601, such as '2026-01-31' or "
+        "'2026-01-31T18:00'."
+    )
 
 
-def _by_text(column, read, missing):
-    """Read the strings of a column, each distinct one once."""
-    known = {}
-    values = []
-    for i, is_missing in enumerate(column.is_missing):
-        text = None if is_missing else column.values[i]
-        if text is not None and text not in known:
-            known[text] = read(text)
-        values.append(missing if text is None else known[text])
-    return np.array(values)
+def _time(text):
+    text = text.strip()
+    if TIME.fullmatch(text):
+        with suppress(ValueError):
+            padded = text if text[2] == ":" else f"0{text}"
+            return as_timedelta(time.fromisoformat(padded))
+    raise ValueError(f"{text!r} is not a time of the day, such as '18:00:30'.")
 
 
 # Parse a single value of the usual types as `as_kind` does; None if it is missing.
 # Other types raise errors, for `as_kind` to have a closer look.
 
 
-def parse_number(value):
-    """Parse a value as a number."""
+def _parse(value, read, convert, *types):
+    """Read a text, or convert a value of some types; None if it is missing."""
     if value is None:
         return None
-    if type(value) not in (int, float, str):
+    if type(value) is str:
+        return read(value) if value else None
+    if type(value) not in types:
         raise TypeError(type(value))
-    number = float(value)
+    return convert(value)
+
+
+def parse_number(value):
+    """Parse a value as a number."""
+    number = _parse(value, _number, float, int, float)
+    if number is None or isnan(number):
+        return None
     if isinf(number):
         raise ValueError(value)
-    return None if isnan(number) else number
+    return number
 
 
 def parse_boolean(value):
     """Parse a value as a boolean."""
-    if value is None or type(value) is bool:
-        return value
-    if type(value) is str:
-        return _boolean(value)
-    number = parse_number(value)
-    if number not in (None, 0.0, 1.0):
+    flag = _parse(value, _boolean, float, bool, int, float)
+    if flag not in (None, 0.0, 1.0):
         raise ValueError(value)
-    return None if number is None else number == 1.0
+    return None if flag is None else flag == 1.0
 
 
 def parse_date(value):
     """Parse a value as a date."""
-    if value is None:
-        return None
-    if type(value) is str:
-        day = _date(value)
-        return None if np.isnat(day) else day
-    if type(value) not in (date, datetime):
-        raise TypeError(type(value))
-    return as_utc(value)
+    return _parse(value, _date, as_utc, date, datetime)
+
+
+def parse_time(value):
+    """Parse a value as a time of the day."""
+    return _parse(value, _time, as_timedelta, time)
 
 
 def parse_text(value):
     """Return a value as a string."""
     if value is None or type(value) is str:
-        return value
+        return value or None
     if type(value) is bool:
         return as_text(value)
     number = parse_number(value)
     return None if number is None else as_text(number)
 
 
-_READERS = {"number": _numbers, "boolean": _booleans, "date": _dates}
+_READERS = {
+    "number": (_number, np.dtype(np.float64)),
+    "boolean": (_boolean, np.dtype(bool)),
+    "date": (_date, np.dtype("datetime64[us]")),
+    "time": (_time, np.dtype("timedelta64[us]")),
+}

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..transforms.units import MAX_IN_UNITS
 from .base import keys_of_values
-from .columns import Booleans, Categories, Dates, Numbers, Undecided
+from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
 from .kinds import parse_boolean, parse_number, parse_text
 from .strings import Strings
 
@@ -328,7 +328,7 @@ class CategoriesOfRow:
         codes, missing, texts = [], [], []
         for j, name in enumerate(self.names):
             text = row.get(name)
-            if type(text) is not str:
+            if type(text) is not str or not text:
                 text = parse_text(text)
             texts.append(text)
             if text is None:
@@ -468,5 +468,6 @@ PARTS = {
     Categories: CategoriesOfRow,
     Booleans: BooleansOfRow,
     Dates: OthersOfRow,
+    Times: OthersOfRow,
     Undecided: OthersOfRow,
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["Strings"]
+__all__ = ["Strings", "unique"]
 
 
 class Strings:
@@ -74,3 +74,15 @@ def _offsets(sizes):
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
+
+
+def unique(names, columns, own):
+    """Number names that come twice or are in `columns`, but at the places `own`."""
+    taken, own = {*columns}, {*own}
+    for place, name in enumerate(names):
+        number = 1
+        while place not in own and names[place] in taken:
+            number += 1
+            names[place] = f"{name}_{number}"
+        taken.add(names[place])
+    return names

@@ -15,6 +15,7 @@ from .columns import (
     Dates,
     Numbers,
     Texts,
+    Times,
     hash_words,
 )
 from .frames import Column
@@ -44,9 +45,10 @@ class TableTerm:
         Name of the column.
     part : str
         The kind of the column: "number", "category", "boolean" or "text". A date has
-        four terms: "time", "season", "weekday" and "hour".
+        four terms: "time", "season", "weekday" and "hour"; a time has "time of day".
     points : ndarray of shape (n_points,)
-        Where the function was evaluated: numbers, dates (as datetime64), or strings:
+        Where the function was evaluated: numbers, dates (as datetime64), hours of the
+        day with fractions, or strings:
         values of a category, largest term first, and words and pairs of words of a
         text.
     values : ndarray of shape (n_points,)
@@ -185,8 +187,20 @@ def _dates(engine, group, slopes, coef, _):
                 yield TableTerm(name, part, points, values, recurs, of_missing)
 
 
+def _times(engine, group, slopes, coef, _):
+    minutes = np.arange(0, 24 * 60, 15)
+    times = np.tile(minutes[:, np.newaxis], len(group.names)).astype("m8[m]")
+    values = _of_dates(engine, group, times.astype("m8[us]")) * slopes
+    for j, name in enumerate(group.names):
+        hours = coef[group.starts()[j] + 1 + minutes // 60]  # after missing values
+        points = minutes[: minutes.size * (group.standard.moments[2, j] > 0.0)] / 60.0
+        terms, recurs = values[:, j].sum(axis=1) + hours, np.zeros(minutes.size, bool)
+        missing = _missing(group, j, coef)
+        yield TableTerm(name, "time of day", points, terms, recurs, missing)
+
+
 def _of_dates(engine, group, dates):
-    """Return the values of dates: time, sine and cosine, (n, n_names, 3)."""
+    """Return the values of dates or times: time, sine and cosine, (n, n_names, 3)."""
     encoded = group.encode(engine, Column(dates, np.isnat(dates)), learns=False)
     return np.nan_to_num(encoded.values.reshape(*dates.shape, -1))
 
@@ -253,6 +267,7 @@ def _missing(group, j, coef):
 MAKERS = {
     Numbers: _numbers,
     Dates: _dates,
+    Times: _times,
     Booleans: _booleans,
     Categories: _categories,
     Texts: _texts,

@@ -145,7 +145,7 @@ def test_pairs_of_words():
     term = all_terms(model)["message", "text"]
     of_words = dict(zip(term.points, term.values, strict=True))
     base = dict.fromkeys(model[0].kinds_)
-    texts = [base | {"message": text} for text in ("", "free entry")]
+    texts = [base | {"message": text} for text in (" ", "free entry")]
     without, there = model.decision_function(texts)
     expected = of_words["free"] + of_words["entry"] + of_words["free entry"]
     assert_allclose(there - without, expected, atol=1e-9)
