@@ -79,12 +79,11 @@ class DenseView:
     """Dense rows of a table, with running means of the target.
 
     A number or boolean is a column, a date four: the time in seconds, the hour with its
-    minutes, the weekday and the day of the year; a time of the day three: seconds, and
-    its sine and cosine. Where they are missing, the mean of
-    those before stands for them. A category has the means of the targets of earlier
-    rows with that category, a date those of the same day, a text the means over its
-    words, what they say together, and ``ln(1 + n)`` for n words. The last column has
-    the number of missing values.
+    minutes, the weekday and the day of the year; a time has three: seconds, sine and
+    cosine. Where they are missing, the mean of those before stands. A category has the
+    means of the targets of earlier rows with that category, a date those of the same
+    day, a text the means over its words, what they say together, and ``ln(1 + n)`` for
+    n words. The last column has the number of missing values.
 
     Parameters
     ----------

@@ -189,7 +189,7 @@ def _dates(engine, group, slopes, coef, _):
 
 def _times(engine, group, slopes, coef, _):
     minutes = np.arange(0, 24 * 60, 15)
-    times = np.tile(minutes[:, np.newaxis], len(group.names)).astype("m8[m]")
+    times = np.tile(60_000_000 * minutes[:, np.newaxis], len(group.names))
     values = _of_dates(engine, group, times.astype("m8[us]")) * slopes
     for j, name in enumerate(group.names):
         hours = coef[group.starts()[j] + 1 + minutes // 60]  # after missing values
