@@ -111,8 +111,7 @@ class TableEncoder(TableTransformer):
     text      words and pairs of neighbouring words, in lower case, by hashing
     ========  ======================================================================
 
-    Each kind also has a column for missing values; the empty string is one. The dense
-    view has a few columns:
+    Each kind has a column for missing values, such as "". The dense view has:
 
     ========  ======================================================================
     number    its value

@@ -39,8 +39,7 @@ __all__ = [
 #: How to convert values of types that are not supported, by the start of their names.
 REMEDIES = {
     "interval": "make them text, by .astype('string') of the column or str() of each",
-    "period": "make them dates, by .dt.to_timestamp() of the column or .to_timestamp() "
-    "of each",
+    "period": "make them dates, by .dt.to_timestamp() or .to_timestamp() of each",
     "sparse": "make them dense, by .sparse.to_dense() of the column",
     "complex": "pass real and imaginary parts as two columns",
     "": "convert them to numbers or text",
@@ -50,8 +49,7 @@ REMEDIES = {
 class Column(NamedTuple):
     """The values of a column."""
 
-    # float64 with NaN if missing, bool, datetime64[us], timedelta64[us] of the day
-    values: np.ndarray | Strings
+    values: np.ndarray | Strings  # float64, bool, datetime64[us] or timedelta64[us]
     is_missing: np.ndarray  # bool, (n,)
 
 
