@@ -13,6 +13,7 @@ import threading
 import tracemalloc
 import warnings
 import zipfile
+from datetime import time
 from io import BytesIO
 from itertools import count
 from operator import attrgetter
@@ -246,7 +247,7 @@ def test_trusted_types_are_those_of_models():
     models += [estimator() for estimator in PUBLIC_ESTIMATORS]
     models.append(make_online_pipeline(OnlineBinner()).fit([[1.0]]))
     row = {"n": 1.0, "c": "x", "d": np.datetime64("2020-01-01"), "t": "a", "b": True}
-    row["undecided"] = None
+    row |= {"undecided": None, "of_day": time(12)}
     models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
     models.append(OnlineTargetEncoder().fit([["a"]], [1.0]))
