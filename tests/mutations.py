@@ -1601,8 +1601,8 @@ MUTATIONS = [
     Mutation(
         "a key that comes twice is no JSON object",
         "streams/json_lines.py",
-        "was specified twice",
-        "was specified thrice",
+        'was specified twice", words',
+        'was specified thrice", words',
         "streams bad_rows_of_json",
     ),
     Mutation(

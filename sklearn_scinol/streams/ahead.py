@@ -8,7 +8,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
-__all__ = ["map_ahead", "read_ahead"]
+__all__ = ["map_ahead", "open_bytes", "read_ahead"]
 
 #: Prefix of the names of threads.
 NAME = "sklearn_scinol.streams"
@@ -42,6 +42,18 @@ def map_ahead(function, items, n_threads):
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def open_bytes(data):
+    """Copy bytes to a file in the memory of pyarrow.
+
+    Its threads could not release memory of Python while the interpreter ends.
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(data))
+    memoryview(buffer).cast("B")[:] = data
+    return pa.BufferReader(buffer)
 
 
 class _Pool(ThreadPoolExecutor):

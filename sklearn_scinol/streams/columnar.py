@@ -3,8 +3,8 @@
 from abc import abstractmethod
 from contextlib import contextmanager
 
-from .columns import check_names
-from .errors import one_line, read_errors
+from .columns import UnfitError, common_type, convert, is_time_of_numbers, remedy_for
+from .errors import ReadError, read_errors, with_article
 from .rows import Part, Tables, check_rows, parse_by_halves, split_faults
 
 __all__ = ["Arrow", "Parquet"]
@@ -41,38 +41,70 @@ class ColumnarFormat(Tables):
         """
 
     def infer_schema(self):
-        """Return the schema of the first file."""
-        file = self.files[0]
-        with read_errors(file), self.open_blocks(file) as (schema, _):
-            self.names = schema.names
-            check_names(self.names, self.names, file, file)
-            return schema
+        """Return the columns of the first file, of types that fit all files."""
+        kinds, self.mixed = {}, set()
+        for file in self.files:
+            with read_errors(file), self.open_blocks(file) as (schema, _):
+                self.check_names(file, schema.names)
+            if self.names is None:
+                self.names = schema.names
+                kinds = dict(zip(schema.names, schema.types, strict=True))
+            for name, kind in zip(schema.names, schema.types, strict=True):
+                if kind != kinds.get(name, kind):
+                    kinds[name] = self._common_type(file, name, kinds[name], kind)
+        return kinds
+
+    def _common_type(self, file, name, known, kind):
+        import pyarrow as pa
+
+        common = common_type(known, kind)
+        if common is None:
+            self.mixed.add(name)
+        is_read = self.chosen is None or name in self.chosen
+        if common is None and is_read and name not in self.column_types:
+            remedy = remedy_for(name, pa.array([], known), pa.array([], kind))
+            raise ReadError(
+                f"{file} has {with_article(str(kind))} in column {name!r}, but "
+                f"{with_article(str(known))} is in the files before: pass "
+                f"{remedy or 'columns= without it'}.",
+                file,
+            )
+        return common or known
 
     def read(self, file, n_threads, only_first_bad):
         """Yield a :class:`Part` for each batch of a file."""
         import pyarrow as pa
 
         with read_errors(file), self.open_blocks(file) as (schema, batches):
-            check_names(self.names, schema.names, self.files[0], file)
-            for batch in batches(self.schema.names, n_threads > 0):
+            self.check_names(file, schema.names)
+            for batch in batches(self.schema_in_file.names, n_threads > 0):
                 batch.validate(full=True)
-                table = pa.Table.from_batches([batch]).select(self.schema.names)
-                yield self._part(table, only_first_bad)
+                table = pa.Table.from_batches([batch])
+                yield self._part(file, table, only_first_bad)
 
-    def _part(self, table, only_first_bad):
+    def _part(self, file, table, only_first_bad):
         """Convert rows, and find the bad ones."""
         good, faults = split_faults(
             parse_by_halves(
                 lambda i, j: self._cast(table.slice(i, j - i)), 0, table.num_rows
             ),
-            lambda rows: check_rows(rows, self.roles),
-            lambda error: [f"has a value of another type: {one_line(error)}"],
+            lambda rows: check_rows(self.add_keys(rows, file), self.roles),
+            UnfitError.explain,
             only_first_bad,
         )
         return Part(good, table.num_rows, faults)
 
     def _cast(self, table):
-        return table if table.schema.equals(self.schema) else table.cast(self.schema)
+        schema = self.schema_in_file
+        table = table.select(schema.names)
+        asked = {*self.column_types, self.roles.sample_weight}
+        for i, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
+            if table[i].type != kind:
+                if name in self.mixed and is_time_of_numbers(table[i].type, kind):
+                    raise UnfitError(name, table[i], kind)
+                column = convert(table[i], kind, name in asked, name)
+                table = table.set_column(i, name, column)
+        return table.cast(schema)  # names and types are equal
 
 
 class Parquet(ColumnarFormat):
@@ -80,6 +112,7 @@ class Parquet(ColumnarFormat):
 
     @contextmanager
     def open_blocks(self, file):
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         def batches(names, use_threads):
@@ -88,7 +121,10 @@ class Parquet(ColumnarFormat):
             )
 
         options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
-        with open(file, "rb") as stream, pq.ParquetFile(stream, **options) as reader:
+        with (
+            pa.OSFile(str(file)) as stream,
+            pq.ParquetFile(stream, **options) as reader,
+        ):
             yield reader.schema_arrow, batches
 
 
@@ -99,7 +135,7 @@ class Arrow(ColumnarFormat):
     def open_blocks(self, file):
         import pyarrow as pa
 
-        with open(file, "rb") as stream:
+        with pa.OSFile(str(file)) as stream:
             # Not mapped: large files would seem to take much memory.
             is_file = stream.read(len(MAGIC)) == MAGIC
             stream.seek(0)

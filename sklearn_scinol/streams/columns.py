@@ -1,13 +1,33 @@
 """Roles and types of columns."""
 
+from contextlib import suppress
+from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
 from ..tables.frames import as_single_array, is_string_type
-from .errors import ReadError, quote, with_article
+from .errors import ReadError, parse_errors, quote, with_article
 
-__all__ = ["Roles", "as_array", "check_names", "describe_type", "schema_to_read"]
+__all__ = [
+    "LateType",
+    "Roles",
+    "UnfitError",
+    "as_array",
+    "check_names",
+    "common_type",
+    "convert",
+    "describe_type",
+    "is_time_of_numbers",
+    "remedy_for",
+    "schema_to_read",
+]
+
+
+class LateType(str):
+    """Name of a type for a column whose first values are missing."""
+
+    __slots__ = ()
 
 
 class Roles(NamedTuple):
@@ -66,19 +86,27 @@ def _check_are_columns(given, names, file, prefix=""):
         )
 
 
-def check_names(expected, names, first, file):
-    """Check that a file has the columns of the first file, each once."""
+def check_names(expected, names, first, file, chosen=None):
+    """Check that a file has the columns of the first file, each once.
+
+    If some are chosen, the others do not matter.
+    """
     given, known = set(), {*expected}
     for name in names:
-        if name in given:
-            raise ReadError(f"{file} has the column {name!r} twice.", file)
+        if name in given and (chosen is None or name in chosen):
+            twice = f"the column {name!r} twice" if name else "columns without a name"
+            message = f"{file} has {twice}: pass columns= with other ones."
+            raise ReadError(message, file)
         given.add(name)
+    if chosen is not None:
+        expected = names = [name for name in expected if name in chosen]
     wrong = [f"does not have {name!r}" for name in expected if name not in given]
     wrong += [f"also has {name!r}" for name in names if name not in known]
     if wrong:
+        remedy = ": pass columns= with those that all have" if chosen is None else ""
+        wrong = quote(" and ".join(wrong))
         raise ReadError(
-            f"{file} has other columns than {first}: it {quote(' and '.join(wrong))}.",
-            file,
+            f"{file} has other columns than {first}: it {wrong}{remedy}.", file
         )
 
 
@@ -93,10 +121,13 @@ def schema_to_read(schema, roles, column_types, is_inferred, file):
     if is_inferred:
         for name, kind in kinds.items():
             kinds[name] = _widened(kind, name == roles.target)
-    column_types = column_types or {}
-    _check_are_columns(column_types, schema.names, file, "column_types: ")
+    late = {name for name in column_types if isinstance(column_types[name], LateType)}
+    named = [name for name in column_types if name not in late]
+    _check_are_columns(named, schema.names, file, "column_types: ")
     for name, kind in column_types.items():
-        if name in kinds:
+        if name in kinds and (
+            name not in late or pa.types.is_null(schema.field(name).type)
+        ):
             kinds[name] = _as_type(kind)
     if roles.sample_weight is not None:
         kinds[roles.sample_weight] = pa.float64()
@@ -134,6 +165,132 @@ def _as_type(kind):
         ) from None
 
 
+#: Units of time, the coarsest first.
+UNITS = "s", "ms", "us", "ns"
+
+NUMBERS = "integer", "floating", "decimal"
+
+
+def is_time_of_numbers(source, kind):
+    """Whether a conversion makes times of numbers, whose unit the type tells."""
+    return _is(source, *NUMBERS) and _is(kind, "temporal")
+
+
+def common_type(one, other):
+    """Return a type that both can be converted to; None if there is none."""
+    import pyarrow as pa
+
+    kinds = [
+        kind.value_type if pa.types.is_dictionary(kind) else kind
+        for kind in (one, other)
+    ]
+    if kinds[0] == kinds[1]:
+        return kinds[0]
+    if all(map(is_string_type, kinds)):
+        return pa.large_string()
+    if all(_is(kind, *NUMBERS) for kind in kinds):
+        if sum(_is(kind, "floating") for kind in kinds) == 1:
+            return pa.float64()
+    elif all(_is(kind, "timestamp", "date") for kind in kinds):
+        zones = {getattr(kind, "tz", None) for kind in kinds}
+        if None in zones and len(zones) == 2:
+            return None
+        unit = max((getattr(kind, "unit", "s") for kind in kinds), key=UNITS.index)
+        return pa.timestamp(unit, zones.pop() if len(zones) == 1 else "UTC")
+    elif any(_is(kind, "nested", "binary", "large_binary") for kind in kinds):
+        return next((k for k in kinds if pa.null() in kinds and k != pa.null()), None)
+    try:
+        schemas = [pa.schema({"": kind}) for kind in kinds]
+        return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
+    except pa.ArrowException:
+        return None
+
+
+def convert(column, kind, is_asked, name=None):
+    """Convert a column to a type; an :class:`UnfitError` if a value would change.
+
+    Only where a type of floats is asked for, numbers are rounded.
+    """
+    import pyarrow.compute as pc
+
+    column = as_single_array(column)
+    try:
+        new, is_same = _converted(column, kind, is_asked)
+        if pc.all(is_same, min_count=0).as_py():
+            return new
+    except parse_errors():
+        pass
+    raise UnfitError(name, column, kind)
+
+
+def _converted(column, kind, is_asked):
+    """Convert a column; return it, and which values, if not missing, are the same."""
+    import pyarrow.compute as pc
+
+    source = column.type
+    if _is(source, "temporal") and _is(kind, *NUMBERS):
+        raise ValueError("numbers have no unit")
+    if _is(source, "decimal") and _is(kind, "floating"):  # rounded well
+        floats = column.cast("string").cast(kind)
+        return floats, is_asked or pc.equal(floats.cast(source), column)
+    if is_string_type(kind):
+        if _is(source, "boolean"):
+            column = pc.if_else(column, "True", "False")  # as str in Python
+        return column.cast(kind), True
+    if is_string_type(source):
+        column = pc.utf8_trim_whitespace(column)
+        is_number = pc.match_substring_regex(column, "^[^xX]*$")  # not hexadecimal
+        return column.cast(kind), pc.or_(is_number, not _is(kind, "integer"))
+    if _is(kind, "floating") and (is_asked or _is(source, "floating")):
+        new = column.cast(kind, safe=False)
+        is_same = pc.is_finite(new)
+        if _is(source, "floating"):  # only NaN and infinities stay so
+            is_same = pc.or_(is_same, pc.invert(pc.is_finite(column)))
+        return new, is_same
+    new = column.cast(kind)
+    return new, _is(source, "null") or pc.equal(new.cast(source, safe=False), column)
+
+
+def remedy_for(name, *columns):
+    """Return the option for columns of one or several types; "" if there is none."""
+    import pyarrow as pa
+
+    def are(*families):
+        return all(_is(column.type, *families) for column in columns)
+
+    kinds = ["float64"] * (len(columns) == 1 or are(*NUMBERS, "boolean"))
+    for kind in kinds + ["timestamp[us]"] * are("date", "timestamp") + ["string"]:
+        with suppress(UnfitError):
+            for column in columns:
+                convert(column, pa.type_for_alias(kind), True)
+            return f"column_types={{{name!r}: {kind!r}}}"
+    return ""
+
+
+class UnfitError(ValueError):
+    """Raised when a value does not fit the type of its column."""
+
+    def __init__(self, name, column, kind):
+        super().__init__(name, column, kind)
+
+    def explain(self):
+        """Return reason and remedy, for a column of one row."""
+        import pyarrow as pa
+
+        name, column, kind = self.args
+        value = quote(repr(str(column[0])))
+        reason = f"has {value} in column {name!r}, which does not fit the type {kind}"
+        return reason, remedy_for(name, column, pa.array([], kind))
+
+
+def _is(kind, *families):
+    """Whether a type of pyarrow, or that of a dictionary's values, is of a family."""
+    types = import_module("pyarrow").types
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(getattr(types, f"is_{family}")(kind) for family in families)
+
+
 def describe_type(kind):
     """Describe a type in words, such as "a number"."""
     import pyarrow as pa
@@ -145,13 +302,8 @@ def describe_type(kind):
 
 
 def _is_target(kind):
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    kinds = types.is_integer, types.is_floating, types.is_decimal, types.is_boolean
-    return is_string_type(kind) or any(is_kind(kind) for is_kind in kinds)
+    families = *NUMBERS, "boolean", "string", "large_string"
+    return _is(kind, *families) or is_string_type(kind)
 
 
 def as_array(column):
@@ -167,5 +319,5 @@ def as_array(column):
         texts = np.array(codes.dictionary.to_pylist(), dtype=str)
         return texts[codes.indices.to_numpy()]
     if pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
+        column = convert(column, pa.float64(), True)
     return column.to_numpy(zero_copy_only=False)

@@ -1,12 +1,15 @@
 """Errors about files, in one sentence each."""
 
+import zlib
 from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
 
 __all__ = [
+    "DamageError",
     "ReadError",
     "is_float",
+    "not_text",
     "one_line",
     "parse_errors",
     "quote",
@@ -43,6 +46,10 @@ class ReadError(ValueError):
         return type(self), (*self.args, self.path, self.row)
 
 
+class DamageError(ValueError):
+    """Raised when compressed data end early, or are damaged."""
+
+
 def parse_errors():
     """Return the exceptions that parsers raise for bad data."""
     import pyarrow as pa
@@ -56,6 +63,7 @@ def parse_errors():
         OSError,
         OverflowError,
         ValueError,
+        zlib.error,
     )
 
 
@@ -71,12 +79,15 @@ def read_errors(path, encoding="utf-8"):
     except PermissionError:
         raise PermissionError(f"{path} cannot be read: permission denied.") from None
     except UnicodeError:
-        raise ReadError(
-            f"{path} is not text in {encoding}: pass encoding=, such as 'latin-1'.",
-            path,
-        ) from None
+        raise not_text(path, encoding, "latin-1") from None
     except parse_errors() as error:
         raise ReadError(f"{path} cannot be read: {one_line(error)}.", path) from error
+
+
+def not_text(path, encoding, other):
+    """Return an error about an encoding, which names another one."""
+    message = f"{path} is not text in {encoding}: pass encoding=, such as {other!r}."
+    return ReadError(message, path)
 
 
 def one_line(error):
@@ -96,9 +107,9 @@ def with_article(noun):
 
 
 def is_float(text):
-    """Whether a text stands for a number."""
+    """Whether a text stands for a number: no underscores, and ASCII alone."""
     try:
         float(text)
     except ValueError:
         return False
-    return True
+    return text.isascii() and "_" not in text

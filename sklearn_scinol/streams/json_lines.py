@@ -1,10 +1,14 @@
 """JSON lines: files of one object a line."""
 
+import json
 import re
 
-from .errors import ReadError, one_line, with_article
+from ..tables.frames import is_string_type
+from .ahead import open_bytes
+from .columns import LateType, UnfitError, convert
+from .errors import DamageError, ReadError, one_line, parse_errors, with_article
 from .rows import parse_lines
-from .text import ENCODING, TextTable
+from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextTable
 
 __all__ = ["JSONLines"]
 
@@ -21,6 +25,9 @@ NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 #: A string, whose letters are deleted; one that is never closed ends with its line.
 STRING = re.compile(rb'"[^"\r\n]*+"?+')
 
+#: Beginning of an array of objects, and of an object of several lines.
+OVER_LINES = re.compile(rb"\s*+(?:\[\s*+(?:\{|\Z)|\{(?:[^\n]*,)?[ \r]*\n)")
+
 #: A null that is a row: any other null follows a colon, a comma or "[".
 NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
 
@@ -29,35 +36,83 @@ class JSONLines(TextTable):
     """Lines of one object each."""
 
     def infer_schema(self):
-        """Return names and types of the columns, from the first rows."""
+        """Return names and types of the columns, from the first rows.
+
+        Columns that are asked for may come later.
+        """
         import pyarrow as pa
 
         kinds, errors = {}, []
-        with self.open_blocks(self.files[0]) as (_, blocks):
-            lines = self.rows_in(next(blocks))
-            for _, rows, error in parse_lines(self._read, lines):
+        for n_before, block in enumerate(self._all_blocks()):
+            for _, rows, error in parse_lines(self._read, self.rows_in(block)):
                 if error is not None:
                     errors.append(error)
                     continue
                 for field in rows.schema:
                     if kinds.get(field.name) in (None, pa.null()):
                         kinds[field.name] = field.type
+            known = {name for name, kind in kinds.items() if kind != pa.null()}
+            is_late = self.named - known - self.column_types.keys()
+            if not is_late if kinds else n_before == MAX_BLOCKS_WITHOUT_ROWS:
+                break
         if not kinds:
             reason, _ = self.explain(None, errors[0]) if errors else ("is empty", "")
             file = self.files[0]
             message = f"{file} has no row that can be read: the first one {reason}."
             raise ReadError(message, file)
-        return pa.schema(kinds)
+        return kinds | {name: kinds.get(name, pa.null()) for name in self.column_types}
+
+    def _all_blocks(self):
+        for file in self.files:
+            with self.open_blocks(file) as (_, blocks):
+                for block in blocks:
+                    if not isinstance(block, DamageError):
+                        yield block
+
+    def start(self, file, block):
+        if OVER_LINES.match(block):
+            raise ReadError(
+                f"{file} does not have an object a line: write it so, such as with "
+                "`jq -c '.[]'` if it is an array, else with `jq -c .`.",
+                file,
+            )
+        return None, block
 
     def parse(self, names, block):
+        import pyarrow as pa
+
+        kinds = self.column_types.items()
+        asked = {name for name, kind in kinds if not isinstance(kind, LateType)}
+        try:
+            return self._parse(block, self.schema_in_file)
+        except parse_errors() as error:
+            first_error = error
+            if asked.isdisjoint(self.schema_in_file.names):
+                raise
+        others = [field for field in self.schema_in_file if field.name not in asked]
+        table = self._parse(block, pa.schema(others))
+        rows = [
+            json.loads(line, parse_int=str, parse_float=str, object_pairs_hook=_once)
+            for line in self.rows_in(block)
+        ]
+        for i, field in enumerate(self.schema_in_file):
+            if field.name in asked:
+                values = [row.get(field.name) for row in rows]
+                if any(isinstance(value, dict | list) for value in values):
+                    raise first_error
+                values = [_as_text(value, field.type) for value in values]
+                column = convert(pa.array(values), field.type, True, field.name)
+                table = table.add_column(i, field, column)
+        return table
+
+    def _parse(self, block, schema):
         table = self._read(
-            block, explicit_schema=self.schema, unexpected_field_behavior="ignore"
+            block, explicit_schema=schema, unexpected_field_behavior="ignore"
         )
         table.validate(full=True)  # the parser does not check UTF-8
-        return table.select(self.schema.names)
+        return table.select(schema.names)
 
     def _read(self, block, **keywords):
-        import pyarrow as pa
         import pyarrow.json as pj
 
         block = bytes(block)
@@ -65,20 +120,26 @@ class JSONLines(TextTable):
             raise ValueError(TOO_DEEP)
         if _has_null_row(block):  # which ends the process in pyarrow
             raise ValueError("it is null")
-        return pj.read_json(
-            pa.BufferReader(pa.py_buffer(block)),
+        table = pj.read_json(
+            open_bytes(block),
             pj.ReadOptions(use_threads=False, block_size=len(block) + 1),
             pj.ParseOptions(**keywords),
         )
+        list(table.column_names)  # which is an error if a key is not UTF-8
+        return table
 
     def explain(self, names, error):
+        if isinstance(error, UnfitError):
+            return error.explain()
         words = one_line(error)
         if words == TOO_DEEP:
             return words, ""
         if found := re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", words):
             name, expected, kind = found.groups()
+            is_text = kind in ("string", "number", "boolean")
+            remedy = f"column_types={{{name!r}: 'string'}}" if is_text else ""
             kind, expected = with_article(kind), with_article(expected)
-            return f"has {kind} in column {name!r}, which is not {expected}", ""
+            return f"has {kind} in column {name!r}, which is not {expected}", remedy
         if isinstance(error, UnicodeError) or "UTF8" in words:
             return "has text that is not UTF-8", ENCODING
         if found := re.search(r"Column\(/(.*?)\) was specified twice", words):
@@ -86,9 +147,29 @@ class JSONLines(TextTable):
         if "Number too big" in words:
             return "has a number that is too large for float64", ""
         if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
-            return f"has {found[2].strip()}, which is not {with_article(found[1])}", ""
+            reason = f"has {found[2].strip()}, which is not {with_article(found[1])}"
+            names = [field.name for field in self.schema if field.type == found[1]]
+            remedies = [f"column_types={{{name!r}: 'float64'}}" for name in names]
+            return reason, remedies[0] if len(names) == 1 else ""
         words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
         return f"is not a JSON object: {words}", ""
+
+
+def _as_text(value, kind):
+    """Write a value of JSON, in which numbers are text, as text; None if missing."""
+    if isinstance(value, bool | float):  # numbers of JSON are text here, but NaN
+        return str(value)
+    return value if is_string_type(kind) else value or None
+
+
+def _once(pairs):
+    """Make an object of JSON, if no key comes twice."""
+    row = {}
+    for name, value in pairs:
+        if name in row:
+            raise ValueError(f"Column(/{name}) was specified twice")
+        row[name] = value
+    return row
 
 
 def _is_deep(block):

@@ -66,16 +66,16 @@ def read_table(
     Parameters
     ----------
     path : path-like or list of path-like
-        A file; a folder, whose files are read in order of their names, except those
-        that begin with "." or "_"; or a pattern, such as ``2024-*.csv``. All files must
-        have the same columns. Text can be compressed (".gz", ".bz2", ".xz", ".zst",
-        ".lz4").
+        A file; a folder, whose files are read in order of their names, 2 before 10,
+        except those that begin with "." or "_"; or a pattern, such as ``2024-*.csv``.
+        Folders ``name=value`` are columns of the files in them. All files must have the
+        same columns. Text can be compressed (".gz", ".bz2", ".xz", ".zst", ".lz4").
     target : str, default=None
         The column to predict, except in LIBSVM files.
     sample_weight : str, default=None
         The column with weights of the rows.
     columns : list of str, default=None
-        The columns of features. All others by default.
+        The columns of features. All others by default. Files may have others.
     chunk_rows : int, default=32768
         Number of rows of a chunk; fewer in the last one only. Chunks may span files.
     file_format : {"auto", "csv", "parquet", "arrow", "json", "libsvm"}, default="auto"
@@ -84,14 +84,16 @@ def read_table(
         .json, .jsonl and .ndjson (an object a line), .svm, .libsvm and .svmlight.
     on_bad_row : {"error", "skip", "warn"}, default="error"
         What to do with a row that has too few or too many values, a value of another
-        type than its column, no finite target, or no finite non-negative weight.
+        type than its column, an infinite feature, text that the encoding does not have,
+        no finite target, or no finite non-negative weight.
         "error" raises a :class:`ReadError` that names file and row. "skip" leaves it
         out, "warn" also warns; the stream's `n_bad_rows` and `bad_rows` record it.
     read_ahead : int, default=2
         Number of chunks that are read ahead in threads. 0 stands for no threads.
     column_types : dict of str to str or pyarrow.DataType, default=None
         Types of some columns, such as ``{"zip": "string"}``, see
-        :func:`pyarrow.type_for_alias`.
+        :func:`pyarrow.type_for_alias`. Values are converted if nothing is lost; numbers
+        are rounded to floats.
     delimiter : str, default=None
         CSV only: the character between values. By default a comma, or a tab where the
         name says so.
@@ -120,7 +122,8 @@ def read_table(
         If a file must not be read.
     ReadError
         If a file is empty, damaged, or of another format. This is a ValueError. The
-        first rows of the first file raise it here, all others during iteration.
+        first rows of the first file, and types in Parquet and Arrow files, raise it
+        here, all others during iteration.
     ImportError
         If pyarrow is not installed.
 
@@ -131,7 +134,11 @@ def read_table(
     may have other numbers: integers, empty columns and weights are read as float64,
     which is exact for whole numbers up to 2 ** 53. Only a target keeps its integers,
     which may be classes. Times are read in microseconds. JSON fields that no object of
-    the first block has are left out.
+    the first block has are left out, unless `columns` or `column_types` name them.
+
+    Columns of Parquet and Arrow files have the type that holds the values of all files:
+    whole numbers and fractions are float64, dates and times are times. Types without
+    such a type, and values that it would change, are errors.
 
     A value in quotes may span lines, for up to a megabyte: a longer one is taken for a
     quote that is never closed, and the row is bad. So is a JSON object that is nested
@@ -181,7 +188,9 @@ def read_table(
     _check_options(file_format, options)
     reader = reader_class(files, **reader_options)
     if isinstance(reader, Tables):
-        schema = reader.infer_schema()
+        column_types = dict(column_types or {})
+        asked = {*(columns or ()), target, sample_weight} - {None}
+        schema = reader.open(asked, columns is not None, column_types)
         roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
         types = schema_to_read(schema, roles, column_types, reader.is_text, files[0])
         reader.prepare(roles, types)

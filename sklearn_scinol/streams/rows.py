@@ -8,7 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.frames import is_string_type
+from .columns import check_names
 from .errors import parse_errors
+from .files import folder_keys
 
 __all__ = [
     "BadRow",
@@ -73,13 +75,53 @@ class Tables(ABC):
     #: Whether values are text that has to be parsed.
     is_text: bool
 
+    #: Columns of the first file, and the only ones that are read.
+    names = chosen = None
+
     @abstractmethod
     def infer_schema(self):
-        """Return names and types of the columns, from the first file."""
+        """Return names and types of the columns of files."""
+
+    def open(self, named, is_chosen, column_types):
+        """Return names and types of all columns, given which are asked for."""
+        import pyarrow as pa
+
+        self.named, self.column_types = named, column_types
+        self.chosen = named if is_chosen else None
+        self.keys = dict(zip(self.files, folder_keys(self.files), strict=True))
+        kinds = self.infer_schema()
+        self.names = list(kinds)
+        for name, value in self.keys[self.files[0]].items():
+            kinds.setdefault(name, value.type)
+        return pa.schema(kinds)
 
     def prepare(self, roles, schema):
         """Set what to read, before the first row."""
+        import pyarrow as pa
+
         self.roles, self.schema = roles, schema
+        self.schema_in_file = pa.schema(
+            map(schema.field, filter({*self.names}.__contains__, schema.names))
+        )
+
+    def check_names(self, file, names):
+        """Check that a file has the columns of the first one, or those asked for."""
+        first = names if self.names is None else self.names
+        check_names(first, names, self.files[0], file, self.chosen)
+
+    def add_keys(self, table, file):
+        """Add the columns that folders stand for."""
+        import pyarrow as pa
+
+        if table.num_columns == len(self.schema):
+            return table
+        known = {*table.column_names}
+        for field in self.schema:
+            if field.name not in known:
+                value = self.keys[file][field.name].cast(field.type)
+                column = pa.repeat(value, table.num_rows)
+                table = table.append_column(field, column)
+        return table.select(self.schema.names)
 
     @property
     def features(self):
@@ -133,6 +175,8 @@ def parse_by_halves(parse, start, stop):
     error : Exception or None
         The error of a single row.
     """
+    if start == stop:  # of empty lines
+        return
     try:
         rows = parse(start, stop)
         if rows.num_rows != stop - start:
@@ -175,11 +219,16 @@ def split_faults(parts, check, explain, only_first):
 
 
 def check_rows(table, roles):
-    """Return a table of the rows with valid target and weight, and faults of others."""
+    """Return the rows with finite values, target and weight, and faults of others."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     bad = {}
+    for name in roles.features:
+        if pa.types.is_floating(table.schema.field(name).type):
+            for i in _places(pc.is_inf(table[name])):
+                value = table[name][i].as_py()
+                bad[i] = f"has the value {value} in column {name!r}"
     if roles.target is not None:
         target = table[roles.target]
         if pa.types.is_dictionary(target.type):
@@ -192,7 +241,7 @@ def check_rows(table, roles):
         for i in _places(wrong):
             value = target[i].as_py()
             found = f"the target {value}" if value else "no target"
-            bad[i] = f"has {found} in column {roles.target!r}"
+            bad.setdefault(i, f"has {found} in column {roles.target!r}")
     if roles.sample_weight is not None:
         weight = table[roles.sample_weight]
         fine = pc.and_(pc.greater_equal(weight, 0.0), pc.is_finite(weight))

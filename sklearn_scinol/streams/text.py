@@ -7,17 +7,25 @@ row be parsed row by row.
 
 import re
 from abc import ABC, abstractmethod
+from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from .ahead import map_ahead
-from .columns import check_names, describe_type
-from .errors import ReadError, is_float, one_line, parse_errors, read_errors
+from .ahead import map_ahead, open_bytes
+from .columns import describe_type, remedy_for
+from .errors import (
+    DamageError,
+    ReadError,
+    not_text,
+    one_line,
+    parse_errors,
+    read_errors,
+)
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
     Fault,
@@ -34,6 +42,9 @@ __all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
 #: Bytes parsed at once. Smaller blocks take longer, and so do larger ones, which do not
 #: stay in the processor's cache.
 BLOCK_BYTES = 2**20
+
+#: Maximum number of blocks without a good row, in search of the types of columns.
+MAX_BLOCKS_WITHOUT_ROWS = 8
 
 #: Rows of a block of wide rows, up to a number of bytes: each column of a block takes
 #: as long as a hundred values.
@@ -84,8 +95,8 @@ class TextFormat(ABC):
         """Return a reason that continues "Row 1 of a file", and a remedy."""
 
     @abstractmethod
-    def check(self, rows):
-        """Return the rows with valid target and weight, and faults of the others."""
+    def check(self, rows, file):
+        """Return the rows with valid values, and faults of the others."""
 
     def end_of_rows(self, data):
         """Return where the last complete row ends; 0 if there is none."""
@@ -101,7 +112,7 @@ class TextFormat(ABC):
     def read(self, file, n_threads, only_first_bad):
         """Yield a :class:`Part` for each block of a file."""
         with self.open_blocks(file) as (names, blocks):
-            part = partial(self._part, names, only_first_bad)
+            part = partial(self._part, file, names, only_first_bad)
             yield from map_ahead(part, blocks, n_threads)
 
     @contextmanager
@@ -109,17 +120,28 @@ class TextFormat(ABC):
         """Open a file: names of its columns, and an iterator over its blocks."""
         with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
             blocks = self.blocks(stream)
-            first = bytes(next(blocks, b"")).removeprefix(BYTE_ORDER_MARK)
+            first = next(blocks, b"")
+            if isinstance(first, DamageError):
+                raise first
+            first = bytes(first).removeprefix(BYTE_ORDER_MARK)
             if not first or first.isspace():
                 raise ReadError(f"{file} is empty.", file)
+            header = first.partition(b"\n")[0]
+            if b"\0" in header:
+                raise not_text(file, self.encoding, "utf-16")
             names, first = self.start(file, first)
-            yield names, filter(len, chain([first], blocks))
+            yield names, chain([first] if first else [], blocks)
 
     def blocks(self, stream):
-        """Cut text into blocks of whole rows."""
+        """Cut text into blocks of whole rows; damaged text ends with its error."""
         data, size = b"", BLOCK_BYTES
         while True:
-            new = stream.read(size)
+            try:
+                new = stream.read(size)
+            except DamageError as error:
+                yield from filter(len, [memoryview(data)[: self.end_of_rows(data)]])
+                yield error
+                return
             data += new
             if _is_short(data) and len(new) >= max(1, size // 4):  # a pipe gives less
                 size = len(data)
@@ -137,8 +159,11 @@ class TextFormat(ABC):
             if not (new or data):
                 return
 
-    def _part(self, names, only_first_bad, block):
+    def _part(self, file, names, only_first_bad, block):
         """Parse a block, and find the bad rows."""
+        if isinstance(block, DamageError):
+            fault = Fault(0, f"and all after it cannot be read: {one_line(block)}")
+            return Part([], 1, [fault])
         lines = None
         try:
             rows = self.parse(names, block)
@@ -147,8 +172,12 @@ class TextFormat(ABC):
             lines = self.rows_in(block)
             n_rows = len(lines)
             parts = parse_lines(partial(self.parse, names), lines)
-        explain = partial(self.explain, names)
-        good, faults = split_faults(parts, self.check, explain, only_first_bad)
+        good, faults = split_faults(
+            parts,
+            lambda rows: self.check(rows, file),
+            partial(self.explain, names),
+            only_first_bad,
+        )
         if faults and lines is None:
             lines = self.rows_in(block)
         for i, fault in enumerate(faults):
@@ -162,8 +191,8 @@ class TextTable(Tables, TextFormat):
 
     is_text = True
 
-    def check(self, rows):
-        return check_rows(rows, self.roles)
+    def check(self, rows, file):
+        return check_rows(self.add_keys(rows, file), self.roles)
 
 
 class CSV(TextTable):
@@ -188,19 +217,24 @@ class CSV(TextTable):
         if isinstance(null_values, str):
             raise TypeError(f"null_values must be a list, got {null_values!r}.")
         self.null_values = null_values
-        self.names = None
 
     def infer_schema(self):
-        """Return names and types of the columns, from the first rows."""
+        """Return names and types of the columns, from the first good rows."""
         with self.open_blocks(self.files[0]) as (names, blocks):
-            self.names = names
-            block = next(blocks, b"\n")
-            options = self._convert_options()
-            try:
-                return self._read(names, options, block).schema
-            except parse_errors():
-                block = self._without_bad_rows(names, block)
-                return self._read(names, options, block).schema
+            once = [name for name, n in Counter(names).items() if n == 1]
+            options = self._convert_options(dict.fromkeys(once))
+            blocks = islice(blocks, MAX_BLOCKS_WITHOUT_ROWS)
+            for block in chain(blocks, [b"\n"]):
+                if isinstance(block, DamageError):
+                    continue
+                try:
+                    table = self._read(names, options, block)
+                except parse_errors():
+                    block = self._without_bad_rows(names, block)
+                    table = self._read(names, options, block)
+                if table.num_rows:
+                    break
+            return dict(zip(once, table.schema.types, strict=True))
 
     def _without_bad_rows(self, names, block):
         """Drop rows that have more or fewer values than there are columns."""
@@ -215,20 +249,22 @@ class CSV(TextTable):
         return b"".join(good) or b"\n"
 
     def prepare(self, roles, schema):
+        import pyarrow as pa
+
         super().prepare(roles, schema)
-        self.options = self._convert_options(
-            include_columns=schema.names, column_types=schema
-        )
+        kinds = {field.name: field.type for field in self.schema_in_file}
+        self.options = self._convert_options(kinds)
+        integers = filter(lambda name: pa.types.is_integer(kinds[name]), kinds)
+        self.integers = self._convert_options(dict.fromkeys(integers, pa.float64()))
 
     def start(self, file, block):
         names = self.column_names
         if names is None:
             names, block = self._header(file, block)
-        check_names(self.names or names, names, self.files[0], file)
+        self.check_names(file, names)
         return names, block
 
     def _header(self, file, block):
-        import pyarrow as pa
         import pyarrow.csv as pc
 
         block = block.lstrip(b"\r\n")
@@ -236,54 +272,59 @@ class CSV(TextTable):
         if header is None:
             raise ReadError(f"The header of {file} has a quote left open.", file)
         options = self._parse_options()
-        table = pc.read_csv(pa.BufferReader(header[0]), parse_options=options)
+        table = pc.read_csv(open_bytes(header[0]), parse_options=options)
         return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
-        table = self._read(names, self.options, block)
-        # A quote that is left open swallows all that follows, up to the end.
-        if table.num_rows == 1 and not self.row.fullmatch(block):
-            raise ValueError("a quote is never closed")
-        return table
+        if self.integers.column_types and _has_hexadecimal(bytes(block)):
+            self._read(names, self.integers, block)  # refuses these
+        return self._read(names, self.options, block)
 
     def _read(self, names, options, block):
-        import pyarrow as pa
         import pyarrow.csv as pc
 
         reading = pc.ReadOptions(
             column_names=names, use_threads=False, block_size=len(block) + 1
         )
-        data = pa.BufferReader(pa.py_buffer(block))
-        return pc.read_csv(data, reading, self._parse_options(), options)
+        data = open_bytes(block)
+        table = pc.read_csv(data, reading, self._parse_options(), options)
+        # A quote that is left open swallows all that follows, up to the end.
+        if table.num_rows == 1 and not self.row.fullmatch(block):
+            raise ValueError("a quote is never closed")
+        return table
 
     def _parse_options(self):
         import pyarrow.csv as pc
 
         return pc.ParseOptions(delimiter=self.delimiter)
 
-    def _convert_options(self, **keywords):
+    def _convert_options(self, kinds):
         import pyarrow.csv as pc
 
+        types = {name: kind for name, kind in kinds.items() if kind is not None}
+        keywords = {"include_columns": list(kinds), "column_types": types}
         if self.null_values is not None:
             keywords["null_values"] = ["", *self.null_values]
         return pc.ConvertOptions(strings_can_be_null=True, **keywords)
 
     def explain(self, names, error):
+        import pyarrow as pa
+
         words = one_line(error)
         if isinstance(error, UnicodeError):
-            return "has text that is not UTF-8", ENCODING
+            return f"has text that is not {self.encoding.upper()}", ENCODING
         if found := re.search(r"Expected (\d+) columns, got (\d+)", words):
             return f"has {found[2]} values, not {found[1]}", ""
         if found := re.match(r"In CSV column #(\d+): (.*)", words):
             name = names[int(found[1])]
             value = re.search("invalid value (.*)", found[2])
             if value is None and "UTF8" in words:
-                return f"has text in column {name!r} that is not UTF-8", ENCODING
+                encoding = self.encoding.upper()
+                return f"has text in column {name!r} that is not {encoding}", ENCODING
             value = "a value" if value is None else value[1]
             kind = describe_type(self.schema.field(name).type)
             reason = f"has {value} in column {name!r}, which is not {kind}"
-            other = "float64" if is_float(value.strip("'")) else "string"
-            return reason, f"column_types={{{name!r}: {other!r}}}"
+            return reason, remedy_for(name, pa.array([value.strip("'")]))
         return f"cannot be read: {words}", ""
 
     def end_of_rows(self, data):
@@ -332,13 +373,20 @@ class LIBSVM(TextFormat):
     def rows_in(self, block):
         return [line for line in super().rows_in(block) if line.split(b"#")[0].strip()]
 
-    def check(self, rows):
-        finite = np.isfinite(rows.y)
+    def check(self, rows, file):
+        X, y = rows
+        finite = np.isfinite(y)
+        if not np.isfinite(X.data).all():
+            finite &= np.isfinite(abs(X).max(axis=1).toarray().ravel())
         if finite.all():
             return rows, []
         bad = np.flatnonzero(~finite).tolist()
-        faults = [Fault(i, f"has the target {rows.y[i]}") for i in bad]
-        return SparseRows(rows.X[finite], rows.y[finite]), faults
+        feature = "a feature that is not finite"
+        faults = [
+            Fault(i, f"has {feature if np.isfinite(y[i]) else f'the target {y[i]}'}")
+            for i in bad
+        ]
+        return SparseRows(X[finite], y[finite]), faults
 
     def unpack(self, rows):
         return tuple(rows)
@@ -348,6 +396,11 @@ class LIBSVM(TextFormat):
         if words.startswith("Invalid index 0 "):
             return "has a feature 0", "zero_based=True"
         return f"cannot be read: {words}", ""
+
+
+def _has_hexadecimal(text):
+    """Whether text may have a hexadecimal number."""
+    return any(x in text and b"0" + x in text for x in (b"x", b"X"))  # fast
 
 
 def _is_short(block):

@@ -1,5 +1,6 @@
 """Streams from files: every row, in order, or a sentence that says which is bad."""
 
+import ast
 import bz2
 import csv
 import errno
@@ -8,10 +9,13 @@ import gzip
 import io
 import json
 import lzma
+import re
 import subprocess
 import sys
 import textwrap
 import threading
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -618,9 +622,10 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     set_block_bytes(monkeypatch, block_bytes)
     rows = [
         ('{"x": 1, "s": "a", "n": 2}', None),
-        ('{"x": "1", "s": "a"}', "has a string in column 'x', which is not a number"),
+        ('{"x": "1", "s": "a"}', None),
         ("", None),
-        ('{"s": 2}', "has a number in column 's', which is not a string"),
+        ('{"s": 2}', None),
+        ('{"x": "q"}', "has 'q' in column 'x', which does not fit the type double"),
         ("nothing", "is not a JSON object: Invalid value"),
         (
             '{"x": 2',
@@ -634,7 +639,7 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
         ('{"x": 1e999}', "has a number that is too large for float64"),
         (
             '{"n": 12345678901234567890}',
-            "has 12345678901234567890, which is not an int64",
+            "has '12345678901234567890' in column 'n', which does not fit",
         ),
         ('{"x": []}', "has an array in column 'x', which is not a number"),
         ('{"x": ' + 300 * '[{"x": ', "is nested more than 100 deep"),
@@ -645,7 +650,11 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     types = {"x": "float64", "s": "string", "n": "int64"}
     stream = read_table(file, on_bad_row="skip", columns=[*types], column_types=types)
     read = whole(stream).to_pydict()
-    assert read == {"x": [1.0, None], "s": ["a", None], "n": [2, None]}
+    assert read == {
+        "x": [1.0, 1.0, None, None],
+        "s": ["a", "a", "2", None],
+        "n": [2, None, None, None],
+    }
     rows = [row for row in rows if row[0]]
     assert [bad.row for bad in stream.bad_rows] == [
         i for i, (_, reason) in enumerate(rows, start=1) if reason
@@ -820,6 +829,269 @@ def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
     assert stream.n_bad_rows == 50
 
 
+# Types that differ among files.
+
+
+def write_parts(folder, ending, *values):
+    """Write a file with columns a and y for the values of each part."""
+    folder.mkdir()
+    for i, a in enumerate(values):
+        part = pa.table({"a": a, "y": [0.0] * len(a)})
+        WRITERS[ending](folder / f"part.{5 * i}{ending}", part)
+    return folder
+
+
+DAY, TIME = date(2024, 1, 1), datetime(2024, 1, 1, 23)
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather", ".arrows"])
+def test_types_are_widened(ending, tmp_path):
+    later = TIME.replace(tzinfo=UTC)
+    for i, (one, other, kind) in enumerate(
+        [
+            (pa.array([1, 2]), pa.array([1.5]), "double"),
+            (pa.array([None]), pa.array(["u"]), "string"),
+            (pa.array([1], pa.int32()), pa.array([2**40]), "int64"),
+            (pa.array([1.5], pa.float32()), pa.array([1e300]), "double"),
+            (
+                pa.array([2**24 + 1], pa.int32()),
+                pa.array([0.5], pa.float32()),
+                "double",
+            ),
+            (pa.array([Decimal("-1307.37")]), pa.array([0.5]), "double"),
+            (pa.array(["a"]).dictionary_encode(), pa.array(["b"]), "string"),
+            (pa.array(["a"], pa.large_string()), pa.array(["b"]), "large_string"),
+            (pa.array([DAY]), pa.array([TIME]), "timestamp[us]"),
+            (pa.array([TIME], pa.timestamp("s")), pa.array([TIME]), "timestamp[us]"),
+            (
+                pa.array([later], pa.timestamp("us", "UTC")),
+                pa.array([later], pa.timestamp("s", "Europe/Berlin")),
+                "timestamp[us, tz=UTC]",
+            ),
+        ]
+    ):
+        for order in (one, other), (other, one):
+            folder = write_parts(tmp_path / f"{i}{order[0] is one}", ending, *order)
+            stream = read_table(folder, columns=["a"], chunk_rows=1)
+            assert str(stream.schema.field("a").type) == kind
+            expected = [value for part in order for value in part.to_pylist()]
+            if isinstance(expected[0], Decimal) or isinstance(expected[-1], Decimal):
+                expected = [*map(float, expected)]
+            if DAY in expected:
+                expected[expected.index(DAY)] = datetime(2024, 1, 1)
+            assert whole(stream)["a"].to_pylist() == expected
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".arrows"])
+def test_types_that_do_not_fit_are_refused_with_a_remedy(ending, tmp_path):
+    bools, numbers = pa.array([True, False]), pa.array([0.5, 7.0])
+    for i, (one, other, remedy, expected) in enumerate(
+        [
+            (bools, numbers, "float64", [1.0, 0.0, 0.5, 7.0]),
+            (pa.array([TIME]), pa.array([1704067200]), "string", None),
+            (pa.array([1]), pa.array([TIME]), "string", None),
+            (pa.array(["True"]), pa.array([True]), "string", ["True", "True"]),
+            (pa.array([2**53 + 1]), numbers, "float64", [2.0**53, 0.5, 7.0]),
+            (pa.array([2**63], pa.uint64()), pa.array([-1]), "float64", [2.0**63, -1]),
+            (pa.array(["x"]), pa.array([1.0]), "string", ["x", "1"]),
+            (pa.array([[1]]), pa.array([1.0]), None, None),
+        ]
+    ):
+        folder = write_parts(tmp_path / str(i), ending, one, other)
+        said = refusal(folder, target="y")
+        assert str(folder / "part.") in said
+        assert "in column 'a', " in said
+        if remedy is None:
+            assert "pass columns= without it." in said
+            continue
+        assert f"pass column_types={{'a': '{remedy}'}}" in said
+        X = whole(read_table(folder, target="y", column_types={"a": remedy}))
+        if expected is not None:
+            assert X["a"].to_pylist() == expected
+
+
+def test_types_that_are_asked_for_lose_nothing_else(tmp_path):
+    for i, (value, kind) in enumerate(
+        [
+            (TIME, "date32"),
+            (0.5, "bool"),
+            (1e300, "float32"),
+            (0.5, "int64"),
+            (TIME, "int64"),
+            ("0x10", "int64"),
+            ("1_000", "float64"),
+        ]
+    ):
+        folder = write_parts(tmp_path / str(i), ".parquet", pa.array([value]))
+        said = refusal(folder, column_types={"a": kind})
+        assert "in column 'a', which does not fit the type " in said
+        remedy = re.search(r"column_types=({.*?})", said)[1]
+        read = whole(read_table(folder, column_types=ast.literal_eval(remedy)))
+        assert str(read["a"][0].as_py())[:4] == str(value)[:4]
+
+
+# Folders and order.
+
+
+def test_folders_of_keys(tmp_path):
+    for year in (2024, 2023, 10):
+        folder = tmp_path / f"year={year}" / "city=S%C3%A3o"
+        folder.mkdir(parents=True)
+        for part in (2, 10):
+            write_parquet(folder / f"part.{part}.parquet", pa.table({"x": [part]}))
+    for path in tmp_path, str(tmp_path / "*" / "*" / "*.parquet"):
+        stream = read_table(path, target="year")
+        assert stream.schema.names == ["x", "city"]
+        ((X, y),) = stream
+        assert X["city"].to_pylist() == ["São"] * 6
+        assert X["x"].to_pylist() == [2, 10] * 3
+        assert y.dtype == np.int32
+        assert y.tolist() == [10, 10, 2023, 2023, 2024, 2024]
+    write_csv(tmp_path / "year=10" / "rows.csv", pa.table({"x": [1.0]}))
+    read = whole(read_table(tmp_path / "year=10" / "rows.csv"))
+    assert read.to_pydict() == {"x": [1.0], "year": [10.0]}
+    write_parquet(tmp_path / "rows.parquet", pa.table({"x": [1]}))
+    assert "is in folders with other names than " in refusal(
+        [tmp_path / "rows.parquet", tmp_path / "year=2024"]
+    )
+
+
+# CSV that is damaged.
+
+
+def test_quote_left_open_in_the_first_row(tmp_path):
+    file = lines(tmp_path / "rows.csv", "a,b", '"open,x', *["2,y", "3,z"] * 100)
+    stream = read_table(file, target="b", on_bad_row="skip")
+    ((X, y),) = stream
+    assert X["a"].to_pylist() == [2.0, 3.0] * 100
+    assert y.tolist() == ["y", "z"] * 100
+    assert [(bad.row, bad.text) for bad in stream.bad_rows] == [(1, '"open,x')]
+
+
+def test_columns_without_a_name(tmp_path):
+    file = lines(tmp_path / "rows.csv", "a,b,,", "1,x,,", "2,y,,")
+    assert "has columns without a name: pass columns= with" in refusal(file, target="b")
+    ((X, y),) = read_table(file, target="b", columns=["a"])
+    assert (X.to_pydict(), y.tolist()) == ({"a": [1.0, 2.0]}, ["x", "y"])
+
+
+@pytest.mark.parametrize("kind", ["float64", "int64", None])
+def test_what_is_no_number(kind, tmp_path):
+    for text_of_number in "0x10", "1_000", "١", "inf":
+        if (kind, text_of_number) == ("int64", "inf"):
+            continue
+        file = lines(tmp_path / "rows.csv", "a,y", "1,0", f"{text_of_number},1", "3,2")
+        types = {"a": kind} if kind else None
+        if kind is None and text_of_number not in ("0x10", "inf"):
+            assert whole(read_table(file))["a"][1].as_py() == text_of_number
+            continue
+        stream = read_table(file, target="y", column_types=types, on_bad_row="skip")
+        assert whole(stream)["a"].to_pylist() == [1, 3]
+        assert stream.bad_rows[0].row == 2
+        said = refusal(file, target="y", column_types=types)
+        assert text_of_number in said
+        assert "in column 'a'" in said
+        if text_of_number != "inf":
+            read = whole(read_table(file, column_types={"a": "string"}))
+            assert "pass column_types={'a': 'string'}" in said
+            assert read["a"][1].as_py() == text_of_number
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "shift_jis", "utf-16-le"])
+def test_bytes_that_an_encoding_does_not_have(encoding, tmp_path, small_blocks):
+    wrong = {"cp1252": b"\x81", "utf-16-le": b"\x00\xd8"}.get(encoding, b"\xff")
+    rows = [f"{i},s\n".encode(encoding) for i in range(9)]
+    rows[4] = "4,".encode(encoding) + wrong + "\n".encode(encoding)
+    content = "x,s\n".encode(encoding) + b"".join(rows)
+    file = write_text(tmp_path / "rows.csv", content)
+    stream = read_table(file, encoding=encoding, on_bad_row="skip")
+    assert whole(stream)["x"].to_pylist() == [0, 1, 2, 3, 5, 6, 7, 8]
+    reason = f"has text in column 's' that is not {encoding.upper()}"
+    assert [(bad.row, bad.reason) for bad in stream.bad_rows] == [(5, reason)]
+    assert "pass encoding=, such as 'latin-1', or" in refusal(file, encoding=encoding)
+
+
+@pytest.mark.parametrize("ending", [".csv.gz", ".csv.bz2", ".csv.xz"])
+def test_what_is_left_of_a_truncated_file(ending, tmp_path, small_blocks):
+    content = write_csv(tmp_path / f"rows{ending}", table(0, 3000)).read_bytes()
+    file = tmp_path / f"rows{ending}"
+    file.write_bytes(content[: len(content) - 9])
+    stream = read_table(file, on_bad_row="skip")
+    read = whole(stream)["n"].to_pylist()
+    assert read == list(range(len(read)))
+    assert len(read) > 0
+    assert [bad.row for bad in stream.bad_rows] == [len(read) + 1]
+    assert f"Row {len(read) + 1} of {file} and all after it cannot be" in refusal(file)
+
+
+def test_infinite_features_of_libsvm(tmp_path):
+    file = lines(tmp_path / "rows.svm", "1 1:1", "0 1:inf", "1 2:nan", "0 2:2")
+    stream = read_table(file, on_bad_row="skip")
+    ((X, _),) = stream
+    np.testing.assert_array_equal(X.toarray(), [[1, 0], [0, 2]])
+    assert [bad.row for bad in stream.bad_rows] == [2, 3]
+    assert stream.bad_rows[0].reason == "has a feature that is not finite"
+
+
+# JSON: types, late keys, and what is not an object a line.
+
+
+def test_column_types_of_json(tmp_path):
+    rows = [
+        '{"zip": "01234", "x": " 1.5 ", "day": "2024-01-01", "y": 0}',
+        '{"zip": 1234, "x": 2, "day": null, "y": 1}',
+        '{"zip": true, "x": "", "y": 2}',
+        '{"zip": 1.50, "x": "1_000", "y": 3}',
+    ]
+    file = lines(tmp_path / "rows.jsonl", *rows)
+    types = {"zip": "string", "x": "float64", "day": "date32"}
+    stream = read_table(file, target="y", column_types=types, on_bad_row="skip")
+    ((X, y),) = stream
+    assert X.to_pydict() == {
+        "zip": ["01234", "1234", "True"],
+        "x": [1.5, 2.0, None],
+        "day": [DAY, None, None],
+    }
+    assert y.tolist() == [0, 1, 2]
+    assert stream.bad_rows[0].row == 4
+    said = refusal(file, target="y", column_types=types)
+    assert "'1_000' in column 'x'" in said
+    assert "pass column_types={'x': 'string'}" in said
+    read = whole(read_table(file, target="y", column_types={**types, "x": "string"}))
+    assert read["x"].to_pylist() == [" 1.5 ", "2", "", "1_000"]
+
+
+def test_remedy_for_json(tmp_path):
+    file = lines(tmp_path / "rows.jsonl", *['{"x": 1}'] * 200, '{"x": "q"}')
+    assert "pass column_types={'x': 'string'}" in refusal(file)
+    read = whole(read_table(file, column_types={"x": "string"}))
+    assert read["x"].to_pylist() == ["1"] * 200 + ["q"]
+
+
+def test_key_that_comes_late(tmp_path, small_blocks):
+    rows = [json.dumps({"x": i} | ({"late": "a"} if i > 70 else {})) for i in range(90)]
+    file = lines(tmp_path / "rows.jsonl", *rows)
+    expected = [None] * 71 + ["a"] * 19
+    assert whole(read_table(file)).column_names == ["x"]
+    for options in {"columns": ["x", "late"]}, {"column_types": {"late": "string"}}:
+        assert whole(read_table(file, **options))["late"].to_pylist() == expected
+    assert "has no column 'never'" in refusal(file, ValueError, columns=["never"])
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_json_that_is_not_an_object_a_line(indent, tmp_path):
+    rows = [{"x": 1, "y": {"z": 2}}, {"x": 2}]
+    for value in rows, rows[0]:
+        content = json.dumps(value, indent=indent)
+        file = write_text(tmp_path / "rows.json", content)
+        if value is rows[0] and indent is None:
+            assert whole(read_table(file))["x"].to_pylist() == [1.0]
+        else:
+            for on_bad_row in "error", "skip":
+                said = refusal(file, on_bad_row=on_bad_row)
+                assert said.startswith(f"{file} does not have an object a line: write")
+
+
 # What is wrong with files, or with what is asked of them.
 
 
@@ -854,6 +1126,7 @@ def test_no_permission(ending, tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr("builtins.open", refuse)
+    monkeypatch.setattr("pyarrow.OSFile", refuse)
     with pytest.raises(PermissionError) as error:
         read_table(file)
     assert str(error.value) == f"{file} cannot be read: permission denied."
@@ -891,11 +1164,12 @@ def test_truncated_file(ending, tmp_path, small_blocks):
 
 def test_columns_of_files(tmp_path):
     file = lines(tmp_path / "rows.csv", "x,y,x", "1,2,3")
-    assert refusal(file) == f"{file} has the column 'x' twice."
+    twice = "has the column 'x' twice: pass columns= with other ones."
+    assert refusal(file) == f"{file} {twice}"
     file = write_arrow_stream(
         tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"])
     )
-    assert refusal(file) == f"{file} has the column 'x' twice."
+    assert refusal(file) == f"{file} {twice}"
     file = lines(tmp_path / "rows.csv", "x,y", "1,2")
     assert refusal(file, ValueError, target="z") == (
         f"target='z': {file} has no column 'z' (columns: 'x', 'y')."
@@ -925,8 +1199,10 @@ def test_columns_that_differ(ending, tmp_path):
     second = WRITERS[ending](tmp_path / f"b{ending}", other)
     assert refusal(tmp_path) == (
         f"{second} has other columns than {first}: it does not have 'city' and also "
-        "has 'town'."
+        "has 'town': pass columns= with those that all have."
     )
+    columns = ["x", "n"]
+    assert whole(read_table(tmp_path, columns=columns)).column_names == columns
 
 
 def test_formats_that_differ(tmp_path):
@@ -945,8 +1221,9 @@ def test_formats_that_differ(tmp_path):
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
 def test_header_that_is_not_utf8(encoding, tmp_path):
     file = write_text(tmp_path / "rows.csv", "é,y\n1,2\n".encode(encoding))
-    said = refusal(file)
-    assert said == (f"{file} is not text in utf-8: pass encoding=, such as 'latin-1'.")
+    assert refusal(file) == (
+        f"{file} is not text in utf-8: pass encoding=, such as {encoding!r}."
+    )
     assert whole(read_table(file, encoding=encoding)).column_names == ["é", "y"]
 
 
