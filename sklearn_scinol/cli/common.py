@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..persistence import check_regular_file, import_skops, load
 from ..preprocessing import TableEncoder
 from ..streams import read_table
+from ..streams.columns import LateType
 from ..streams.errors import is_float, quote
 from ..streams.files import FORMATS, find_files, format_of
 from ..streams.reading import ON_BAD_ROW
@@ -29,8 +30,14 @@ exit status:
 
 FILES_HELP = "file, folder or pattern of names"
 
-#: Types of the columns of CSV files, in which numbers and texts look alike.
-TYPES_OF_KINDS = {"number": "float64", "category": "string", "text": "string"}
+#: Types of columns by their kinds.
+TYPES_OF_KINDS = {
+    "number": "float64",
+    "category": "string",
+    "text": "string",
+    "boolean": "bool",
+    "date": "timestamp[us]",
+}
 
 
 # Arguments.
@@ -119,11 +126,14 @@ def open_stream(arguments, files, kinds=None, **options):
 
     `kinds` are known kinds of columns.
     """
-    types = dict(arguments.column_types)
-    if kinds and format_of(find_files(files), arguments.file_format) == "csv":
-        known = {name: TYPES_OF_KINDS.get(kind) for name, kind in kinds.items()}
-        types = {name: kind for name, kind in known.items() if kind} | types
-    return read_table(
+    types = {}
+    is_csv = format_of(find_files(files), arguments.file_format) == "csv"
+    for name, kind in (kinds or {}).items():
+        if kind in TYPES_OF_KINDS:  # numbers and texts look alike in CSV files
+            is_type = is_csv and kind in ("number", "category", "text")
+            types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
+    types |= arguments.column_types
+    stream = read_table(
         files,
         chunk_rows=arguments.chunk_rows,
         file_format=arguments.file_format,
@@ -133,6 +143,13 @@ def open_stream(arguments, files, kinds=None, **options):
         null_values=arguments.null_values,
         **{"on_bad_row": arguments.on_bad_row, **options},
     )
+    for field in stream.schema:
+        if field.type.num_fields and (kinds or {}).get(field.name) != "drop":
+            raise ValueError(
+                f"{stream.files[0]} has objects or arrays in column {field.name!r}: "
+                f"pass --kind {field.name}=drop."
+            )
+    return stream
 
 
 def check_not_read(path, files):
@@ -255,6 +272,7 @@ def print_line(text="", **options):
 
 # Options of the command line by the parameters of the library.
 OPTIONS = {
+    "columns": "--columns",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
     "file_format": "--file-format",
@@ -265,7 +283,7 @@ OPTIONS = {
 }
 OPTION = re.compile(rf"(^|pass |, or )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
-COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '(\w+)'\}")
+COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '([^']+)'\}")
 
 
 def describe_error(error):

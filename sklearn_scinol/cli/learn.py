@@ -129,6 +129,12 @@ def add_estimator(parser, group):
     add("--resume", metavar="FILE", help="go on with a saved model, as it is")
     new = [
         add(
+            "--columns",
+            type=_names,
+            metavar="A,B,...",
+            help="columns to learn from (default: all others)",
+        ),
+        add(
             "--estimator",
             choices=FAMILIES,
             help="family of learners (default: hedge, which mixes several)",
@@ -244,7 +250,7 @@ def open_learning(arguments):
         known = known_columns(model, arguments.target)
     else:
         model, classes = _new_model(arguments)
-        known = {"kinds": dict(arguments.kinds or ())}
+        known = {"columns": arguments.columns, "kinds": dict(arguments.kinds or ())}
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
     stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
@@ -319,7 +325,12 @@ def _new_model(arguments):
     """Make a model for the first chunk; return it and the classes."""
     # Bad rows are reported when they are read again.
     stream = open_stream(
-        arguments, arguments.files, target=arguments.target, on_bad_row="skip"
+        arguments,
+        arguments.files,
+        target=arguments.target,
+        columns=arguments.columns,
+        kinds=dict(arguments.kinds or ()),
+        on_bad_row="skip",
     )
     with read_chunks(stream) as ((_, y), _):
         pass

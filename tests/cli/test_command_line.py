@@ -1,6 +1,7 @@
 """The command line: what it learns and prints, and a sentence for all that is wrong."""
 
 import csv
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from contextlib import contextmanager
+from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
@@ -33,6 +35,8 @@ from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.streams import read_table
 
 pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
 
 N_ROWS = 300
@@ -392,6 +396,75 @@ def test_declared_numbers_make_rows_bad_that_have_none(run):
     assert err.startswith("Row 11 of data.csv has '?' in column 'x'")
     assert err.count("\n") == 1
     assert run(*options, "--null-value", "?")[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["number", "category", "boolean", "date", "text"])
+def test_chunks_without_a_value(run, kind):
+    """A column may be missing throughout, at first or in a whole file."""
+    value = {"number": 1.5, "boolean": True, "date": "2024-01-31"}.get(kind, "a b c")
+    values = [None] * 20 + [value] * 20
+    rows = [{"c": c, "x": i, "y": i % 2} for i, c in enumerate(values)]
+    for ending, empty in (".csv", "c,x\n,1\n"), (".jsonl", '{"x": 1}\n'):
+        if ending == ".csv":
+            cells = ["" if c is None else str(c).lower() for c in values]
+            lines = [f"{c},{i},{i % 2}" for i, c in enumerate(cells)]
+            Path("rows.csv").write_text("\n".join(["c,x,y", *lines]))
+        else:
+            lines = [
+                json.dumps({k: v for k, v in r.items() if v is not None}) for r in rows
+            ]
+            Path("rows.jsonl").write_text("\n".join(lines))
+        file, options = f"rows{ending}", ("--chunk-rows", 5, "--model", "m.skops")
+        learn = "learn", file, "--target", "y", "--estimator", "scinol"
+        assert run(*learn, "--kind", f"c={kind}", *options)[::2] == (0, "")
+        status, out, err = run("predict", file, *options)
+        assert (status, out.count("\n"), err) == (0, 41, "")
+        Path(f"empty{ending}").write_text(empty)
+        assert run("predict", f"empty{ending}", "--model", "m.skops")[::2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words", "remedy"),
+    [
+        (
+            "a.csv",
+            "x,y,,\n1,0,,\n2,1,,\n",
+            "without a name: pass --columns",
+            "--columns=x",
+        ),
+        (
+            "b.csv",
+            "x,y\n0x10,0\n2,1\n",
+            "--column-type x=string",
+            "--column-type=x=string",
+        ),
+        ("c.csv", "x,y\ninf,0\n2,1\n", "Row 1 .* value inf in", "--on-bad-row=skip"),
+        ("d.csv", 'x,y\n"a,0\n2,1\n', "Row 1 .* pass --on-bad", "--on-bad-row=skip"),
+        ("e.csv", "x,y\né,0\n2,1\n".encode("utf-16"), "'utf-16'", "--encoding=utf-16"),
+        ("f.jsonl", '{"x": [1], "z": 1, "y": 0}', "--kind x=drop", "--kind=x=drop"),
+        ("g.json", '[{"x": 1, "y": 0}]', "jq -c '.\\[\\]'", None),
+    ],
+)
+def test_remedies_for_files(run, fails, name, content, words, remedy):
+    content = content if isinstance(content, bytes) else content.encode()
+    Path(name).write_bytes(content)
+    command = "learn", name, "--target", "y", "--estimator", "scinol"
+    fails(*command, words=words)
+    if remedy is not None:
+        assert run(*command, remedy)[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["float64", "string"])
+def test_remedies_for_types_that_differ(run, fails, kind):
+    other = {"float64": [True], "string": [datetime(2024, 1, 1)]}[kind]
+    for i, values in enumerate(([0.5], other)):
+        Path(f"k={i}").mkdir()
+        pq.write_table(pa.table({"x": values, "y": [i]}), f"k={i}/rows.parquet")
+    command = "learn", "k=*/*.parquet", "--target", "y", "--estimator", "scinol"
+    fails(*command, words=f"pass --column-type x={kind}")
+    assert run(*command, "--column-type", f"x={kind}", "--model", "m.skops")[0] == 0
+    options = "--column-type", f"x={kind}", "--model", "m.skops"
+    assert run("predict", "k=1/rows.parquet", *options)[::2] == (0, "")
 
 
 def test_classes(run):
