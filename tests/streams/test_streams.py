@@ -1358,6 +1358,18 @@ def test_interpreter_that_ends(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (0, "10\n", "")
 
 
+def test_threads_of_pyarrow_hold_nothing_of_python(tmp_path, monkeypatch):
+    """They would wait for an interpreter that ends, which ends the process."""
+    data = bytearray(b"x\n1\n")
+    stream = ahead.open_bytes(data)
+    data.clear()  # an error while something holds its memory
+    assert stream.read() == b"x\n1\n"
+    file = write_parquet(tmp_path / "rows.parquet", table())
+    with monkeypatch.context() as patch:
+        patch.setattr("builtins.open", None)
+        assert whole(read_table(file)).num_rows == N_ROWS
+
+
 @pytest.mark.parametrize("n_threads", [0, 1, 4])
 def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
     def reciprocal(number):
