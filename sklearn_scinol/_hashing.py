@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["combine", "place"]
-
 STEP = np.uint64(0x9E3779B97F4A7C15)
 FIRST_FACTOR = np.uint64(0xBF58476D1CE4E5B9)
 SECOND_FACTOR = np.uint64(0x94D049BB133111EB)

@@ -3,16 +3,6 @@
 from inspect import signature
 from numbers import Real
 
-__all__ = [
-    "check_declared",
-    "is_native",
-    "is_value",
-    "is_value_type",
-    "restored",
-    "stored",
-    "with_plain_numbers",
-]
-
 
 def is_native(cls):
     """Whether a class is defined in this package."""

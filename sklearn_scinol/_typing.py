@@ -7,24 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-__all__ = [
-    "ClassWeight",
-    "ClassificationLoss",
-    "KernelLike",
-    "Labels",
-    "LipschitzLoss",
-    "MatrixLike",
-    "Method",
-    "Quantiles",
-    "RandomState",
-    "RegressionLoss",
-    "SampleWeight",
-    "TableLike",
-    "_fit_context",
-    "available_if",
-    "validate_params",
-]
-
 # Data.
 
 #: Rows of features: arrays, frames, tables and sparse matrices.

@@ -10,33 +10,6 @@ import numpy as np
 #: Stored rows whose distances are computed side by side.
 SIDE_BY_SIDE = 128
 
-__all__ = [
-    "SIDE_BY_SIDE",
-    "Block",
-    "CSRRows",
-    "CodePlaces",
-    "Combination",
-    "DenseRows",
-    "Entries",
-    "Marks",
-    "Means",
-    "Moments",
-    "NeighborQuery",
-    "Predictions",
-    "Recent",
-    "RowWeights",
-    "Slots",
-    "State",
-    "TargetScale",
-    "Task",
-    "Tree",
-    "TreeLog",
-    "TreeRoom",
-    "as_read_only",
-    "as_writable",
-    "repeat_to_entries",
-]
-
 
 class DenseRows(NamedTuple):
     """Rows of features."""

@@ -13,8 +13,6 @@ from .estimators.labels import as_indicators, is_multilabel
 from .estimators.rehearsal import compile_loops
 from .preprocessing.stream import StreamTransformer
 
-__all__ = ["compile_estimator"]
-
 #: Beginning of a warning.
 UNSAVED = "Loops are compiled for this process alone"
 

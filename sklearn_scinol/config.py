@@ -7,8 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from .engines import ENGINES
 
-__all__ = ["config_context", "current_engine", "get_config", "set_config"]
-
 Engine: TypeAlias = Literal["auto", "numba", "numpy"]
 
 

@@ -7,8 +7,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ._shards import check_can_be_merged, merge
 
-__all__ = ["merge_models"]
-
 
 def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     """Merge models that were trained on disjoint data.

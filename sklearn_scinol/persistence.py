@@ -93,12 +93,15 @@ def _name(cls):
 
 
 def _classes(*modules):
-    """Return the public classes of modules."""
+    """Return the classes of public modules, or those that private ones define."""
     return [
-        public
+        value
         for module in modules
-        for public in map(vars(module).get, module.__all__)
-        if isclass(public)
+        for name, value in vars(module).items()
+        if isclass(value)
+        and not name.startswith("_")
+        and name in getattr(module, "__all__", [name])
+        and (hasattr(module, "__all__") or value.__module__ == module.__name__)
     ]
 
 
@@ -110,8 +113,9 @@ _TYPES = [
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),
-    *_classes(pool, quantiles, random_features, recent, separate, trees, weights),
-    *[*_classes(columns, encoding, hashed, strings, vocabulary), dense.DenseView],
+    *_classes(pool, random_features, recent, separate, trees, weights),
+    *_classes(columns, encoding, hashed, strings, vocabulary),
+    *[dense.DenseView, quantiles.QuantileModels],
     *_classes(bins, clipping, features, fourier, standard),
     *_classes(target_means, targets, units),
 ]

@@ -6,8 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["TableRows", "dense_view_of"]
-
 
 class TableRows(sparse.csr_array):
     """CSR array of the rows of a table, with a dense view of the same rows.

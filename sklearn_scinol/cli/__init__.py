@@ -11,8 +11,6 @@ from .. import __version__
 from . import compile, inspect, learn, predict
 from .common import EXIT_STATUS, describe_error, in_options, print_line
 
-__all__ = ["main"]
-
 COMMANDS = {
     "learn": learn,
     "predict": predict,

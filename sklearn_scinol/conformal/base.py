@@ -23,8 +23,6 @@ from ..models.weights import check_not_all_zero
 from .levels import Levels
 from .rows import predicts_by_row
 
-__all__ = ["ConformalEstimator"]
-
 # Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
 CHUNK_ROWS = 100
 

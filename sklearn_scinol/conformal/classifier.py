@@ -23,8 +23,6 @@ from .base import ConformalEstimator
 from .rows import ConformalRows
 from .thresholds import Thresholds, log_odds_against
 
-__all__ = ["OnlineConformalClassifier"]
-
 SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]
 
 

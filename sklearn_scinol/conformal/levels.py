@@ -7,8 +7,6 @@ from .._shards import Shards
 from ..blocks import as_writable
 from ..learners.interval_ends import ErrorSizes
 
-__all__ = ["Levels"]
-
 
 class Levels:
     """Corrections that hold one or several levels of coverage, for one output.

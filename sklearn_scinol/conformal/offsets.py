@@ -15,8 +15,6 @@ from ..learners.interval_ends import (
 )
 from .levels import Levels
 
-__all__ = ["Offsets"]
-
 # Indices of the other running means of absolute errors.
 OTHERS = [k for k in range(len(RATES)) if k != UNIT]
 

@@ -30,8 +30,6 @@ from .base import ConformalEstimator
 from .offsets import Offsets
 from .rows import ConformalRows
 
-__all__ = ["OnlineConformalRegressor"]
-
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
 

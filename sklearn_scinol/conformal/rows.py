@@ -8,8 +8,6 @@ from .._validation import without_names
 from ..estimators.late_labels import ServedRow
 from ..estimators.rows import RowByRow, chunk_of, is_sparse, read_row, sparse_row
 
-__all__ = ["ConformalRows", "predicts_by_row"]
-
 
 def predicts_by_row(estimator):
     """Whether an estimator predicts each row after learning all rows before it."""

@@ -7,8 +7,6 @@ from ..learners.set_thresholds import RATE, STEP, SetThresholds, learn_threshold
 from ..models.pool import MAX_LOG_ODDS
 from .levels import Levels
 
-__all__ = ["Thresholds", "log_odds_against"]
-
 
 def log_odds_against(P):
     """Return the scores of labels, the log odds against them, given probabilities."""

@@ -19,8 +19,6 @@ from ..persistence import _pack, import_skops, save
 from .graphs import Graph, check_mergeable, n_threads
 from .partitions import Chunks
 
-__all__ = ["fit_dask"]
-
 #: Setting of Dask for the size of graphs above which it warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 

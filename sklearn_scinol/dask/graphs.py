@@ -14,8 +14,6 @@ from ..config import config_context, get_config
 from ..evaluation.progressive import _is_fitted
 from ..merging import merge_models
 
-__all__ = ["Graph", "check_mergeable", "config_contexts", "n_threads"]
-
 #: Maximum number of models merged at a time.
 SPLIT_EVERY = 8
 

@@ -14,8 +14,6 @@ from sklearn.utils import check_scalar
 from .._optional import import_optional
 from ..streams.ahead import map_ahead
 
-__all__ = ["Chunks", "is_array", "partitions", "with_all_columns"]
-
 
 def partitions(
     X: Any, y: Any = None, sample_weight: Any = None, *, n_ahead: int = 2

@@ -16,8 +16,6 @@ from ..config import get_config
 from .graphs import config_contexts
 from .partitions import Chunks, is_array, with_all_columns
 
-__all__ = ["predict_dask"]
-
 
 def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     """Predict rows in partitions lazily.

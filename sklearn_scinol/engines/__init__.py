@@ -4,8 +4,6 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
-__all__ = ["ENGINES", "get_engine"]
-
 #: Values of the configuration `engine`.
 ENGINES = ("auto", "numba", "numpy")
 

@@ -7,8 +7,6 @@ An engine is a module that has these functions. Their arguments are in
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["Engine", "TableEngine"]
-
 
 class Engine(Protocol):
     """Loops that transform, predict and learn the rows of a block.

@@ -17,8 +17,6 @@ from ..learners.adaftrl import TUNINGS, AdaFTRL
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
 
-__all__ = ["AdaFTRLClassifier", "AdaFTRLRegressor"]
-
 
 class _AdaFTRL:
     """Parameters and learner of the classifier and the regressor."""

@@ -16,8 +16,6 @@ from ..models.additive import AdditiveModel, new_bins
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Additive"]
-
 # Maximum numbers of features. Rows are made dense, and each feature, or each pair, has
 # a weight for each of its bins.
 MAX_ADDITIVE = 2**14

@@ -30,8 +30,6 @@ from .merging import MergingMixin
 from .rows import EstimatorRows, RowByRow
 from .validation import ValidationMixin
 
-__all__ = ["OVERFLOW", "OnlineEstimator"]
-
 # Minimum number of rows to hold out with early_stopping="auto".
 MIN_HELD_OUT = 10
 

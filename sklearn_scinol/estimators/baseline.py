@@ -32,8 +32,6 @@ from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
 
-__all__ = ["BaselineClassifier", "BaselineRegressor"]
-
 Algorithm: TypeAlias = Literal[
     "adagrad",
     "adam",

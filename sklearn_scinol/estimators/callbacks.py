@@ -22,6 +22,3 @@ except ImportError:
 
     def with_callbacks(method):
         return method
-
-
-__all__ = ["CallbackSupportMixin", "with_callbacks"]

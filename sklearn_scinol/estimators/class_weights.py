@@ -12,8 +12,6 @@ from .labels import (
     spread_counts,
 )
 
-__all__ = ["ClassWeightMixin"]
-
 
 class ClassWeightMixin:
     """Weigh the rows of an :class:`OnlineClassifier` by their classes."""

@@ -37,8 +37,6 @@ from .labels import (
 )
 from .rehearsal import compile_once, is_rehearsal
 
-__all__ = ["OnlineClassifier"]
-
 
 def _has_probabilities(estimator):
     if hasattr(estimator._loss_type, "log_probabilities"):

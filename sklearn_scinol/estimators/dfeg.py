@@ -12,8 +12,6 @@ from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, POSITIVE
 
-__all__ = ["DFEGClassifier", "DFEGRegressor"]
-
 # Weights grow exponentially from nearly 0: many epochs may hardly change the loss.
 DEFAULT_N_ITER_NO_CHANGE = 100
 

@@ -18,8 +18,6 @@ from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
 
-__all__ = ["MondrianForestClassifier", "MondrianForestRegressor"]
-
 #: Maximum number of nodes of a tree: 254 MB for ten trees of 20 features.
 MAX_NODES = 2**16
 

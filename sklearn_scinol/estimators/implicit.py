@@ -17,8 +17,6 @@ from ..learners import ALGORITHMS
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 
-__all__ = ["AdaImplicitClassifier", "AdaImplicitRegressor"]
-
 
 class _AdaImplicit:
     """Parameters and learner of the classifier and the regressor."""

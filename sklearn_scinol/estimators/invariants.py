@@ -7,8 +7,6 @@ from sklearn.base import is_classifier
 
 from .._invariants import check, check_parts, finite, is_count
 
-__all__ = ["InvariantsMixin", "invariants_of_input"]
-
 
 class InvariantsMixin:
     """State what holds of a fitted :class:`OnlineEstimator`."""

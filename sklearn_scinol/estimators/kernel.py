@@ -15,8 +15,6 @@ from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
 from .linear import bounds_regret
 
-__all__ = ["KernelMethods"]
-
 
 class KernelMethods:
     """Mixin for linear estimators that can learn with kernels.

@@ -8,19 +8,6 @@ from sklearn.utils.multiclass import (
     unique_labels,
 )
 
-__all__ = [
-    "as_indicators",
-    "as_numpy_labels",
-    "balanced_weight",
-    "check_discrete",
-    "counts_before",
-    "encode",
-    "find_class_segments",
-    "is_multilabel",
-    "merge_classes",
-    "spread_counts",
-]
-
 # Labels are encoded in blocks of this size, to bound the memory.
 BLOCK_ROWS = 8192
 

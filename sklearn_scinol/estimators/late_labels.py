@@ -19,8 +19,6 @@ from .._rollback import finish, learn_as_last_step, roll_back
 if TYPE_CHECKING:
     from .rows import RowByRow, RowLike
 
-__all__ = ["LateLabels", "ServedRow"]
-
 
 class ServedRow(NamedTuple):
     """Row that waits for its label, with the interval or the set that it was served."""

@@ -26,9 +26,6 @@ from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
-__all__ = ["LinearClassifier", "LinearRegressor", "bounds_regret", "check_not_merged"]
-
-
 # Signature of a method, without `self`.
 Parameters = ParamSpec("Parameters")
 Bound = TypeVar("Bound")

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from .._shards import START_IS_NEWER, Shards
 from ..models.base import align_columns
 
-__all__ = ["MergingMixin"]
-
 
 class MergingMixin:
     """Merge the models and fitted attributes of :class:`OnlineEstimator`."""

@@ -10,8 +10,6 @@ from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
 
-__all__ = ["OnlineKNeighborsClassifier", "OnlineKNeighborsRegressor"]
-
 
 class _Neighbors(OnePassMixin):
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""

@@ -10,8 +10,6 @@ from sklearn.utils._param_validation import Interval
 from .._typing import MatrixLike, SampleWeight
 from ..models.separate import SeparateModels
 
-__all__ = ["COUNT", "OnePassMixin"]
-
 COUNT = Interval(Integral, 1, None, closed="left")
 
 

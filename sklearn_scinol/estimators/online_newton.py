@@ -19,8 +19,6 @@ from ..learners import OnlineNewton, VovkAzouryWarmuth
 from .linear import LinearClassifier, LinearRegressor
 from .second_order import SecondOrder, second_order_constraints
 
-__all__ = ["OnlineNewtonClassifier", "OnlineNewtonRegressor"]
-
 
 class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     r"""Linear classifier of second order: it learns how features go together.

@@ -5,17 +5,6 @@ from numbers import Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-__all__ = [
-    "DEFAULT_MAX_ITER",
-    "DEFAULT_TOL",
-    "FORGETTING",
-    "GAMMA",
-    "MAX_PARAMETER",
-    "POSITIVE",
-    "PROBABILITIES",
-    "UNITS",
-]
-
 # Range of parameters: squares of their products with each other and with values of
 # features do not overflow.
 MIN_PARAMETER, MAX_PARAMETER = 1e-20, 1e20

@@ -19,8 +19,6 @@ from .base import OnlineEstimator
 from .parameters import PROBABILITIES
 from .validation import are_finite
 
-__all__ = ["MAX_TARGET", "OnlineRegressor", "check_size", "with_quantiles"]
-
 #: Limit of targets: their squares, and sums of squares, are finite.
 MAX_TARGET = 1e100
 

@@ -23,8 +23,6 @@ from ..engines import get_engine
 from ..transforms.bins import N_SAMPLES
 from .labels import is_multilabel
 
-__all__ = ["compile_loops", "compile_once", "is_rehearsal"]
-
 # Numbers of rows to learn: without bins, and until bins have edges.
 N_ROWS = 4, N_SAMPLES
 

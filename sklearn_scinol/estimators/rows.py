@@ -28,18 +28,6 @@ from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
 from .late_labels import LateLabels
 
-__all__ = [
-    "EstimatorRows",
-    "OpaqueRow",
-    "RowByRow",
-    "SparseRow",
-    "chunk_of",
-    "is_sparse",
-    "read_row",
-    "row_of",
-    "sparse_row",
-]
-
 #: A row: values, or the indices of features and their values; for a pipeline what its
 #: first step takes.
 RowLike: TypeAlias = (

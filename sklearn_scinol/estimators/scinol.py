@@ -12,8 +12,6 @@ from .additive import Additive
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING
 
-__all__ = ["ScInOLClassifier", "ScInOLRegressor"]
-
 _NAMES = ("scinol1", "scinol2")
 
 

@@ -12,8 +12,6 @@ from ..transforms.features import FeatureTransform
 from ..transforms.fourier import FourierFeatures
 from .parameters import FORGETTING, GAMMA
 
-__all__ = ["MAX_COVARIANCES", "SecondOrder", "second_order_constraints"]
-
 #: Maximum number of covariances, of all outputs (512 MB).
 MAX_COVARIANCES = 2**26
 

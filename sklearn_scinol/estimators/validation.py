@@ -19,8 +19,6 @@ from ..losses.interface import check_is_loss
 from ..models.base import Chunk
 from ..tables.frames import check_not_missing
 
-__all__ = ["ValidationMixin", "are_finite"]
-
 # scikit-learn 1.9 refuses weights that are all zero unless this is passed.
 ALLOW_ZERO_WEIGHTS = (
     {"allow_all_zero_weights": True}

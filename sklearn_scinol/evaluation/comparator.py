@@ -24,8 +24,6 @@ from .._typing import (
 from ..losses import CLASSIFICATION, JOINT, REGRESSION, as_targets
 from .minimum import minimise_loss
 
-__all__ = ["Comparator", "best_comparator", "best_on_targets", "row_losses"]
-
 
 @dataclass(frozen=True, eq=False)
 class Comparator:

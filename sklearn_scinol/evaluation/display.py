@@ -20,8 +20,6 @@ from .regret import RegretCurveResult, regret_curve
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ProgressiveValidationDisplay", "RegretCurveDisplay"]
-
 #: Styles of the lines at alarms.
 ALARM_STYLES = {"rise": "--", "fall": ":"}
 

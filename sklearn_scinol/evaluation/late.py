@@ -17,8 +17,6 @@ from ..estimators.rows import chunk_of, row_of
 from ..views import dense_view_of
 from .scores import _Rows
 
-__all__ = ["DelayedEstimator"]
-
 
 @dataclass
 class _Chunk:

@@ -14,8 +14,6 @@ from .._validation import check_not_masked
 from .betting import BLOCK_ROWS, Bets, TieBreaker, orders
 from .ranks import Ranks, ordered_keys
 
-__all__ = ["Alarm", "LossMonitor"]
-
 
 @dataclass(frozen=True)
 class Alarm:

@@ -22,8 +22,6 @@ from .late import DelayedEstimator
 from .monitor import Alarm, LossMonitor
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
-__all__ = ["ProgressiveValidationResult", "progressive_validation"]
-
 
 @dataclass(frozen=True, eq=False)
 class ProgressiveValidationResult:

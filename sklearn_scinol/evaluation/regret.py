@@ -17,8 +17,6 @@ from ..estimators.regressor import with_quantiles
 from .comparator import Comparator, best_on_targets, row_losses
 from .progressive import _progress_bar, _unpack
 
-__all__ = ["RegretCurveResult", "regret_curve"]
-
 
 @dataclass(frozen=True, eq=False)
 class RegretCurveResult:

@@ -15,17 +15,6 @@ from typing import NamedTuple, Protocol
 from .._hyperparameters import check_declared
 from .bases.gradient_sum import GradientSum
 
-__all__ = [
-    "ImplicitVectorLearner",
-    "Learner",
-    "RowLearner",
-    "Traits",
-    "VectorLearner",
-    "check_is_learner",
-    "make_learner",
-    "traits",
-]
-
 
 class Declarations(Protocol):
     """Attributes and methods of the class of any learner.

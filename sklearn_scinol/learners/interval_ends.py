@@ -22,20 +22,6 @@ import numpy as np
 
 from .._portable import larger, smaller
 
-__all__ = [
-    "RATES",
-    "STEP",
-    "UNIT",
-    "ErrorSizes",
-    "IntervalEnds",
-    "correct",
-    "learn_end",
-    "learn_ends",
-    "learn_size",
-    "learn_weight",
-    "nest",
-]
-
 #: Share of the past that each running mean of absolute errors forgets with a row.
 RATES = 0.2, 0.01, 0.0
 

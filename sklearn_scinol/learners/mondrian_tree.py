@@ -49,31 +49,6 @@ from .._portable import (
 )
 from ..blocks import Tree
 
-__all__ = [
-    "BOXES",
-    "FEATURE",
-    "IS_BROKEN",
-    "IS_NEEDED",
-    "LEFT",
-    "MAX_ODDS",
-    "MAX_SPLITS",
-    "NODES",
-    "PARENT",
-    "RIGHT",
-    "ROOT",
-    "ROWS",
-    "SAVED",
-    "SIZE",
-    "THRESHOLD",
-    "TIME",
-    "WEIGHT",
-    "NodeFrequencies",
-    "NodeMeans",
-    "is_full",
-    "learn_row",
-    "one_tree",
-]
-
 # Columns of the links of nodes: other nodes, or -1, the feature of the split, and
 # whether the node (1) and its box (2) are saved in the log.
 LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)

@@ -21,8 +21,6 @@ import numpy as np
 
 from .interval_ends import correct
 
-__all__ = ["RATE", "STEP", "SetThresholds", "learn_threshold"]
-
 #: Share of the past that the mean score forgets with a row.
 RATE = 0.01
 

@@ -4,8 +4,6 @@ from typing import Protocol
 
 from .._hyperparameters import check_declared
 
-__all__ = ["Loss", "check_is_loss"]
-
 
 class Loss(Protocol):
     r"""Attributes and methods of a loss, a NamedTuple of its parameters.

@@ -9,8 +9,6 @@ from ..advice import adahedge
 from ..advice.adahedge import AdaHedgeState
 from .expert_weights import ExpertWeights
 
-__all__ = ["AdaHedge"]
-
 
 class AdaHedge(ExpertWeights):
     r"""Weights for experts, learned from their losses, with nothing to tune.

@@ -29,8 +29,6 @@ from .model import MixtureModel
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["MixtureEstimator"]
-
 logger = logging.getLogger("sklearn_scinol.mixtures")
 
 # Models without weights of the features themselves.

@@ -14,8 +14,6 @@ from ..estimators.scinol import ScInOLClassifier
 from .base import MixtureEstimator
 from .default_experts import MAX_CLASSES, Family
 
-__all__ = ["HedgeClassifier"]
-
 
 class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     r"""Classifier as good as the best of several learners, with nothing to tune.

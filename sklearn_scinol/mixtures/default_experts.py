@@ -10,14 +10,6 @@ from sklearn.base import is_classifier
 from ..losses import Quantile
 from ..views import dense_view_of
 
-__all__ = [
-    "MAX_CLASSES",
-    "MAX_FOURIER_CLASSES",
-    "Family",
-    "FoundKind",
-    "default_experts",
-]
-
 # Maximum numbers of features for experts of each kind with "auto".
 MAX_ADDITIVE = 64
 MAX_PAIRED = 24

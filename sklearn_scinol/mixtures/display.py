@@ -16,8 +16,6 @@ from .._plotting import axes_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ExpertWeightsDisplay"]
-
 POOLS = ["pool", "pool, forgetting", "pool, forgetting fast"]
 
 # Colour of the area of all that have none of their own.

@@ -15,16 +15,6 @@ from ..models.base import Chunk, Model, ordered_blocks, snapshot
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
 
-__all__ = [
-    "CHUNK_ROWS",
-    "Expert",
-    "NativeEstimator",
-    "learn_chunk",
-    "learn_stacked",
-    "predict",
-    "predict_transformed",
-]
-
 #: An estimator from elsewhere predicts this many rows at once, then learns them.
 CHUNK_ROWS = 256
 

@@ -14,8 +14,6 @@ from .._invariants import is_count, same_structure
 from ..config import current_engine
 from ..engines import get_engine
 
-__all__ = ["ExpertWeights"]
-
 # Maximum size of arrays that are faster as lists.
 MAX_AS_LIST = 32
 

@@ -11,8 +11,6 @@ from ..advice import fixed_share
 from ..advice.fixed_share import FixedShareState
 from .expert_weights import ExpertWeights
 
-__all__ = ["FixedShare"]
-
 # The largest learning rate; the smallest is its inverse.
 MAX_RATE = 1e100
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from ..losses import JOINT, identity
 
-__all__ = ["MixingScale"]
-
 # Bound on probabilities of estimators from elsewhere: a class may have probability 0
 # and still come.
 MIN_LOG_PROBABILITY = np.log(np.finfo(np.float64).eps)

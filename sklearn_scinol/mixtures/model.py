@@ -39,8 +39,6 @@ from .second_level import SecondLevel
 from .shared_block import SharedBlock
 from .target_range import TargetRange
 
-__all__ = ["MixtureModel", "recorded_deviations"]
-
 # Number of entries of a block of rows, which all experts learn before the next block,
 # since it stays in a processor's second cache. Blocks are larger for threads, which
 # wait for each other after a block, and for sparse rows, where caches hold states.

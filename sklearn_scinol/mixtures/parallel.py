@@ -12,8 +12,6 @@ from joblib.parallel import get_active_backend
 from .._rollback import finish
 from ..config import config_context, get_config
 
-__all__ = ["workers"]
-
 # Seconds between two looks at whether threads have ended, after an error.
 WAIT = 1e-3
 

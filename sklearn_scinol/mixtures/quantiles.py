@@ -6,8 +6,6 @@ import numpy as np
 
 from ..models.quantiles import QuantileModels
 
-__all__ = ["QuantileMixtures"]
-
 
 class QuantileMixtures(QuantileModels):
     """One mixture for each quantile of a list: its experts, and weights of its own.

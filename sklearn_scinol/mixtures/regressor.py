@@ -19,8 +19,6 @@ from .base import MixtureEstimator
 from .default_experts import Family
 from .quantiles import QuantileMixtures
 
-__all__ = ["HedgeRegressor"]
-
 
 class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     r"""Regressor as good as the best of several learners, with nothing to tune.

@@ -11,8 +11,6 @@ from ..models.local import LocalModel
 from ..models.row import ONE_ROW, LossCalls, PreparedModel, append_losses
 from .second_level import standardised_differences
 
-__all__ = ["PreparedMixture"]
-
 
 class PreparedMixture(PreparedModel):
     """A mixture with the calls by which its experts learn a row.

@@ -13,8 +13,6 @@ from ..models.pool import (
 )
 from ..transforms.targets import TargetTransform
 
-__all__ = ["SecondLevel"]
-
 #: Parameters of the pools: the variance of the weights before the first row, and the
 #: share of the past that is forgotten with each row.
 POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)

@@ -4,8 +4,6 @@ from functools import cached_property
 
 from ..blocks import Block
 
-__all__ = ["SharedBlock"]
-
 
 class SharedBlock:
     """Block of rows for several models, which computes shared parts once."""

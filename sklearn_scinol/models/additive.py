@@ -12,8 +12,6 @@ from ..engines import get_engine
 from ..transforms import bins
 from .linear import LinearModel
 
-__all__ = ["AdditiveModel", "n_columns", "new_bins"]
-
 
 def new_bins(n_features, is_fine):
     """Return the bins of features before the first row."""

@@ -8,8 +8,6 @@ from ..transforms.targets import TargetTransform
 from .local import LocalModel
 from .trees import Forest
 
-__all__ = ["ForestModel"]
-
 # Number of rows that all classes have in advance, unless `dirichlet` is given.
 PRIOR_ROWS = 0.5
 

@@ -7,8 +7,6 @@ from scipy import sparse
 
 from .._invariants import is_count
 
-__all__ = ["GrowingArray", "GrowingSparseArray"]
-
 # Smallest relative growth of a buffer, which bounds the copies and the unused memory.
 GROWTH = 1 / 16
 

@@ -18,8 +18,6 @@ from .base import Learned, snapshot
 from .growing import GrowingArray, GrowingSparseArray
 from .online import OnlineModel
 
-__all__ = ["Kernel", "KernelModel"]
-
 # Largest number of kernels of a block with the support vectors (8 MB).
 BLOCK_ENTRIES = 2**20
 

@@ -25,8 +25,6 @@ from .base import (
 from .linear_state import MAX_FLOAT, LinearState
 from .row import PreparedModel, prepare
 
-__all__ = ["MAX_FLOAT", "LinearModel"]
-
 # Largest number of entries of a block, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
 

@@ -15,8 +15,6 @@ from ..transforms.targets import TargetTransform
 from .base import BLOCK_ROWS, Learned, Model, dense_rows, ordered_blocks, snapshot
 from .row import ONE_ROW, LossCalls, PreparedModel, prepare
 
-__all__ = ["LocalModel"]
-
 # Largest number of entries of a block of rows, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
 

@@ -8,8 +8,6 @@ from ..transforms.clipping import MAX_DEVIATIONS
 from .local import LocalModel
 from .recent import RecentRows
 
-__all__ = ["NeighborsModel"]
-
 # Votes that classes have together before the first row.
 PRIOR_VOTES = 0.5
 

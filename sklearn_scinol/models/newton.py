@@ -15,8 +15,6 @@ from ..transforms.moments import standardised
 from .base import Learned
 from .linear import MAX_FLOAT, LinearModel
 
-__all__ = ["NewtonModel"]
-
 CACHE_LINE = 64  # bytes
 
 

@@ -7,8 +7,6 @@ from ..learners.online_newton import OnlineNewton
 from ..transforms.features import FeatureTransform
 from .newton import NewtonModel
 
-__all__ = ["MAX_DIFFERENCE", "MAX_LOG_ODDS", "MIN_PROBABILITY", "PoolModel"]
-
 #: Smaller probabilities of experts count as this one.
 MIN_PROBABILITY = 1e-6
 

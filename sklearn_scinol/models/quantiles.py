@@ -6,8 +6,6 @@ from .._invariants import is_number
 from .base import Learned
 from .row import PreparedModel
 
-__all__ = ["QuantileModels"]
-
 
 class QuantileModels:
     """One model for each quantile of a list, with the interface of a :class:`Model`.

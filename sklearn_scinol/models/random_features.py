@@ -9,8 +9,6 @@ from ..engines import get_engine
 from ..transforms.fourier import FourierFeatures
 from .newton import NewtonModel
 
-__all__ = ["RandomFeaturesModel"]
-
 
 class RandomFeaturesModel(NewtonModel):
     """Newton model of random features, which take the place of the features.

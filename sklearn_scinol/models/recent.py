@@ -8,8 +8,6 @@ from .._invariants import finite, floats, is_count
 from ..blocks import SIDE_BY_SIDE, Recent, as_writable
 from .base import MAX_ROWS
 
-__all__ = ["RecentRows"]
-
 
 class RecentRows:
     """Ring of the last rows that were learned, which several models may share.

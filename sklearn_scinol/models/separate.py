@@ -6,8 +6,6 @@ import numpy as np
 
 from .local import LocalModel
 
-__all__ = ["SeparateModels"]
-
 
 class SeparateModels(LocalModel):
     """Local models of several labels, each of which has a memory of its own.

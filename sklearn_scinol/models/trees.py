@@ -26,8 +26,6 @@ from ..learners.mondrian_tree import (
     WEIGHT,
 )
 
-__all__ = ["Forest"]
-
 # Number of slots of a tree at first, and the factor by which it grows.
 MIN_SLOTS, GROWTH = 2 * MAX_SPLITS, 4
 

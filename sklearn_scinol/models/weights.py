@@ -5,8 +5,6 @@ import numpy as np
 from .._invariants import floats
 from ..blocks import RowWeights, as_writable
 
-__all__ = ["WeightScale", "check_not_all_zero", "check_range", "is_in_range"]
-
 #: Range of positive weights: quotients of two are at most 1e100.
 MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
 

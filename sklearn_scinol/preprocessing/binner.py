@@ -13,8 +13,6 @@ from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 from ..transforms.placement import Moves
 from .stream import FeatureTransformer
 
-__all__ = ["OnlineBinner"]
-
 
 class OnlineBinner(FeatureTransformer):
     """Encodes features as one-hot codes of bins, on a stream.

@@ -18,8 +18,6 @@ from ..estimators.parameters import GAMMA
 from ..transforms.fourier import FourierFeatures
 from .stream import FeatureTransformer
 
-__all__ = ["RandomFourierFeatures"]
-
 
 class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):
     r"""Maps features to random ones that approximate a kernel, on a stream.

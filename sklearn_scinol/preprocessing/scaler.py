@@ -9,8 +9,6 @@ from .._invariants import same_structure
 from ..transforms.standard import StandardTransform
 from .stream import FeatureTransformer
 
-__all__ = ["OnlineScaler"]
-
 
 class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     """Standardises features, on a stream.

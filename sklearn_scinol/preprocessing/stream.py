@@ -22,8 +22,6 @@ from ..estimators.invariants import invariants_of_input
 from ..estimators.rows import chunk_of, row_of
 from ..tables.dense import Targets
 
-__all__ = ["FeatureTransformer", "StreamTransformer", "TargetTransformer"]
-
 
 class StreamTransformer(
     SharedByThreads, TransformerMixin, BaseEstimator, metaclass=ABCMeta

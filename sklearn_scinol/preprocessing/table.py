@@ -13,8 +13,6 @@ from ..transforms.bins import N_QUANTILES
 from ..views import TableRows
 from .tabular import TableTransformer
 
-__all__ = ["TableEncoder"]
-
 Kind: TypeAlias = Literal[
     "number", "category", "boolean", "date", "time", "text", "drop"
 ]

@@ -21,8 +21,6 @@ from ..transforms.bins import N_QUANTILES, N_SAMPLES
 from ..views import TableRows
 from .stream import TargetTransformer
 
-__all__ = ["TableTransformer"]
-
 # Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
 

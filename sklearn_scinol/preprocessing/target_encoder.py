@@ -9,8 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .tabular import TableTransformer
 
-__all__ = ["OnlineTargetEncoder"]
-
 
 class OnlineTargetEncoder(TableTransformer):
     """Encodes categories by running means of the target, on a stream.

@@ -8,8 +8,6 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
-__all__ = ["map_ahead", "open_bytes", "read_ahead"]
-
 #: Prefix of the names of threads.
 NAME = "sklearn_scinol.streams"
 

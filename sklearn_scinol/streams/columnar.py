@@ -7,8 +7,6 @@ from .columns import UnfitError, common_type, convert, is_time_of_numbers, remed
 from .errors import ReadError, read_errors, with_article
 from .rows import Part, Tables, check_rows, parse_by_halves, split_faults
 
-__all__ = ["Arrow", "Parquet"]
-
 #: Number of rows decoded at once.
 BATCH_ROWS = 2**15
 

@@ -9,20 +9,6 @@ import numpy as np
 from ..tables.frames import as_single_array, is_string_type
 from .errors import ReadError, parse_errors, quote, with_article
 
-__all__ = [
-    "LateType",
-    "Roles",
-    "UnfitError",
-    "as_array",
-    "check_names",
-    "common_type",
-    "convert",
-    "describe_type",
-    "is_time_of_numbers",
-    "remedy_for",
-    "schema_to_read",
-]
-
 
 class LateType(str):
     """Name of a type for a column whose first values are missing."""

@@ -5,18 +5,6 @@ from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
 
-__all__ = [
-    "DamageError",
-    "ReadError",
-    "is_float",
-    "not_text",
-    "one_line",
-    "parse_errors",
-    "quote",
-    "read_errors",
-    "with_article",
-]
-
 #: Maximum number of characters that a message quotes of a file.
 MAX_QUOTE = 200
 

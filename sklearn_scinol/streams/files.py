@@ -15,16 +15,6 @@ from urllib.parse import unquote
 
 from .errors import DamageError, ReadError, one_line, parse_errors
 
-__all__ = [
-    "FORMATS",
-    "check_encoding",
-    "delimiter_of",
-    "find_files",
-    "folder_keys",
-    "format_of",
-    "open_text",
-]
-
 #: Endings of the names of files of each format.
 FORMATS = {
     "csv": (".csv", ".tsv", ".tab"),

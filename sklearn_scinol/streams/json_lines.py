@@ -10,8 +10,6 @@ from .errors import DamageError, ReadError, one_line, parse_errors, with_article
 from .rows import parse_lines
 from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextTable
 
-__all__ = ["JSONLines"]
-
 #: Maximum depth of nested values. Beyond, pyarrow takes time that is quadratic in the
 #: depth, and ends the process. Parquet files have the same limit.
 MAX_JSON_DEPTH = 100

@@ -20,8 +20,6 @@ from .json_lines import JSONLines
 from .rows import BadRow, Tables, rechunk
 from .text import CSV, LIBSVM
 
-__all__ = ["TableStream", "read_table"]
-
 READERS = {
     "csv": CSV,
     "parquet": Parquet,

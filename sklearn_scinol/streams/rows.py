@@ -12,19 +12,6 @@ from .columns import check_names
 from .errors import parse_errors
 from .files import folder_keys
 
-__all__ = [
-    "BadRow",
-    "Fault",
-    "Part",
-    "SparseRows",
-    "Tables",
-    "check_rows",
-    "parse_by_halves",
-    "parse_lines",
-    "rechunk",
-    "split_faults",
-]
-
 
 @dataclass(frozen=True)
 class BadRow:

@@ -37,8 +37,6 @@ from .rows import (
     split_faults,
 )
 
-__all__ = ["CSV", "ENCODING", "LIBSVM", "TextTable"]
-
 #: Bytes parsed at once. Smaller blocks take longer, and so do larger ones, which do not
 #: stay in the processor's cache.
 BLOCK_BYTES = 2**20

@@ -9,8 +9,6 @@ import numpy as np
 from .frames import Column
 from .strings import Strings
 
-__all__ = ["ColumnGroup", "Encoded", "Hashed", "Keys", "key_of_text", "keys_of_values"]
-
 #: Key of a missing category, where it is combined with other columns.
 MISSING = np.uint64(1)
 

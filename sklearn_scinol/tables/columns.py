@@ -18,22 +18,6 @@ from .kinds import parse_boolean, parse_date, parse_number, parse_text, parse_ti
 from .strings import Strings
 from .vocabulary import Vocabulary
 
-__all__ = [
-    "COMBINED_KINDS",
-    "GROUPS",
-    "HOURS",
-    "MONTHS",
-    "WEEKDAYS",
-    "Booleans",
-    "Categories",
-    "Dates",
-    "Numbers",
-    "Texts",
-    "Times",
-    "Undecided",
-    "hash_words",
-]
-
 #: Kinds of columns that can be combined with others.
 COMBINED_KINDS = "number", "category", "boolean"
 

@@ -13,8 +13,6 @@ from .columns import GROUPS
 from .frames import check_not_missing
 from .strings import unique
 
-__all__ = ["MAX_TARGETS", "SMOOTH", "DenseView", "Targets"]
-
 #: Maximum number of classes, or of outputs, whose means there are.
 MAX_TARGETS = 8
 

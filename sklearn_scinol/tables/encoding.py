@@ -14,8 +14,6 @@ from .kinds import KINDS
 from .row import forget_row_encoder
 from .strings import Strings, unique
 
-__all__ = ["Encoding"]
-
 # Maximum number of columns for the values of a column, which dates have.
 MAX_VALUES = Dates.n_values_each
 

@@ -19,23 +19,6 @@ from sklearn.utils import check_array
 
 from .strings import Strings
 
-__all__ = [
-    "Column",
-    "Frame",
-    "all_missing",
-    "as_single_array",
-    "as_text",
-    "as_texts",
-    "as_timedelta",
-    "as_utc",
-    "check_not_missing",
-    "is_dict_rows",
-    "is_missing_value",
-    "is_string_type",
-    "open_frame",
-]
-
-
 #: How to convert values of types that are not supported, by the start of their names.
 REMEDIES = {
     "interval": "make them text, by .astype('string') of the column or str() of each",

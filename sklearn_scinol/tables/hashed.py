@@ -7,8 +7,6 @@ from .._invariants import is_count
 from ..blocks import Marks, as_writable
 from .strings import Strings
 
-__all__ = ["HashedColumns"]
-
 
 class HashedColumns:
     """Columns that keys are hashed to, with the first two keys of each.

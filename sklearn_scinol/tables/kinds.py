@@ -10,17 +10,6 @@ import numpy as np
 from .frames import Column, all_missing, as_text, as_texts, as_timedelta, as_utc
 from .strings import Strings
 
-__all__ = [
-    "KINDS",
-    "as_kind",
-    "infer_kind",
-    "parse_boolean",
-    "parse_date",
-    "parse_number",
-    "parse_text",
-    "parse_time",
-]
-
 KINDS = "number", "category", "boolean", "date", "time", "text"
 
 # Minimum mean number of words of text; more than half of the strings must be distinct.

@@ -20,8 +20,6 @@ from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
 from .kinds import parse_boolean, parse_number, parse_text
 from .strings import Strings
 
-__all__ = ["NeedsChunk", "forget_row_encoder", "row_encoder"]
-
 # Maximum number of known texts of a column, and of their lengths.
 MAX_TEXTS = 2**14
 MAX_LENGTH = 100

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["Strings", "unique"]
-
 
 class Strings:
     """An array of strings.

@@ -21,8 +21,6 @@ from .columns import (
 from .frames import Column
 from .strings import Strings
 
-__all__ = ["TableTerm", "table_terms"]
-
 # Points on the axis of a number, without the points on both sides of each edge.
 N_POINTS = 50
 

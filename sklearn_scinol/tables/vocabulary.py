@@ -5,8 +5,6 @@ import numpy as np
 from .._invariants import is_count
 from ..blocks import Slots, as_writable
 
-__all__ = ["Vocabulary"]
-
 
 class Vocabulary:
     """Slots for the distinct keys of each column, in the order in which they come.

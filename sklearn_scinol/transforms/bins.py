@@ -9,8 +9,6 @@ from scipy import sparse
 from .._invariants import floats, is_count
 from ..blocks import CodePlaces
 
-__all__ = ["N_QUANTILES", "N_SAMPLES", "FeatureBins"]
-
 # With edges from 30, 50, 70 and 100 rows, default mixtures had losses of .793, .797,
 # .796 and .793 times AdaHedge of six linear learners (geometric means of 30 data sets).
 N_SAMPLES = 100

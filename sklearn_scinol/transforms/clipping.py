@@ -9,8 +9,6 @@ from .._invariants import floats
 from .._portable import chosen
 from ..blocks import as_writable, repeat_to_entries
 
-__all__ = ["MAX_DEVIATIONS", "FeatureLimits", "clipped", "map_entries"]
-
 #: Limit of standardised values, for random features and distances.
 MAX_DEVIATIONS = 4.0
 

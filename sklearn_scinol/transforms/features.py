@@ -13,8 +13,6 @@ from .clipping import FeatureLimits, map_entries
 from .ranges import MAX_VALUE, check_values
 from .units import MAX_IN_UNITS, FeatureUnits
 
-__all__ = ["FeatureTransform"]
-
 
 class FeatureTransform:
     """Clips, centres and scales rows before a learner sees them.

@@ -9,8 +9,6 @@ from ..blocks import as_read_only
 from .clipping import MAX_DEVIATIONS
 from .features import FeatureTransform
 
-__all__ = ["FourierFeatures"]
-
 
 class FourierFeatures:
     r"""Maps rows to random features whose inner products approximate a kernel.

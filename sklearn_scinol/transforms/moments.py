@@ -27,18 +27,6 @@ import numpy as np
 
 from .._portable import chosen, exp, smaller
 
-__all__ = [
-    "add_weight",
-    "decayed",
-    "inverse_deviation",
-    "least_variance",
-    "merged",
-    "moved_mean",
-    "moved_variance",
-    "shares_of_waiting",
-    "standardised",
-]
-
 #: Maximum of a square: the sum of two is finite.
 MAX_SQUARE = 1e300
 

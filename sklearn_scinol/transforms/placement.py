@@ -3,8 +3,6 @@
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Moves", "Placement"]
-
 
 class Placement:
     """Places of a model's columns among the columns of a merged model.

@@ -4,8 +4,6 @@ import numpy as np
 
 from ..blocks import repeat_to_entries
 
-__all__ = ["MAX_VALUE", "OutOfRange", "check_values", "too_large"]
-
 #: Maximum of a value, times the relative weight of its row if that is above 1.
 MAX_VALUE = 1e100
 

@@ -9,8 +9,6 @@ from . import moments
 from .moments import add_weight, inverse_deviation, moved_variance
 from .units import FeatureUnits
 
-__all__ = ["StandardTransform"]
-
 
 class StandardTransform:
     """Standardisation of features by the running moments of their given values.

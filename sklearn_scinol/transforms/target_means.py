@@ -18,8 +18,6 @@ from .._portable import larger
 from .._rollback import RecordsChanges
 from ..blocks import Means, as_writable
 
-__all__ = ["TargetMeans", "mean_of_all", "mean_of_key"]
-
 # Smallest positive number in full precision.
 TINY = np.finfo(np.float64).tiny
 

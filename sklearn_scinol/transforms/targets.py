@@ -6,8 +6,6 @@ from .._invariants import floats, is_number
 from ..blocks import Moments, as_writable
 from . import moments
 
-__all__ = ["TargetTransform"]
-
 
 class TargetTransform:
     """Lets a learner predict standardised targets.

@@ -7,8 +7,6 @@ import numpy as np
 from ..blocks import DenseRows, as_writable, repeat_to_entries
 from .ranges import OutOfRange, too_large
 
-__all__ = ["FeatureUnits"]
-
 #: A feature outgrows its unit by a value, times the weight of its row, above this.
 MAX_IN_UNITS = 2.0**400
 

@@ -43,40 +43,5 @@ from .transforms import (
     transform_targets,
 )
 
-__all__ = [
-    "LEARNS_AT_ONCE",
-    "Recorder",
-    "SavedArrays",
-    "add_codes",
-    "clip_rows",
-    "compute_losses",
-    "count_below",
-    "find_slots",
-    "first_values",
-    "fourier_features",
-    "hash_strings",
-    "inverse",
-    "join_entries",
-    "learn_combination",
-    "learn_error_sizes",
-    "learn_forest",
-    "learn_interval_ends",
-    "learn_neighbors",
-    "learn_pool",
-    "learn_rounds",
-    "learn_rows",
-    "learn_set_thresholds",
-    "learn_stacked",
-    "mark_places",
-    "mix",
-    "mix_keys",
-    "norm",
-    "share_compiling",
-    "standardise",
-    "target_means",
-    "transform_rows",
-    "transform_targets",
-]
-
 #: See :class:`Engine`. Signals wait for compiled code to end.
 LEARNS_AT_ONCE = True

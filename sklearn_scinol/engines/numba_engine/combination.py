@@ -9,8 +9,6 @@ from ...learners.bases import averaging
 from .compiling import compiled
 from .learning.steps import derivatives
 
-__all__ = ["learn_combination"]
-
 
 def learn_combination(task, state, block, combination, out):
     """Learn rows by weights that are combinations of rows."""

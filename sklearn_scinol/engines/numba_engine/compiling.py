@@ -18,8 +18,6 @@ from .disk_cache import Cache
 from .flattening import Flattener, Plan, flatten, named, parsed, plan, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 
-__all__ = ["OPTIONS", "STRICT", "compiled"]
-
 # All flags of "fast math" except those that exclude NaN and infinity.
 OPTIONS = {
     "error_model": "numpy",

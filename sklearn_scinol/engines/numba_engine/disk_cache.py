@@ -8,9 +8,6 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
 from .sharing import tell_missing, tell_unsaved
 
-__all__ = ["Cache"]
-
-
 # Numba's classes for folders of the cache, the one of NUMBA_CACHE_DIR first.
 Named: Any
 Named, *others = CompileResultCacheImpl._locator_classes

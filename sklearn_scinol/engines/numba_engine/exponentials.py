@@ -11,8 +11,6 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-__all__ = ["EXACT", "cosine", "exp", "expm1", "log1p"]
-
 INVERSE_LN2 = 1.0 / log(2.0)
 
 #: ln 2 in two parts. The last 11 bits of the first are 0: its product with a small

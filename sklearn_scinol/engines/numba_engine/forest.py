@@ -6,8 +6,6 @@ from ...learners import mondrian_tree
 from .compiling import compiled
 from .unowned import unowned
 
-__all__ = ["forest_call", "learn_forest"]
-
 
 def learn_forest(*arguments):
     """Predict rows, each before it is learned; return where room runs out."""

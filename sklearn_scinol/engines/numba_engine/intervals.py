@@ -7,8 +7,6 @@ from ...learners.interval_ends import learn_end, learn_size, learn_weight, nest
 from ...learners.set_thresholds import learn_threshold
 from .compiling import STRICT, compiled
 
-__all__ = ["learn_error_sizes", "learn_interval_ends", "learn_set_thresholds"]
-
 
 def learn_error_sizes(*arguments):
     _sizes_loop()(*arguments)

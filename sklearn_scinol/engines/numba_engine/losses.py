@@ -9,15 +9,6 @@ from ...losses import methods
 from .compiling import compiled
 from .unowned import unowned
 
-__all__ = [
-    "compute_losses",
-    "joint_losses",
-    "losses_call",
-    "norm",
-    "running_total",
-    "separate_losses",
-]
-
 
 def joint_losses(loss, y, predictions, losses):
     for r in range(losses.shape[0]):

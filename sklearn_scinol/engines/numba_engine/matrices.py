@@ -7,8 +7,6 @@ import numpy as np
 from ... import _portable
 from .compiling import compiled
 
-__all__ = ["inverse"]
-
 
 def inverse(A):
     """Invert a matrix that is positive definite but for rounding.

@@ -15,15 +15,6 @@ from ...advice.fixed_share import FixedShareState
 from .compiling import STRICT, compiled
 from .unowned import unowned
 
-__all__ = [
-    "learn_rounds",
-    "means",
-    "mix",
-    "mix_call",
-    "next_state",
-    "rounds_call",
-]
-
 
 def learn_rounds(state, losses, c):
     """Learn from rounds of experts' losses."""

@@ -11,8 +11,6 @@ from .compiling import STRICT, compiled
 from .transforms import run_loop
 from .unowned import unowned
 
-__all__ = ["learn_neighbors", "neighbors_call"]
-
 #: Bits of a key below the bits of the distance.
 KEY_BITS = 32
 LOW_BITS = 2**KEY_BITS - 1

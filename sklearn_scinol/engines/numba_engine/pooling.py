@@ -8,8 +8,6 @@ from ...learners.log_linear_pool import learn_row, pool_scores
 from .compiling import compiled
 from .unowned import unowned
 
-__all__ = ["learn_pool"]
-
 
 def learn_pool(learner, loss, state, F, block):
     """Learn the weights of a pool; return its scores before each row."""

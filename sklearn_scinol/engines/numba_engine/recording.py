@@ -27,8 +27,6 @@ from .transforms import (
     transform_targets_call,
 )
 
-__all__ = ["Recorder", "SavedArrays"]
-
 
 class Recorder:
     """An engine that records calls instead of making them.

@@ -9,16 +9,6 @@ import ast
 
 from .flattening import Cannot, Known, Record, load_name
 
-__all__ = [
-    "HANDLERS",
-    "from_records",
-    "load",
-    "member",
-    "registers",
-    "store",
-    "with_known",
-]
-
 
 def registers(s):
     """Return variables for one coordinate of the state; uncompiled, the state."""

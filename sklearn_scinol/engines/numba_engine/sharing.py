@@ -9,14 +9,6 @@ from time import perf_counter
 
 import numba
 
-__all__ = [
-    "ClaimedElsewhere",
-    "compiling",
-    "share_compiling",
-    "tell_missing",
-    "tell_unsaved",
-]
-
 #: Seconds of compiling in this process after which a message says so, once.
 MANY_SECONDS = 3.0
 

@@ -16,8 +16,6 @@ from ... import _portable
 from ..._portable import BLOCK
 from . import exponentials
 
-__all__ = ["SUBSTITUTES"]
-
 NUMBER = ir.DoubleType()
 VECTOR = ir.VectorType(NUMBER, BLOCK)
 FUSED = ("contract",)

@@ -15,17 +15,6 @@ from ...transforms.target_means import mean_of_all, mean_of_key
 from .compiling import compiled
 from .transforms import run_loop
 
-__all__ = [
-    "find_slots",
-    "hash_strings",
-    "join_entries",
-    "mark_places",
-    "mix_keys",
-    "standardise",
-    "standardise_call",
-    "target_means",
-]
-
 
 def standardise(moments, X):
     """Centre and scale values."""

@@ -20,27 +20,6 @@ from ...transforms.moments import (
 from .compiling import compiled
 from .unowned import unowned
 
-__all__ = [
-    "Records",
-    "add_codes",
-    "add_codes_call",
-    "clip_rows",
-    "count_below",
-    "count_below_call",
-    "first_values",
-    "fourier_features",
-    "fourier_features_call",
-    "run_loop",
-    "scale_sparse_call",
-    "scale_sparse_rows",
-    "transform_dense_call",
-    "transform_rows",
-    "transform_targets",
-    "transform_targets_call",
-    "update_and_transform",
-    "update_moments",
-]
-
 
 def update_and_transform(moments, j, x, share, past, learns, center, scale, kept):
     """Update the moments of a feature of a dense row; return its transformed value."""

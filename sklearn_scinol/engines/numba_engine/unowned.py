@@ -10,8 +10,6 @@ from numba.extending import intrinsic
 
 from .flattening import names_of
 
-__all__ = ["HANDLERS", "unowned"]
-
 
 def unowned(value):
     """Return the arrays of an argument as views without an owner."""

@@ -5,8 +5,6 @@ import numpy as np
 from ...learners.bases.averaging import must_restart, tick
 from .learning import derivatives, row_steps
 
-__all__ = ["learn_combination"]
-
 
 def learn_combination(task, state, block, combination, out):
     learner, starts, t = task.learner, task.averaging_starts, state.numbers[0]

@@ -4,8 +4,6 @@ import numpy as np
 
 from ...learners import mondrian_tree
 
-__all__ = ["learn_forest"]
-
 
 def learn_forest(
     nodes, trees, rows, targets, weights, deviations, room, log, out, start

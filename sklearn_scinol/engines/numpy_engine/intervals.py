@@ -5,8 +5,6 @@ import numpy as np
 from ...learners.interval_ends import learn_ends, learn_size, learn_weight, nest
 from ...learners.set_thresholds import learn_threshold
 
-__all__ = ["learn_error_sizes", "learn_interval_ends", "learn_set_thresholds"]
-
 
 def learn_error_sizes(s, sizes, weights, out):
     for r, (size, c) in enumerate(zip(sizes.tolist(), weights.tolist(), strict=True)):

@@ -11,9 +11,6 @@ from ...transforms.moments import standardised
 from .losses import compute_losses, norm
 from .transforms import transform_rows
 
-__all__ = ["derivatives", "learn_rows", "learn_stacked", "row_steps"]
-
-
 # Number of rows to transform at once, which bounds the memory.
 TRANSFORMED_ROWS = 16
 

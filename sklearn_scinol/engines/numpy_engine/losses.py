@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["compute_losses", "norm"]
-
 
 def compute_losses(loss, block, predictions, total):
     with np.errstate(all="ignore"):

@@ -10,8 +10,6 @@ from ...advice import adahedge, fixed_share, pooling
 from ...advice.adahedge import AdaHedgeState
 from ...advice.fixed_share import FixedShareState
 
-__all__ = ["learn_rounds", "mix"]
-
 
 @singledispatch
 def learn_rounds(state, losses, c):

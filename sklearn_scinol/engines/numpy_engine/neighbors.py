@@ -4,8 +4,6 @@ import numpy as np
 
 from ...blocks import SIDE_BY_SIDE
 
-__all__ = ["learn_neighbors"]
-
 
 def learn_neighbors(recent, rows, targets, weights, query):
     n, n_columns = len(targets), query.n_classes or targets.shape[1]

@@ -4,8 +4,6 @@ import numpy as np
 
 from ...learners.log_linear_pool import learn_row, pool_scores
 
-__all__ = ["learn_pool"]
-
 
 def learn_pool(learner, loss, state, F, block):
     n, n_classes, n_inputs = F.shape

@@ -13,16 +13,6 @@ from ...transforms.moments import (
 )
 from ...transforms.target_means import mean_of_all, mean_of_key
 
-__all__ = [
-    "find_slots",
-    "hash_strings",
-    "join_entries",
-    "mark_places",
-    "mix_keys",
-    "standardise",
-    "target_means",
-]
-
 
 def standardise(moments, X):
     Z = np.full(X.shape, np.nan)

@@ -15,16 +15,6 @@ from ...transforms.moments import (
     shares_of_waiting,
 )
 
-__all__ = [
-    "add_codes",
-    "clip_rows",
-    "count_below",
-    "first_values",
-    "fourier_features",
-    "transform_rows",
-    "transform_targets",
-]
-
 
 def clip_rows(largest, rows, weights, ratio):
     values = np.empty_like(rows[0])

@@ -25,22 +25,6 @@ from .values import (
     structure,
 )
 
-__all__ = [
-    "Cannot",
-    "Flattener",
-    "Known",
-    "Plan",
-    "Record",
-    "flatten",
-    "load_name",
-    "named",
-    "names_of",
-    "parsed",
-    "plan",
-    "shape",
-    "structure",
-]
-
 
 def flatten(function, values, flattener, takes_all):
     """Flatten a function whose arguments stand for `values`.

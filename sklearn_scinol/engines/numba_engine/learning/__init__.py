@@ -7,5 +7,3 @@ the pass over coordinates that predicts the next one.
 """
 
 from .call import learn_call, learn_rows, learn_stacked
-
-__all__ = ["learn_call", "learn_rows", "learn_stacked"]

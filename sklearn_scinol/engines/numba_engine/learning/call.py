@@ -9,8 +9,6 @@ from .arguments import LoopBlock, LoopState, Scratch, Variant
 from .dense import dense_loop
 from .sparse import sparse_loop
 
-__all__ = ["learn_call", "learn_rows", "learn_stacked"]
-
 # Entries between the buffers of a row and any other array.
 MARGIN = 128
 
