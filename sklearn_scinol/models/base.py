@@ -79,18 +79,18 @@ class Chunk:
         """Return the targets of some rows in the form the loss takes."""
         return as_targets(self.y[rows], loss, n_outputs)
 
+    def _weights(self, rows):
+        if self.sample_weight is None:
+            return np.ones(len(self.y[rows]))
+        return np.require(self.sample_weight[rows], np.float64, ["C", "W"])
+
     def count_of_one_prior(self, scale, rows):
         """Count the first of some rows that are learned with one unit of the wealth."""
-        if self.sample_weight is None:
-            return scale.count_of_one_prior(len(rows))
-        return scale.count_of_one_prior(self.sample_weight[rows])
+        return scale.count_of_one_prior(self._weights(rows))
 
     def weights(self, scale, rows):
         """Return the weights of some rows on a stream with a weight scale."""
-        c = self.sample_weight
-        if c is None:
-            return scale.relative(len(self.y[rows]))
-        return scale.relative(np.require(c[rows], np.float64, ["C", "W"]))
+        return scale.relative(self._weights(rows))
 
 
 class Learned(NamedTuple):

@@ -90,24 +90,18 @@ class WeightScale:
         start, prior = self.numbers[5:].tolist()
         return start or prior, prior
 
-    @property
-    def _are_equal(self):
-        """Whether all weights so far are the first one."""
-        return self.numbers[1] == 1.0 and self.numbers[2] == self.numbers[3]
+    def _stay_equal(self, given):
+        """Whether all weights are equal, the next ones included."""
+        unit, smallest, total, count, *_ = self.numbers
+        are_equal = smallest == 1.0 and total == count
+        return are_equal and given[0] > 0.0 and (given == (unit or given[0])).all()
 
     def relative(self, given):
         """Return :class:`RowWeights` of the next rows, without learning them.
 
-        `given` are their non-negative weights, or a number of rows of weight 1. A
-        weight out of range is an error.
+        `given` are their non-negative weights. A weight out of range is an error.
         """
-        unit, smallest, total, count, least, start, _ = self.numbers
-        if isinstance(given, int):
-            n, given = given, np.ones(given)
-            if unit in (0.0, 1.0) and self._are_equal:
-                start = float(count + n > 1.0)
-                after = np.array([1.0, 1.0, total + n, count + n, 1.0, start, 1.0])
-                return RowWeights(given, given, given, after)
+        unit, smallest, _, count, least, start, _ = self.numbers
         is_learned = given > 0.0
         positive = given[is_learned]
         if positive.size == 0:
@@ -115,6 +109,10 @@ class WeightScale:
             return RowWeights(given, relative, to_mean, self.numbers.copy())
         check_range(positive)
         unit = unit or positive[0]
+        if self._stay_equal(given):
+            count += given.size
+            after = unit, 1.0, count, count, 1.0, float(count > 1.0), 1.0
+            return RowWeights(given, *2 * [np.ones(given.size)], np.array(after))
         positive = positive / unit
         totals, counts, priors = self._running(positive)
         if start == 0.0 and counts[-1] > 1.0:
@@ -137,17 +135,12 @@ class WeightScale:
 
     def count_of_one_prior(self, given):
         """Count the next rows that are learned with one unit of the wealth."""
-        if isinstance(given, int):
-            if self.unit in (0.0, 1.0) and self._are_equal:
-                return given
-            given = np.ones(given)
         learned = np.flatnonzero(given > 0.0)
-        if learned.size == 0:
+        if learned.size == 0 or self._stay_equal(given):
             return len(given)
         positive = given[learned]
         *_, priors = self._running(positive / (self.unit or positive[0]))
-        ends = np.append(learned[priors != priors[0]], len(given))
-        return int(ends[0])
+        return int([*learned[priors != priors[0]], len(given)][0])
 
     def relative_of_one(self, c):
         """Return what :meth:`relative` does for one row, as a list of numbers."""
@@ -176,22 +169,12 @@ class WeightScale:
             return merged, [1.0] * len(shards)
         factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
         numbers = shards.map(lambda scale: scale.numbers)
-        of_weights = np.array([1, 2, 5, 6])
-        scaled = [
-            factor * of_member.take(of_weights)
-            for factor, of_member in zip(factors, numbers, strict=True)
-        ]
-        smallest, _, starts, priors = np.transpose(scaled)
-        totals = numbers.map(lambda each: each[2]).in_units(factors)
-        merged.numbers[:] = (
-            units[0],
-            min(1.0, *smallest),
-            totals.sum(1),
-            numbers.sum()[3],
-            min(each[4] for each in numbers),
-            starts.max(),
-            priors.max(),
-        )
+        pairs = zip(factors, numbers, strict=True)
+        scaled = np.transpose([factor * of_member for factor, of_member in pairs])
+        smallest, least = min(1.0, *scaled[1]), min(each[4] for each in numbers)
+        total = numbers.map(lambda each: each[2]).in_units(factors).sum(1)
+        priors = scaled[5:].max(axis=1)
+        merged.numbers[:] = units[0], smallest, total, numbers.sum()[3], least, *priors
         return merged, factors
 
     def invariants(self):
@@ -202,10 +185,8 @@ class WeightScale:
         yield "smallest weight is in its range", MIN_RELATIVE_WEIGHT <= smallest <= 1.0
         yield "weights have a mean", total >= 0.0 and (total > 0.0) == (count >= 1.0)
         yield "smallest weight to a mean is in its range", 0.0 < least <= 1.0
-        yield (
-            "the wealth has a unit",
-            0.0 <= start <= prior <= 2.0 / MIN_RELATIVE_WEIGHT,
-        )
+        largest = 2.0 / MIN_RELATIVE_WEIGHT
+        yield "the wealth has a unit", 0.0 <= start <= prior <= largest
 
     def learned(self, weights):
         """Update the scale for rows that were learned."""
