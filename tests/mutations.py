@@ -571,8 +571,8 @@ MUTATIONS = [
     Mutation(
         "a row is learned as if it had the next one's weight",
         "engines/numba_engine/learning/dense.py",
-        "c, True, scale_before, t_before)",
-        "c, True, scale, t_before)",
+        "own_c, True, scale_before, t_before\n",
+        "own_c, True, scale, t_before\n",
         "naive_agreement uncompiled and scinol and dense",
     ),
     Mutation(
@@ -918,14 +918,14 @@ MUTATIONS = [
     Mutation(
         "weights are as they were given",
         "models/weights.py",
-        "np.where(is_learned, given / unit, np.inf)",
-        "np.where(is_learned, given, np.inf)",
+        "        positive = positive / unit\n",
+        "        positive = positive * 1.0\n",
         "sample_weights factor",
     ),
     Mutation(
         "rows are predicted at weight 1",
         "models/online.py",
-        "return self.row_scale * self.weight_scale.smallest",
+        "return self.row_scale * self.weight_of_predicted",
         "return self.row_scale",
         "sample_weights coefficients",
     ),
@@ -1296,9 +1296,9 @@ MUTATIONS = [
     ),
     Mutation(
         "a saved unit of weights may be any number",
-        "models/base.py",
-        "is_in_range(unit)",
-        "True",
+        "models/weights.py",
+        'range of weights", is_in_range(unit)',
+        'range of weights", True',
         "tampering fit_together and unit",
     ),
     Mutation(

@@ -132,7 +132,8 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
         Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
-        Weighted sum of the losses of each expert on rows that were new to it.
+        Weighted sum of the losses of each expert as it is, not clipped, on rows that
+        were new to it.
     regret_bound_ : float
         Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
     estimators_

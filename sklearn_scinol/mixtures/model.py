@@ -549,7 +549,7 @@ class MixtureModel(Model):
     def _next_point(self):
         return point_after(self.points[-1]) if self.points else 0
 
-    def _blocks(self, X, order=None, count=len):
+    def _blocks(self, X, order=None, count=None):
         n, entries = X.shape
         if sparse.issparse(X):
             entries = X.nnz // n

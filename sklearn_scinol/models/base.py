@@ -81,7 +81,7 @@ class Chunk:
 
     def _weights(self, rows):
         if self.sample_weight is None:
-            return np.ones(len(self.y[rows]))
+            return len(self.y[rows])
         return np.require(self.sample_weight[rows], np.float64, ["C", "W"])
 
     def count_of_one_prior(self, scale, rows):
@@ -307,19 +307,22 @@ def dense_rows(X, rows):
     return DenseRows(np.require(X[rows], np.float64, ["C", "W"]))
 
 
-def ordered_blocks(n, size, order=None, count=len):
+def ordered_blocks(n, size, order=None, count=None):
     """Yield `n` rows in order, as slices or indices, at most `size` at a time.
 
     ``count(rows)`` returns how many of the next rows fit into a block.
     """
-    if order is None:
-        order = range(n)
-    start = 0
-    while start < len(order):
-        rows = order[start : start + size]
-        rows = rows[: count(rows)]
-        start += len(rows)
-        yield slice(rows.start, rows.stop) if isinstance(rows, range) else rows
+
+    def rows(start, stop):
+        return slice(start, stop) if order is None else order[start:stop]
+
+    start, n = 0, n if order is None else len(order)
+    while start < n:
+        stop = min(start + size, n)
+        if count is not None:
+            stop = start + count(rows(start, stop))
+        yield rows(start, stop)
+        start = stop
 
 
 def align_columns(models, placements):

@@ -70,12 +70,12 @@ class LinearModel(LinearState):
             self.target.ensure_layout()
 
     def _count_rows(self, chunk):
-        """Return what counts the next rows of a block, see :func:`ordered_blocks`."""
+        """Return a function that cuts blocks where a wealth grows, or None."""
         if not self.traits.has_wealth:
-            return len
+            return None
         return partial(chunk.count_of_one_prior, self.weight_scale)
 
-    def blocks(self, X, order=None, count=len):
+    def blocks(self, X, order=None, count=None):
         """Yield rows of `X` in order, as slices or indices, some at a time."""
         n, entries = X.shape[0], self.max_row_entries
         if self.learns_sparse(X):
@@ -446,7 +446,7 @@ class LinearModel(LinearState):
             smallest = self.weight_scale.unit or c[c > 0].min()
             if not max(c.max(), 1.0) <= MAX_SAFE_VALUE * min(smallest, 1.0):
                 return False
-            if self._count_rows(chunk)(range(len(c))) < len(c):
+            if self.weight_scale.count_of_one_prior(c) < len(c):
                 return False
         return self.stays_finite(largest)
 

@@ -93,15 +93,27 @@ class WeightScale:
     def _stay_equal(self, given):
         """Whether all weights are equal, the next ones included."""
         unit, smallest, total, count, *_ = self.numbers
-        are_equal = smallest == 1.0 and total == count
-        return are_equal and given[0] > 0.0 and (given == (unit or given[0])).all()
+        if smallest < 1.0 or total > count:
+            return False
+        if isinstance(given, int):
+            return unit in (0.0, 1.0)
+        return given[0] > 0.0 and (given == (unit or given[0])).all()
 
     def relative(self, given):
         """Return :class:`RowWeights` of the next rows, without learning them.
 
-        `given` are their non-negative weights. A weight out of range is an error.
+        `given` are their non-negative weights, or a number of rows of weight 1. A
+        weight out of range is an error.
         """
         unit, smallest, _, count, least, start, _ = self.numbers
+        if self._stay_equal(given):
+            given = np.ones(given) if isinstance(given, int) else given
+            ones = given if given[0] == 1.0 else np.ones(given.size)
+            check_range(given[:1])
+            count += given.size
+            after = unit or given[0], 1.0, count, count, 1.0, float(count > 1.0), 1.0
+            return RowWeights(given, ones, ones, np.array(after))
+        given = np.ones(given) if isinstance(given, int) else given
         is_learned = given > 0.0
         positive = given[is_learned]
         if positive.size == 0:
@@ -109,10 +121,6 @@ class WeightScale:
             return RowWeights(given, relative, to_mean, self.numbers.copy())
         check_range(positive)
         unit = unit or positive[0]
-        if self._stay_equal(given):
-            count += given.size
-            after = unit, 1.0, count, count, 1.0, float(count > 1.0), 1.0
-            return RowWeights(given, *2 * [np.ones(given.size)], np.array(after))
         positive = positive / unit
         totals, counts, priors = self._running(positive)
         if start == 0.0 and counts[-1] > 1.0:
@@ -135,12 +143,17 @@ class WeightScale:
 
     def count_of_one_prior(self, given):
         """Count the next rows that are learned with one unit of the wealth."""
+        if self._stay_equal(given):
+            return given if isinstance(given, int) else given.size
+        given = np.ones(given) if isinstance(given, int) else given
         learned = np.flatnonzero(given > 0.0)
-        if learned.size == 0 or self._stay_equal(given):
-            return len(given)
+        if learned.size == 0:
+            return given.size
         positive = given[learned]
         *_, priors = self._running(positive / (self.unit or positive[0]))
-        return int([*learned[priors != priors[0]], len(given)][0])
+        # Rows of weight 0 that come first are predicted with the present unit.
+        present = self.numbers[-1] if learned[0] > 0 else priors[0]
+        return int([*learned[priors != present], given.size][0])
 
     def relative_of_one(self, c):
         """Return what :meth:`relative` does for one row, as a list of numbers."""

@@ -53,7 +53,8 @@ class ColumnGroup:
     """
 
     start: int = 0
-    places = vocabulary = None
+    places: np.ndarray | None = None
+    vocabulary = None
 
     #: Number of columns for the values of each.
     n_values_each = 0

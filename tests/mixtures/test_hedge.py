@@ -412,9 +412,11 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
     rounding = 1e-9 * totals.max() + 1e-12
     assert regret <= mixture.regret_bound() + rounding
     if switching:
-        # The bound of the first level, and that of the second.
+        # The bound of the first level, and that of the second; equal losses need none.
         bound = np.log(5 * 4) + np.log(5 * 2)
-        assert mixture.regret_bound() == pytest.approx(bound)
+        assert mixture.regret_bound() <= bound * (1 + 1e-12)
+        if np.ptp(losses, axis=0).max() > 1e-9:
+            assert mixture.regret_bound() >= np.log(5 * 4)
         regret = mixture.cumulative_loss_ - np.log(2) - least_with_a_switch(losses)
         assert regret <= mixture.regret_bound(n_switches=1) + rounding
 
@@ -900,8 +902,6 @@ def test_other_estimators_beside_ours():
     for start in range(0, 550, 50):
         sgd.partial_fit(Z[start : start + 50], y[start : start + 50])
         said[start + 50 : start + 100] = sgd.predict(Z[start + 50 : start + 100])
-    for row in range(1, 600):
-        said[row] = np.clip(said[row], y[:row].min(), y[:row].max())
     assert_allclose(model.expert_losses_[0], np.abs(said - y).sum(), rtol=1e-12)
     best = model.expert_losses_.min()
     assert model.cumulative_loss_ <= best + model.regret_bound_

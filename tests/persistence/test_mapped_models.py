@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from save_models import KINDS
 from scipy import sparse
 from sklearn.base import clone
 from support.comparisons import assert_identical
 from support.copies import mapped
+from support.kinds import KINDS
 from support.tables import late_table
 
 from sklearn_scinol import HedgeClassifier

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
+from support.naive import relative_to_means
 from support.registry import REPRESENTATIVES
 
 PLAIN = [case for case in REPRESENTATIVES if not case.average and case.radius is None]
@@ -21,6 +22,12 @@ def make(case, layout, *, target=True, **parameters):
     if target and has_target(case):
         parameters["standardize_target"] = True
     return case.make(**{"center": layout.center, "scale": True} | parameters)
+
+
+def weights_of_standardised(case, c):
+    """Weights for a learner with a bound, as it sees those of rows that are scaled."""
+    has = case.traits
+    return relative_to_means(c) if has.bounds_regret and not has.has_wealth else c
 
 
 def standardized_row(before, weights_before, x, c, center):

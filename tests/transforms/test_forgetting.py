@@ -19,7 +19,13 @@ from support.invariances import (
     weights,
 )
 from support.registry import ENGINES, LAYOUTS, compiled, compiled_runs, family, thinned
-from support.scaled import ALL, assert_predictions_are_charged, make, standardized_row
+from support.scaled import (
+    ALL,
+    assert_predictions_are_charged,
+    make,
+    standardized_row,
+    weights_of_standardised,
+)
 
 from sklearn_scinol import ScInOLRegressor, config_context
 from sklearn_scinol._shards import Shards
@@ -82,6 +88,7 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
     plain = case.make()
     Z, Z_new = standardized(X, c, layout.center, new)
     with config_context(engine="numpy"):
+        c = weights_of_standardised(case, c)
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, Z_new)
     assert_close(case.decision(estimator, container(new)), expected, 1e-9)

@@ -37,6 +37,7 @@ from support.scaled import (
     has_target,
     make,
     standardized_row,
+    weights_of_standardised,
 )
 from support.sums import linear
 
@@ -81,6 +82,7 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
     Z = layout.container(standardized(X, c, layout.center))
     Z_new = [standardized_row(X, c, x, 0.0, layout.center) for x in new]
     with config_context(engine="numpy"):
+        c = weights_of_standardised(case, c)
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, layout.container(Z_new))
     assert_close(case.decision(scaled, layout.container(new)), expected, 1e-9)
