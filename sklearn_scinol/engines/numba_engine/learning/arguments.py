@@ -82,6 +82,7 @@ class Variant(NamedTuple):
     stacked: bool
     standard_target: bool
     has_fixed_moments: bool
+    sees_means: bool
 
     @property
     def keeps_weight_sum(self):

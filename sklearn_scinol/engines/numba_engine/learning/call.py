@@ -111,6 +111,7 @@ def learn_call(tasks, states, block, out):
         stacked=stacked,
         standard_target=block.target_scale is not None,
         has_fixed_moments=block.standard is not None,
+        sees_means=task.sees_means,
     )
     loop = dense_loop(variant) if dense else sparse_loop(variant)
     if stacked:

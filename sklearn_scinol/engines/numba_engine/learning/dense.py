@@ -34,7 +34,8 @@ def dense_loop(variant):
         for number in range(n + (learns_late and n > 0)):
             r = min(number, n - 1)
             c, learns = weights.relative[r], number < n and weights.given[r] > 0.0
-            own_c = weights.to_mean[r] if task.sees_means else c
+            own_c = weights.to_mean[r] if variant.sees_means else c
+            most = larger(c, own_c) if variant.sees_means else c
             t += 1.0
             scale = steps.row_scale(variant, task, own_c)
             side = number % 2 if learns_late else 0
@@ -43,7 +44,7 @@ def dense_loop(variant):
             if variant.keeps_weight_sum:
                 weight_sum, share, past = add_weight(weight_sum, c, learns, block.kept)
             squares = load(variant, block, scratch, row, share, past)
-            if not steps.in_range(squares, larger(c, own_c), learns, block.largest):
+            if not steps.in_range(squares, most, learns, block.largest):
                 return False
             for k in range(n_outputs):
                 output = output_of(variant, task, state, scratch, k)

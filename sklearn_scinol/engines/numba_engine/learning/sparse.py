@@ -21,7 +21,7 @@ def sparse_loop(variant):
         last = of_learner(variant, state.first, 0).size - 1
         t = of_learner(variant, state.numbers, 0)[0]
         for r in range(weights.given.size):
-            c = weights.to_mean[r] if task.sees_means else weights.relative[r]
+            c = weights.to_mean[r] if variant.sees_means else weights.relative[r]
             learns = weights.given[r] > 0.0
             t += 1.0
             start, scale = block.indptr[r], steps.row_scale(variant, task, c)
