@@ -19,9 +19,9 @@ known rate, the mixture is charged the mix loss. Otherwise it is charged the hed
 AdaHedge.
 
 The weights that predict are announced before the weight of their round is known. If it
-is larger than all before, the rate falls in this round. The bound is on the mix loss of
-the weights at the new rate; what the announced ones are charged above that, the lag,
-adds to the gaps.
+is larger than all before whose losses differed, the rate falls in this round. The bound
+is on the mix loss of the weights at the new rate; what the announced ones are charged
+above that, the lag, adds to the gaps.
 
 Here `excess` is a loss less the smallest of the round, as in :mod:`.adahedge`.
 """

@@ -392,12 +392,12 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of targets above the upper end of intervals of
-        level :math:`1 - \alpha` differs from :math:`\alpha / 2` by at most
-        :math:`C / (0.05\, T)`, and likewise below the lower end, where :math:`C` is the
-        largest absolute correction of the end so far and :math:`T` the number of rows
-        with an error of known unit. A target that is exactly an end may count on either
-        side. With weights that differ, :math:`1 / T` becomes twice the largest weight,
-        less the first, over the sum of weights.
+        level :math:`1 - \alpha` differs from :math:`\alpha / 2` by at most :math:`C /
+        (0.05\, T)`, and likewise below the lower end, where :math:`C` is the largest
+        absolute correction of the end so far and :math:`T` the number of rows with an
+        error of known unit. A target that is exactly an end counts as beyond it by the
+        fraction :math:`\alpha / 2`. With weights that differ, :math:`1 / T` becomes
+        twice the largest weight, less the first, over the sum of weights.
 
         Returns
         -------

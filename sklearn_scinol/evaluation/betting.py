@@ -92,8 +92,8 @@ class Bets:
     def change(self, false_alarm):
         """Return the first block after a change and whether it was a rise, or None.
 
-        Random numbers that break ties raise no alarm by themselves: the ranks without
-        them have to agree. That makes alarms only rarer.
+        Random numbers that break ties raise no alarm in a direction that the ranks
+        without them contradict. That makes alarms only rarer.
         """
         if self.wealth.sum() * false_alarm < 1.0:
             return None

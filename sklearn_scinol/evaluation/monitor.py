@@ -41,8 +41,9 @@ class LossMonitor(BaseEstimator):
 
     While nothing changes, an alarm comes after `1 / false_alarm` rows or later in the
     mean: a bound that holds for losses in any unit and from any distribution, bounded
-    or not. There is no other threshold and no window. After an alarm the monitor
-    starts afresh: the losses from there on are what later ones are compared with.
+    or not, if the hash that breaks ties is taken for random. There is no other
+    threshold and no window. After an alarm the monitor starts afresh: the losses from
+    there on are what later ones are compared with.
 
     The mean loss of each block of 16 rows is ranked among those of all blocks since the
     last alarm, and bets are made against the ranks being uniform [1]_. Each row brings

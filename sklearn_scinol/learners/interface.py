@@ -104,12 +104,13 @@ class Learner(Declarations, Protocol):
     def update(self, s, i, x, g, w, t):
         """Learn from row `t`, which was predicted with weight `w`."""
 
-    def add_wealth(self, s, growth):
-        """Add to the wealth of all coordinates, before a row.
+    def add_wealth(self, s, before):
+        """Add to the wealth of all coordinates what `initial_wealth` was raised by.
 
-        Only for learners with the hyperparameter `initial_wealth`: it is in the unit of
-        the sample weights, which grows with them. Their `regret_bound` takes the sum of
-        what was `added` to the first initial wealth.
+        Only for learners with this hyperparameter, which is in the unit of the sample
+        weights and grows with them. It was `before`; it is less only before the second
+        row, when nothing was bet. Their `regret_bound` takes the sum of what was
+        `added` to the first initial wealth.
         """
 
     def reach(self, s, i, t):

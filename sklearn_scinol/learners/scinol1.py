@@ -76,10 +76,14 @@ class ScInOL1(NamedTuple):
         s.G[i] -= g * x
         s.S2[i] += (g * x) ** 2
 
-    def add_wealth(self, s, growth):
-        half = np.abs(s.G) * 0.5 / np.sqrt(squared_scale(s, ..., 0.0))
-        potential = expm1(smaller(half, MAX_EXPONENT)) - half
-        s.beta[:] += growth / larger(potential, 1.0)
+    def add_wealth(self, s, before):
+        more = self.initial_wealth - before
+        if more > 0.0:
+            half = np.abs(s.G) * 0.5 / np.sqrt(squared_scale(s, ..., 0.0))
+            potential = expm1(smaller(half, MAX_EXPONENT)) - half
+            s.beta[:] += more / larger(potential, 1.0)
+        else:
+            s.beta[:] *= self.initial_wealth / before
 
     def reach(self, s, i, t):
         S_hat = np.sqrt(squared_scale(s, i, 0.0))

@@ -68,8 +68,12 @@ class ScInOL2(NamedTuple):
         s.S2[i] += gx * gx
         s.eta[i] = smaller(s.eta[i] - gx * w, MAX_WEALTH)
 
-    def add_wealth(self, s, growth):
-        s.eta[:] = smaller(s.eta + growth, MAX_WEALTH)
+    def add_wealth(self, s, before):
+        more = self.initial_wealth - before
+        if more > 0.0:
+            s.eta[:] = smaller(s.eta + more, MAX_WEALTH)
+        else:
+            s.eta[:] *= self.initial_wealth / before
 
     def reach(self, s, i, t):
         return s.M[i]

@@ -406,10 +406,10 @@ class MixtureEstimator(Additive, _BaseComposition):
         The bound is on `cumulative_loss_` less the weighted sum of the losses of the
         experts in the sequence, in units of the loss. For log loss, equal weights of
         rows and a single expert it is ln 5 K for K experts, and with pools ln 10 more,
-        times that weight, whatever the data. A row that weighs more than all before
-        adds what the mixture, which could not know, is charged for it above a mixture
-        that could. In regression what experts are charged more because they are clipped
-        adds to the bound, too.
+        times that weight, whatever the data. A row that weighs more than all before on
+        which experts differed adds what the mixture, which could not know, is charged
+        for it above a mixture that could. In regression what experts are charged more
+        because they are clipped adds to the bound, too.
 
         The bound is for one pass, as by `partial_fit`: later epochs of `fit` add to
         `cumulative_loss_`, but not to the losses of the experts.

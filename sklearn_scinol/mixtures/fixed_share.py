@@ -66,7 +66,7 @@ class FixedShare(ExpertWeights):
 
     mixability_gap_ : float
         Sum of the mixability gaps, see the notes; 0 with a `learning_rate` if no sample
-        weight is larger than the first.
+        weight is larger than that of the first round whose losses differed.
 
     learning_rate_ : float
         Rate of the next round, an inverse loss; infinite while all losses of each round
@@ -113,8 +113,9 @@ class FixedShare(ExpertWeights):
     and divides them by their sum, which keeps to the bound.
 
     A sample weight multiplies the losses of its round. The weight of a mixable loss
-    does so to its `learning_rate`, which is divided by the largest weight so far,
-    :math:`c`. In a round whose weight is larger than all before, `weights_` :math:`w`
+    does so to its `learning_rate`, which is divided by the largest weight so far of a
+    round whose losses differed, :math:`c`. In such a round of larger weight, `weights_`
+    :math:`w`
     were announced for a higher rate, and the bound is on the mix loss of those for the
     new one, :math:`w'`. The gap of the round is then what the former are charged above
     that, :math:`\frac c\eta \big[ \ln \sum_k w'_k e^{-\eta l_k} - \ln \sum_k w_k

@@ -198,8 +198,7 @@ class LinearModel(LinearState):
                 w = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
                 sums, clock = self.fields[-2:], self.clock[0, :, np.newaxis]
                 record_sum(*sums, ..., sum_before(*sums, ..., w, clock), clock)
-            growth = learner.initial_wealth - self.learner.initial_wealth
-            learner.add_wealth(self.state(), growth)
+            learner.add_wealth(self.state(), self.learner.initial_wealth)
         self.learner, self.prior = learner, prior
         np.copyto(self.fields, self._initial_fields(), where=is_idle)
 

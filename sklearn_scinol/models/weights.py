@@ -157,15 +157,15 @@ class WeightScale:
 
     def relative_of_one(self, c):
         """Return what :meth:`relative` does for one row, as a list of numbers."""
-        unit, smallest, total, count, least, start, prior = self.numbers.tolist()
+        numbers = self.numbers.tolist()
+        unit, smallest, total, count, least, start, prior = numbers
         if c == 0.0:
-            return [c, smallest, least, *self.numbers]
-        check_range(np.float64(c))
+            return [c, smallest, least, *numbers]
         unit = unit or c
         relative = c / unit
-        if count:
-            power = float(_power_above(min(relative, MAX_RATIO * (total / count))))
-            prior = max(power, prior) if start else power
+        target = min(relative, MAX_RATIO * (total / count)) if count else 0.0
+        if target > (prior if start else 0.0):
+            prior = float(_power_above(target))
             start = start or prior
         total, count = total + relative, count + 1.0
         to_mean = relative / (total / count)
@@ -186,8 +186,10 @@ class WeightScale:
         scaled = np.transpose([factor * of_member for factor, of_member in pairs])
         smallest, least = min(1.0, *scaled[1]), min(each[4] for each in numbers)
         total = numbers.map(lambda each: each[2]).in_units(factors).sum(1)
-        priors = scaled[5:].max(axis=1)
-        merged.numbers[:] = units[0], smallest, total, numbers.sum()[3], least, *priors
+        count, (start, prior) = numbers.sum()[3], scaled[5:].max(axis=1)
+        if count > 1.0:
+            start = start or prior  # the next row is not the second one
+        merged.numbers[:] = units[0], smallest, total, count, least, start, prior
         return merged, factors
 
     def invariants(self):

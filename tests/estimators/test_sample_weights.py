@@ -27,6 +27,8 @@ from sklearn_scinol import (
     OnlineNewtonClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
+    config_context,
+    merge_models,
 )
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.models.weights import WeightScale
@@ -360,3 +362,33 @@ def test_chunks_where_weights_begin_to_differ(algorithm, container, engine):
         for x, y_r, c_r in zip(X[1:], y[1:], c[1:], strict=True):
             single.learn_one(x, y_r, c_r)
         assert_identical(rows._model, whole._model)
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+@pytest.mark.parametrize("weight", [1e-17, 1e-40])
+def test_a_first_weight_far_above_all_others(algorithm, weight):
+    """Wealth in the unit of the first row must not cancel."""
+    options = {"fit_intercept": False, "standardize_target": False}
+    model = ScInOLRegressor(algorithm=algorithm, center=False, **options)
+    X, y, c = np.ones((2000, 1)), np.ones(2000), np.full(2000, weight)
+    X[0], y[0], c[0] = weight, 0.0, 1.0
+    with config_context(engine="numpy"):
+        model.partial_fit(X, y, sample_weight=c)
+    model._check_state()
+    regret = model.cumulative_loss_  # of the weight 1, after a first row of target 0
+    assert regret <= model.regret_bound([1.0]) * (1 + 1e-9)
+    assert model.predict([[1.0]]) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_merged_models_of_one_row_each(algorithm):
+    """The next row is not the second one of a stream."""
+    models = [
+        ScInOLRegressor(algorithm=algorithm).partial_fit(
+            [[x, 1.0 - x]], [y], sample_weight=[c]
+        )
+        for x, y, c in ((0.3, 1.0, 1.0), (0.7, -2.0, 30.0), (0.1, 3.0, 8.0))
+    ]
+    merged = merge_models(models)
+    merged.partial_fit([[0.5, 0.2]], [1.0], sample_weight=[1e-3])
+    merged._check_state()
