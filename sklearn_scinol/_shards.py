@@ -14,11 +14,37 @@ IGNORED_PARAMETERS = {"memory", "n_jobs", "random_state", "verbose"}
 EQUAL_ATTRIBUTES = "n_features_in_", "feature_names_in_", "_output_shape"
 
 
+class Origins(frozenset):
+    """Random names of where a model began to learn, which its copies share."""
+
+    def __reduce_ex__(self, protocol):
+        # joblib hashes pickles of protocol 3: models that learned the same are equal.
+        return super().__reduce_ex__(protocol) if protocol != 3 else (Origins, ())
+
+
+def origins_of(model):
+    """Return where a model, or its last step that has learned rows, began."""
+    own = getattr(model, "__dict__", {})
+    if "_origins" in own:
+        return own["_origins"]
+    steps = [own["estimator_"]] if "estimator_" in own else []
+    if hasattr(type(model), "named_steps"):
+        steps = [step for _, step in reversed(model.steps)]
+    return next(filter(None, map(origins_of, steps)), Origins())
+
+
 def merge(members, start=None):
     """Merge fitted estimators, given the fitted one that they are copies of, if any."""
     first, *others = members
     check_alike(members if start is None else [*members, start])
-    return first._merged(others, start)
+    merged = first._merged(others, start)  # what else is wrong comes first
+    origins = [origins_of(member) - origins_of(start) for member in members]
+    if len(set().union(*origins)) < sum(map(len, origins)):
+        raise ValueError(
+            "Some models are copies of one model, whose rows would count more than "
+            "once: pass it, as it was when it was copied, as `start`."
+        )
+    return merged
 
 
 def check_can_be_merged(estimator):

@@ -21,8 +21,8 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
         Fitted estimators, transformers or pipelines of this package, of the same class
         and with the same parameters. They stay as they are.
     start : estimator, default=None
-        The fitted model that all of them are copies of, if there is one. Its rows count
-        once; without it, once for each copy.
+        The model that all of them are copies of, as it was when it was copied: its rows
+        count once. Copies of a model that had learned rows need it.
 
     Returns
     -------
@@ -36,12 +36,12 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     TypeError
         If a model is not of this package, or learns with steps or experts that are not.
     ValueError
-        If there are no models, or they do not fit together: other parameters, features,
-        kinds of columns, targets, or classes without ``new_classes="add"``; some with
-        centred rows and some without; precomputed kernels; different transformers from
-        elsewhere; additive models, or steps and experts from elsewhere, behind columns
-        that differ between the models; interactions of numbers that are coded in
-        another order.
+        If there are no models, some are copies of a model that is not `start`, or they
+        do not fit together: other parameters, features, kinds of columns, targets, or
+        classes without ``new_classes="add"``; some with centred rows and some without;
+        precomputed kernels; different transformers from elsewhere; additive models, or
+        steps and experts from elsewhere, behind columns that differ between the models;
+        interactions of numbers that are coded in another order.
 
     Notes
     -----

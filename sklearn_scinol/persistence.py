@@ -28,6 +28,7 @@ from ._hyperparameters import is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
 from ._optional import import_optional
+from ._shards import Origins
 from .advice.adahedge import AdaHedgeState
 from .advice.fixed_share import FixedShareState
 from .blocks import Slots
@@ -109,7 +110,7 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
     *[ErrorSizes, IntervalEnds, Offsets, QuantileMixtures, SetThresholds],
-    *[Slots, Thresholds],
+    *[Origins, Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),

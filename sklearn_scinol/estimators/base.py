@@ -3,6 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real
+from secrets import token_hex
 from typing import Any, Self
 from warnings import warn
 
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
+from .._shards import Origins
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
@@ -154,6 +156,7 @@ class OnlineEstimator(
                 rollbacks.append(self._model.checkpoint(chunk.X))
             else:
                 self._start(chunk.X)
+                self._origins = Origins([token_hex(8)])
             self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
         if schedule.tol is not None and not converged:
@@ -279,6 +282,8 @@ class OnlineEstimator(
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method)
             self._record_call(loss_before, chunk.total_weight(slice(None)))
+            if self._model.t and not vars(self).get("_origins"):
+                self._origins = Origins([token_hex(8)])
             return answer
 
     def _compile_ahead(self, X):

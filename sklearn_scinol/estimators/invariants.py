@@ -6,6 +6,7 @@ from functools import cache
 from sklearn.base import is_classifier
 
 from .._invariants import check, check_parts, finite, is_count
+from .._shards import Origins
 
 
 class InvariantsMixin:
@@ -54,6 +55,7 @@ def invariants_of_input(estimator):
     if not estimator.__sklearn_is_fitted__():
         return
     estimator._validate_params()
+    yield "has origins", isinstance(getattr(estimator, "_origins", Origins()), Origins)
     n_features = estimator.n_features_in_
     yield "n_features_in_ is a number of features", is_count(n_features, 1)
     if hasattr(estimator, "feature_names_in_"):

@@ -1,12 +1,11 @@
 """Merging of estimators that have learned different rows."""
 
 from copy import copy, deepcopy
-from itertools import chain
 
 import numpy as np
 from sklearn.base import clone
 
-from .._shards import START_IS_NEWER, Shards
+from .._shards import START_IS_NEWER, Origins, Shards, origins_of
 from ..models.base import align_columns
 
 
@@ -38,9 +37,8 @@ class MergingMixin:
             raise ValueError(START_IS_NEWER)
         if not others:
             return deepcopy(self)
-        shares = np.full(len(models), 1.0 / len(models))
-        if n_rows.any():
-            shares = n_rows / n_rows.sum()
+        shares = n_rows if n_rows.any() else np.ones(len(models))
+        shares = shares / shares.sum()
         merged = clone(self)
         for name, value in vars(self).items():
             is_fitted = name in self._private_state or name.endswith("_")
@@ -49,7 +47,7 @@ class MergingMixin:
         with np.errstate(all="ignore"):
             model = type(models[0]).merged(Shards(models, start_model, shares))
             merged._model = model if back is None else model.with_columns(back)
-        curves = [member.loss_curve_ for member in members]
-        curve = [*chain.from_iterable(curves)]
+        merged._origins = Origins(set().union(*map(origins_of, members)))
+        curve = [loss for member in members for loss in member.loss_curve_]
         merged.loss_curve_ = self._truncated(curve)
         return merged

@@ -3,6 +3,7 @@
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
 from functools import partial
+from secrets import token_hex
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._invariants import is_count
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
-from .._shards import START_IS_NEWER, Shards
+from .._shards import START_IS_NEWER, Origins, Shards, origins_of
 from .._typing import Labels, TableLike, _fit_context
 from .._validation import NamedChunk, add_advice, check_not_masked, without_names
 from ..config import current_engine
@@ -172,7 +173,7 @@ class StreamTransformer(
                 rows = rows.with_targets(targets)
             if reset:
                 self._start(rows)
-                self.n_samples_seen_ = 0
+                self.n_samples_seen_, self._origins = 0, Origins([token_hex(8)])
             else:
                 rollbacks.append(self._checkpoint_state())
             result = learn(get_engine(current_engine()), rows)
@@ -223,9 +224,9 @@ class StreamTransformer(
         if min(n_rows) < n_rows.start:
             raise ValueError(START_IS_NEWER)
         merged.n_samples_seen_ = int(n_rows.sum())
-        return merged, merged._merge_state(
-            get_engine(current_engine()), shards, sources
-        )
+        merged._origins = Origins(set().union(*map(origins_of, members)))
+        engine = get_engine(current_engine())
+        return merged, merged._merge_state(engine, shards, sources)
 
     def _invariants(self):
         """Yield what holds between two calls."""

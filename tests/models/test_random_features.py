@@ -283,7 +283,8 @@ def test_other_directions_are_not_merged():
     ]
     with pytest.raises(ValueError, match="pass the same int as random_state"):
         merge_models(models)
-    merged = merge_models([deepcopy(models[0]), models[0]])
+    later = deepcopy(models[0]).partial_fit(X, 1.0 * y)
+    merged = merge_models([later, models[0]], start=models[0])
     assert merged.n_samples_seen_ == 40
 
 
