@@ -101,4 +101,4 @@ def state_of(encoder):
         hashed = attributes["_encoding"].hashed
         attributes["names"] = sorted(hashed.names().items())
         hashed.remembered = []
-    return pickle.dumps(deepcopy(attributes))
+    return pickle.dumps(deepcopy(attributes), protocol=3)  # without random origins
