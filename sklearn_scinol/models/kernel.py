@@ -2,6 +2,7 @@
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from scipy import linalg, sparse
@@ -45,6 +46,10 @@ class Kernel:
         is_kernel = callable(self.metric) or self.metric in PAIRWISE_KERNEL_FUNCTIONS
         yield "metric is the name of a kernel, or a function", is_kernel
         yield "parameters have names", all(isinstance(n, str) for n in self.parameters)
+        if isinstance(self.metric, str):
+            values = self.parameters.values()
+            are_numbers = all(isinstance(value, Real | None) for value in values)
+            yield "parameters are numbers or None", are_numbers
 
     def __call__(self, X, Y=None):
         """Return kernels of the rows of `X` with rows of `Y`, or with each other."""

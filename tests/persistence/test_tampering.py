@@ -53,6 +53,11 @@ CHANGES = {
     ),
     "no directions": ("fourier", "0._fourier.directions", lambda a: a[:0].copy()),
     "kernel": ("kernel", "_model.kernel", lambda _: {}),
+    "kernel-parameters": (
+        "kernel-sparse",
+        "_model.kernel.parameters",
+        lambda a: {**a, "gamma": np.zeros(3)},
+    ),
     "vectors": (
         "kernel-sparse",
         "_model.vectors._indices._buffer_and_size",
