@@ -444,6 +444,15 @@ def order_unpack(x):
 
 
 @accepted
+def order_unpack_calls(x):
+    a = 2.0
+    a, b = bump_loop(x), a * bump_loop(x)
+    a, c = x[0], a + bump_loop(x)
+    d, e = bump_loop(x), (x[0], 1.0)
+    return a + 10 * b + 100 * c + 1000 * d + 1e4 * e[0]
+
+
+@accepted
 def unpack_arr(x):
     a, b, c = x
     x[0], x[1], x[2] = x[2] + 0, x[0] + 0, x[1] + 0
@@ -575,7 +584,7 @@ def loop_var_before0(x):
     return k
 
 
-@accepted
+@refused("'k' stands for different")
 def loop_var_one(x):
     k = -1
     if x[0] > 0:
@@ -626,7 +635,7 @@ def while_true(x):
     return n + x[0]
 
 
-@accepted
+@refused("condition of `while` has calls")
 def while_side(x):
     n = 0
     while bump(x) < 5.0 and n < 30:
@@ -969,7 +978,7 @@ def tuple_len(x):
     return len((bump_loop(x), 5.0)) + x[0]
 
 
-@accepted
+@refused("truth of a tuple")
 def tuple_test(x):
     return (1.0 if (bump_loop(x), 5.0) else 2.0) + x[0]
 
@@ -1101,6 +1110,51 @@ def cond_none_proc(x):
     return 1.0 if scale(x) else x[0]
 
 
+class Flag(NamedTuple):
+    value: float
+
+    def __bool__(self):
+        return self.value > 0.0
+
+
+@refused("truth of a tuple, NamedTuple")
+def truth_of_record(x):
+    if Flag(x[0]):
+        x[1] += 1.0
+    return x[1]
+
+
+@refused("truth of a tuple, NamedTuple")
+def truth_in_expression(x):
+    return 1.0 if x[0] > 0.0 and not Flag(x[1]) else 2.0
+
+
+class Half(R):
+    def __new__(cls, rate, kind=0.0):
+        return super().__new__(cls, 0.5 * rate, kind)
+
+
+@refused("Half has its own __new__")
+def own_new(x):
+    return Half(x[0]).scaled(1.0)
+
+
+def float32(x):
+    for k in range(x.size):
+        x[k] += 1.0
+        if k == 1:
+            return x[k]
+    return 0.0
+
+
+@accepted
+def named_like_a_type(x):
+    if float32(x) > 0.0:
+        pass
+    y = float32(x)
+    return x[0]
+
+
 @accepted
 def not_none(x):
     return 1.0 if not scale(x) else x[0]
@@ -1136,7 +1190,7 @@ def mk(n):
 CL = mk(4.0)
 
 
-@accepted
+@refused("chain of comparisons has")
 def cond_chain_none(x):
     w = None
     return x[0] if w is None is None else 1.0

@@ -7,7 +7,7 @@ arrays of one coordinate are variables, which the compiler keeps in registers.
 
 import ast
 
-from .flattening import Cannot, Known, Record, load_name
+from .flattening.values import Cannot, Known, Record, load_name
 
 
 def registers(s):

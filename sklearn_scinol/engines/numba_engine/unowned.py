@@ -8,7 +8,7 @@ caller holds the arrays while it runs can do without.
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .flattening import names_of
+from .flattening.values import names_of
 
 
 def unowned(value):

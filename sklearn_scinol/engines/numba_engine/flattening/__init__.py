@@ -11,19 +11,8 @@ import ast
 
 from .flattener import Flattener
 from .source import parsed, walk
-from .unneeded import passed_on, without_unreachable, without_unread
-from .values import (
-    Cannot,
-    Known,
-    Plan,
-    Record,
-    load_name,
-    named,
-    names_of,
-    plan,
-    shape,
-    structure,
-)
+from .unneeded import passed_on, without_unread
+from .values import Known, Plan, load_name, named, names_of, plan, shape, structure
 
 
 def flatten(function, values, flattener, takes_all):
@@ -40,7 +29,7 @@ def flatten(function, values, flattener, takes_all):
         Names of the parts of arguments that it takes.
     """
     flattener.main(function, values)
-    body = without_unread(without_unreachable(flattener.block)) or [ast.Pass()]
+    body = without_unread(flattener.block) or [ast.Pass()]
     for name in sorted(passed_on(body, values) & flattener.unowned.keys()):
         function_of = flattener.expression(Known(flattener.unowned[name]))
         view = ast.Call(function_of, [load_name(name)], [])

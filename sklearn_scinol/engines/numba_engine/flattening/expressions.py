@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import operator
 from types import FunctionType
 
 from .values import (
@@ -17,35 +16,6 @@ from .values import (
     load_name,
 )
 from .writer import Writer
-
-OPERATORS = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b,
-    ast.NotIn: lambda a, b: a not in b,
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Invert: operator.invert,
-}
 
 
 class Expressions(Writer):
@@ -126,69 +96,57 @@ class Expressions(Writer):
             function, values[:n], dict(zip(by_name, values[n:], strict=True))
         )
 
+    def _operation(self, write, values):
+        """Write an operation on values, or carry it out if they are known."""
+        if not all(isinstance(value, Known) for value in values):
+            return write(*map(self.expression, values))
+        known = {f"value_{k}": value.value for k, value in enumerate(values)}
+        return Known(eval(ast.unparse(write(*map(load_name, known))), known))
+
     def _binop_value(self, node):
-        left, right = self.operands([node.left, node.right])
-        if isinstance(left, Known) and isinstance(right, Known):
-            return Known(OPERATORS[type(node.op)](left.value, right.value))
-        is_whole = isinstance(left, Known) and isinstance(left.value, int)
-        if is_whole and isinstance(node.op, ast.Pow):
-            raise Cannot(f"{left.value} ** n is 0 for n < 0: write {left.value}.0 ** n")
-        return ast.BinOp(self.expression(left), node.op, self.expression(right))
+        values = self.operands([node.left, node.right])
+        base = values[0].value if isinstance(values[0], Known) else None
+        is_power_of_int = isinstance(node.op, ast.Pow) and isinstance(base, int)
+        if is_power_of_int and not isinstance(values[1], Known):
+            raise Cannot("an int ** n is 0 for n < 0: write a float, such as 2.0 ** n")
+        return self._operation(lambda a, b: ast.BinOp(a, node.op, b), values)
 
     def _unaryop_value(self, node):
-        if isinstance(node.op, ast.Not):
-            return self.condition(node)
-        operand = self.evaluate(node.operand)
-        if isinstance(operand, Known):
-            return Known(OPERATORS[type(node.op)](operand.value))
-        if isinstance(node.op, ast.Invert):
+        evaluate = self.condition if isinstance(node.op, ast.Not) else self.evaluate
+        value = evaluate(node.operand)
+        if isinstance(node.op, ast.Invert) and not isinstance(value, Known):
             raise Cannot("~ means another thing for True than for 1")
-        return ast.UnaryOp(node.op, self.expression(operand))
+        return self._operation(lambda operand: ast.UnaryOp(node.op, operand), [value])
 
     def _compare_value(self, node):
-        if len(node.ops) > 1:
-            return self._compared_in_turn(node)
-        left, right = self.operands([node.left, *node.comparators])
-        (op,) = node.ops
-        if isinstance(left, Known) and isinstance(right, Known):
-            return Known(OPERATORS[type(op)](left.value, right.value))
-        if isinstance(op, (ast.In, ast.NotIn)):
-            raise Cannot("`in` cannot be compiled")
-        is_identity = isinstance(op, (ast.Is, ast.IsNot))
-        if is_identity is not (is_none(left) or is_none(right)):
-            raise Cannot("compiled code compares with None, and only so, by `is`")
-        if is_identity:
-            self.discard((left, right))
-            return Known(isinstance(op, ast.IsNot))
-        return ast.Compare(self.expression(left), [op], [self.expression(right)])
-
-    def _compared_in_turn(self, node):
-        """Evaluate a chain of comparisons; those after one that fails are not made."""
-        with self.into([]) as needed:
-            values = self.operands([node.left, *node.comparators])
-        are_known = all(isinstance(value, Known) for value in values)
-        if not needed and not are_known and all(map(is_number, values)):
-            first, *others = map(self.expression, values)
-            return ast.Compare(first, node.ops, others)
-        if needed or not are_known:
+        n_before = len(self.block)
+        values = self.operands([node.left, *node.comparators])
+        needs_statements = len(self.block) > n_before
+        if len(node.ops) > 1 and (needs_statements or not all(map(is_number, values))):
             raise Cannot("a chain of comparisons has calls, or more than numbers")
-        pairs = zip(values, node.ops, values[1:], strict=False)
-        return Known(all(OPERATORS[type(op)](a.value, b.value) for a, op, b in pairs))
+        if not all(isinstance(value, Known) for value in values):
+            if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+                raise Cannot("`in` cannot be compiled")
+            is_identity = any(isinstance(op, (ast.Is, ast.IsNot)) for op in node.ops)
+            if is_identity is not any(map(is_none, values)):
+                raise Cannot("compiled code compares with None, and only so, by `is`")
+            if is_identity:
+                self.discard(tuple(values))
+                return Known(isinstance(node.ops[0], ast.IsNot))
+        return self._operation(
+            lambda first, *others: ast.Compare(first, node.ops, [*others]), values
+        )
 
     def condition(self, node):
         """Return what the truth of an expression stands for."""
         if isinstance(node, ast.BoolOp):
             return self._boolop_value(node, self.condition)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            value = self.condition(node.operand)
-            if isinstance(value, Known):
-                return Known(not value.value)
-            return ast.UnaryOp(node.op, self.expression(value))
         value = self.evaluate(node)
-        if isinstance(value, Record) or type(value) is tuple:
-            self.discard(value)
-            return Known(value != ())
-        return Known(bool(value.value)) if isinstance(value, Known) else value
+        if isinstance(value, Known):
+            return Known(bool(value.value))
+        if not isinstance(value, ast.expr):
+            raise Cannot("the truth of a tuple, NamedTuple or method is asked for")
+        return value
 
     def _boolop_value(self, node, evaluate=None):
         """Evaluate `and` or `or`; by :meth:`condition` where the truth alone counts."""
@@ -201,13 +159,12 @@ class Expressions(Writer):
                 return self._branching_boolop(node.op, parts, rest, evaluate)
             self.block += needed
             if isinstance(value, Known):
+                truth_counts = evaluate and parts
                 stops = bool(value.value) is stops_at
-                if not parts and (stops or len(rest) == 1):
-                    return value
-                if evaluate and stops:
+                if stops and truth_counts:
                     self.discard(self._either(node.op, parts))
                     return value
-                if not stops and (evaluate or len(rest) > 1):
+                if not stops and (truth_counts or len(rest) > 1):
                     continue
             parts.append(value)
             if isinstance(value, Known):
@@ -224,32 +181,26 @@ class Expressions(Writer):
 
     def _branching_boolop(self, op, parts, rest, evaluate):
         """Evaluate operands that need statements only where they count."""
-        name, first = self.new_name("holds"), self._either(op, parts)
-        self.assign(name, self.expression(first))
+        first = self.copied(self.expression(self._either(op, parts)), "holds")
         with self.into([]) as block:
             node = ast.copy_location(ast.BoolOp(op, rest), rest[0])
             value = self._boolop_value(node, evaluate)
-            if not is_number(value):
-                raise Cannot("`and` and `or` cannot be compiled but for numbers")
-            self.assign(name, self.expression(value))
-        test = load_name(name)
+        branches = [(block, value), ([], first)]
         if isinstance(op, ast.Or):
-            test = ast.UnaryOp(ast.Not(), test)
-        self._emit_if(test, block, [])
-        return load_name(name)
+            branches.reverse()
+        return self._chosen(first, branches)
 
     def _ifexp_value(self, node):
         test = self.condition(node.test)
         if isinstance(test, Known):
             return self.evaluate(node.body if test.value else node.orelse)
-        blocks, values = [], []
+        branches = []
         for branch in node.body, node.orelse:
             with self.into([]) as block:
-                values.append(self.evaluate(branch))
-            blocks.append(block)
-        if not any(blocks) and all(map(is_number, values)):
+                value = self.evaluate(branch)
+            branches.append((block, value))
+        values = [value for _, value in branches]
+        if not any(block for block, _ in branches) and all(map(is_number, values)):
             body, orelse = map(self.expression, values)
             return ast.IfExp(self.expression(test), body, orelse)
-        result = self._joined(blocks, values)
-        self._emit_if(test, *blocks)
-        return result
+        return self._chosen(test, branches)

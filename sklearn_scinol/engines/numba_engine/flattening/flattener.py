@@ -102,14 +102,19 @@ class Flattener(Expressions):
         test = self.condition(statement.test)
         if isinstance(test, Known):
             return self._body(branches[not test.value])
-        blocks, results, values = [], [], dict(self.scope.values)
+        written, values = [], self.scope.values
         for branch in branches:
             self.scope.values = dict(values)
             with self.into([]) as block:
-                results.append(self._body(branch))
-            blocks.append(block)
+                result = self._body(branch)
+            written.append((block, result))
         self.scope.values = values
-        result = self._joined(blocks, results)
+        return self._chosen(test, written)
+
+    def _chosen(self, test, branches):
+        """Write two branches, pairs of statements and a value; return the value."""
+        blocks, values = zip(*branches, strict=True)
+        result = self._joined(blocks, values)
         self._emit_if(test, *blocks)
         return result
 
@@ -143,6 +148,8 @@ class Flattener(Expressions):
         else:
             function = self.replacements.get(function.value, function.value)
         if isinstance(function, type) and hasattr(function, "_fields"):
+            if any("__new__" in vars(base) for base in function.__mro__[:-3]):
+                raise Cannot(f"{function.__name__} has its own __new__")
             values = self._all_arguments(signature(function), values, keywords)
             fields = zip(function._fields, values, strict=True)
             return Record(function, {n: self.kept(v, n) for n, v in fields})
@@ -166,13 +173,13 @@ class Flattener(Expressions):
     def _call_apart(self, function, compiled, values):
         """Write the call of a function that is compiled by itself."""
         call = self._written_call(self._constant(compiled), leaf_values(values), {})
-        returned = parsed(function).returned
-        if returned == {"None"}:
-            self.emit(ast.Expr(call))
-            return Known(None)
-        if "None" in returned:
+        returns_none = parsed(function).returns_none
+        if returns_none == {False}:
+            return call
+        if len(returns_none) == 2:
             raise Cannot(f"{function.__qualname__} returns None in some cases")
-        return call
+        self.emit(ast.Expr(call))
+        return Known(None)
 
     def _all_arguments(self, signature, values, keywords):
         """Return the arguments in order, with those by name and the defaults."""
@@ -245,7 +252,7 @@ class Flattener(Expressions):
             value = tuple(map(Known, value.value))
         if isinstance(value, tuple):
             if len(value) > 1:
-                value = [self._apart_from(part, target.elts) for part in value]
+                value = self._before(target.elts, value)
             for one, part in zip(target.elts, value, strict=True):
                 self._store(one, part)
             return
@@ -253,22 +260,22 @@ class Flattener(Expressions):
             raise Cannot("parts of an array are assigned to more than variables")
         self.emit(ast.Assign([self._target(target)], self.expression(value)))
 
-    def _apart_from(self, part, targets):
-        """Return a part of a tuple that does not change when others are assigned."""
-        if isinstance(part, (Known, ast.Constant)):
-            return part
-        if not isinstance(part, ast.expr):
-            return self.kept(part, varying=self._varying)
-        names = {node.id for node in ast.walk(part) if isinstance(node, ast.Name)}
-        assigned = {
-            self.scope.names.get(target.id)
-            for target in targets
-            if isinstance(target, ast.Name)
-        }
-        is_plain = all(isinstance(target, ast.Name) for target in targets)
-        if is_plain and not names & assigned and not names & self._fleeting:
-            return part
-        return self.copied(part, "before")
+    def _before(self, targets, parts):
+        """Return parts of a tuple as they are before any of the targets is assigned."""
+        assigned = {self.scope.names.get(getattr(each, "id", None)) for each in targets}
+        are_plain = all(isinstance(target, ast.Name) for target in targets)
+        leaves = [each for each in leaf_values(parts) if isinstance(each, ast.expr)]
+        in_any_order = are_plain and not any(map(may_write, leaves))
+        before = []
+        for part in parts:
+            if not isinstance(part, ast.expr) or isinstance(part, ast.Constant):
+                part = self.kept(part, "before", self._varying)
+            else:
+                names = {node.id for node in walk([part]) if isinstance(node, ast.Name)}
+                if not in_any_order or names & (assigned | self._fleeting):
+                    part = self.copied(part, "before")
+            before.append(part)
+        return before
 
     def _store_name(self, name, value):
         scope, is_known = self.scope, isinstance(value, Known)
@@ -313,7 +320,7 @@ class Flattener(Expressions):
             target = self._target(node.target)
         with self.into([]) as needed:
             value = self.expression(self.evaluate(node.value))
-        if not isinstance(node.target, ast.Name) and self._writes(needed):
+        if isinstance(target, ast.Subscript) and self._writes(needed):
             raise Cannot("what is added by a call that may change what it is added to")
         self.block += needed
         self.emit(ast.AugAssign(target, node.op, value))
@@ -369,35 +376,23 @@ class Flattener(Expressions):
 
     def _while(self, node):
         with self._steps(node):
-            with self.into([]) as before:
+            with self.into([]) as needed:
                 test = self.condition(node.test)
+            if needed:
+                raise Cannot("a condition of `while` has calls: use `while True`")
             with self.into([]) as body:
                 self.statements(node.body)
-        if before:
-            stop = ast.If(
-                ast.UnaryOp(ast.Not(), self.expression(test)), [ast.Break()], []
-            )
-            test, body = ast.Constant(True), [*before, stop, *body]
         self.emit(ast.While(self.expression(test), body or [ast.Pass()], []))
 
     def _for(self, node):
         iterated = self.evaluate(node.iter)
         iterated = Known(()) if iterated == () else iterated
-        if isinstance(iterated, Known) and len(iterated.value) < 2 and not node.orelse:
-            # Steps whose number is known to be none or one need no loop.
-            leaves_it = any(
-                isinstance(part, (ast.Break, ast.Continue)) for part in walk(node.body)
-            )
-            if not iterated.value or not leaves_it:
-                name, values = getattr(node.target, "id", None), self.scope.values
-                for value in iterated.value:
-                    self._store(node.target, Known(value))
-                    stored = values.get(name)
-                    if name and not assigned(node.body)[name]:
-                        values[name] = Known(value)
-                    self.statements(node.body)
-                    self.scope.values[name] = stored
-                return
+        if isinstance(iterated, Known) and self._needs_no_loop(node, iterated.value):
+            for value in iterated.value:
+                self.scope.values[node.target.id] = Known(value)
+                self.statements(node.body)
+                self.scope.values[node.target.id] = Ambiguous(node.target.id)
+            return
         if not all(
             isinstance(each, (ast.Name, ast.Tuple, ast.Store))
             for each in ast.walk(node.target)
@@ -408,6 +403,15 @@ class Flattener(Expressions):
             self.statements(node.body)
         body = body or [ast.Pass()]
         self.emit(ast.For(target, self.expression(iterated), body, []))
+
+    def _needs_no_loop(self, node, iterated):
+        """Whether it is known that a loop has no step, or a single one to its end."""
+        if node.orelse or len(iterated) > 1:
+            return False
+        is_number = isinstance(node.target, ast.Name)
+        is_carried = is_number and node.target.id in self.scope.carried
+        leaves = any(isinstance(e, (ast.Break, ast.Continue)) for e in walk(node.body))
+        return not iterated or (is_number and not is_carried and not leaves)
 
 
 #: Return the signature of a class.

@@ -24,7 +24,7 @@ class Function(NamedTuple):
     body: list
     n_assigned: Counter  # how often variables are assigned
     returns_in_loop: bool
-    returned: set  # of None, a value, or either
+    returns_none: set  # of bool: either, if some returns do
 
 
 # CPython 3.11 may fail where two threads parse at the same time.
@@ -61,13 +61,13 @@ def parsed(function):
         body = body[1:]
     n_assigned = assigned(tree.body)
     loops = [node for node in walk(body) if isinstance(node, (ast.For, ast.While))]
-    returned = {
+    returns_none = {
         node.value is None or getattr(node.value, "value", node) is None
         for node in walk(body)
         if isinstance(node, ast.Return)
     }
     if not always_leaves(body):
-        returned.add(True)
+        returns_none.add(True)
     signature = inspect.signature(function, follow_wrapped=False)
     return Function(
         signature,
@@ -75,7 +75,7 @@ def parsed(function):
         body,
         n_assigned,
         any(returns(loop.body) for loop in loops),
-        {"None" if is_none else "a value" for is_none in returned},
+        returns_none,
     )
 
 

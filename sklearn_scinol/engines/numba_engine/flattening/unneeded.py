@@ -5,26 +5,12 @@ from collections import Counter
 
 import numpy as np
 
-from .source import LEAVING, walk
+from .source import walk
 from .values import leaf_values
 
 #: Names of functions that change no arguments.
 PURE = {"min", "max", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
 PURE |= {"np.empty", "np.empty_like", "np.arange"}
-
-
-def without_unreachable(statements):
-    """Remove what stands after statements that leave a block."""
-    kept = []
-    for statement in statements:
-        for block in "body", "orelse":
-            if hasattr(statement, block):
-                rest = without_unreachable(getattr(statement, block))
-                setattr(statement, block, rest)
-        kept.append(statement)
-        if isinstance(statement, LEAVING):
-            break
-    return kept
 
 
 def passed_on(statements, values):
@@ -76,11 +62,11 @@ def may_write(expression):
 
 
 def _is_pure(call):
-    name = ast.unparse(call.func)
-    function = getattr(np, name.removeprefix("np."), None)
-    if name.startswith("np.") and isinstance(function, np.ufunc):
+    module, _, name = ast.unparse(call.func).rpartition(".")
+    function = getattr(np, name, None) if module == "np" else None
+    if isinstance(function, np.ufunc):
         return len(call.args) <= function.nin and not call.keywords
-    return name in PURE or isinstance(function, type)
+    return isinstance(function, type) or ast.unparse(call.func) in PURE
 
 
 def _is_unneeded(statement, read):
