@@ -37,6 +37,7 @@ TYPES_OF_KINDS = {
     "text": "string",
     "boolean": "bool",
     "date": "timestamp[us]",
+    "time": "time64[us]",
 }
 
 

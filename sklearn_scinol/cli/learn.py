@@ -249,8 +249,8 @@ def open_learning(arguments):
         model = load_model(arguments.resume)
         known = known_columns(model, arguments.target)
     else:
-        model, classes = _new_model(arguments)
         known = {"columns": arguments.columns, "kinds": dict(arguments.kinds or ())}
+        model, classes = _new_model(arguments, known)
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
     stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
@@ -321,16 +321,15 @@ def _metrics(model):
     return metrics
 
 
-def _new_model(arguments):
+def _new_model(arguments, known):
     """Make a model for the first chunk; return it and the classes."""
     # Bad rows are reported when they are read again.
     stream = open_stream(
         arguments,
         arguments.files,
         target=arguments.target,
-        columns=arguments.columns,
-        kinds=dict(arguments.kinds or ()),
         on_bad_row="skip",
+        **known,
     )
     with read_chunks(stream) as ((_, y), _):
         pass

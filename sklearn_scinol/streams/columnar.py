@@ -3,9 +3,9 @@
 from abc import abstractmethod
 from contextlib import contextmanager
 
-from .columns import UnfitError, common_type, convert, is_time_of_numbers, remedy_for
+from .columns import UnfitError, common_type, convert, remedy_for
 from .errors import ReadError, read_errors, with_article
-from .rows import Part, Tables, check_rows, parse_by_halves, split_faults
+from .rows import Part, Tables, parse_by_halves, split_faults
 
 #: Number of rows decoded at once.
 BATCH_ROWS = 2**15
@@ -19,12 +19,7 @@ MAGIC = b"ARROW1"
 
 
 class ColumnarFormat(Tables):
-    """Base of the readers of typed columns.
-
-    Parameters
-    ----------
-    files : list of Path
-    """
+    """Base of the readers of typed columns."""
 
     is_text = False
 
@@ -40,31 +35,25 @@ class ColumnarFormat(Tables):
 
     def infer_schema(self):
         """Return the columns of the first file, of types that fit all files."""
-        kinds, self.mixed = {}, set()
+        kinds = {}
         for file in self.files:
             with read_errors(file), self.open_blocks(file) as (schema, _):
                 self.check_names(file, schema.names)
-            if self.names is None:
-                self.names = schema.names
-                kinds = dict(zip(schema.names, schema.types, strict=True))
-            for name, kind in zip(schema.names, schema.types, strict=True):
-                if kind != kinds.get(name, kind):
-                    kinds[name] = self._common_type(file, name, kinds[name], kind)
+            for field in schema:
+                known = kinds.setdefault(field.name, field.type)
+                if known != field.type:
+                    kinds[field.name] = self._common_type(file, field, known)
         return kinds
 
-    def _common_type(self, file, name, known, kind):
-        import pyarrow as pa
-
+    def _common_type(self, file, field, known):
+        name, kind = field.name, field.type
         common = common_type(known, kind)
-        if common is None:
-            self.mixed.add(name)
         is_read = self.chosen is None or name in self.chosen
         if common is None and is_read and name not in self.column_types:
-            remedy = remedy_for(name, pa.array([], known), pa.array([], kind))
+            remedy = remedy_for(name, known, kind) or "columns= without it"
             raise ReadError(
                 f"{file} has {with_article(str(kind))} in column {name!r}, but "
-                f"{with_article(str(known))} is in the files before: pass "
-                f"{remedy or 'columns= without it'}.",
+                f"{with_article(str(known))} is in the files before: pass {remedy}.",
                 file,
             )
         return common or known
@@ -78,31 +67,24 @@ class ColumnarFormat(Tables):
             for batch in batches(self.schema_in_file.names, n_threads > 0):
                 batch.validate(full=True)
                 table = pa.Table.from_batches([batch])
-                yield self._part(file, table, only_first_bad)
-
-    def _part(self, file, table, only_first_bad):
-        """Convert rows, and find the bad ones."""
-        good, faults = split_faults(
-            parse_by_halves(
-                lambda i, j: self._cast(table.slice(i, j - i)), 0, table.num_rows
-            ),
-            lambda rows: check_rows(self.add_keys(rows, file), self.roles),
-            UnfitError.explain,
-            only_first_bad,
-        )
-        return Part(good, table.num_rows, faults)
+                good, faults = split_faults(
+                    parse_by_halves(self._cast, table),
+                    lambda rows: self.check(rows, file),
+                    UnfitError.explain,
+                    only_first_bad,
+                )
+                yield Part(good, table.num_rows, faults)
 
     def _cast(self, table):
+        import pyarrow as pa
+
         schema = self.schema_in_file
-        table = table.select(schema.names)
         asked = {*self.column_types, self.roles.sample_weight}
-        for i, (name, kind) in enumerate(zip(schema.names, schema.types, strict=True)):
-            if table[i].type != kind:
-                if name in self.mixed and is_time_of_numbers(table[i].type, kind):
-                    raise UnfitError(name, table[i], kind)
-                column = convert(table[i], kind, name in asked, name)
-                table = table.set_column(i, name, column)
-        return table.cast(schema)  # names and types are equal
+        columns = [
+            convert(table[field.name], field.type, field.name in asked, field.name)
+            for field in schema
+        ]
+        return pa.table(columns, schema)
 
 
 class Parquet(ColumnarFormat):

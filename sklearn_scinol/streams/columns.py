@@ -24,9 +24,9 @@ class Roles(NamedTuple):
     sample_weight: str | None
 
     @property
-    def all(self):
-        others = [name for name in self[1:] if name is not None]
-        return [*self.features, *others]
+    def others(self):
+        """Names of the target and weight that exist."""
+        return [name for name in self[1:] if name is not None]
 
     @classmethod
     def choose(cls, names, columns, target, sample_weight, file):
@@ -54,12 +54,6 @@ class Roles(NamedTuple):
             raise ReadError(f"{file} has no column of features.", file)
         return cls(columns, target, sample_weight)
 
-    def unpack(self, table):
-        """Return `X`, or a tuple of `X` and the target and weight that exist."""
-        X = table.select(self.features)
-        others = [as_array(table[name]) for name in self[1:] if name is not None]
-        return (X, *others) if others else X
-
 
 def _check_are_columns(given, names, file, prefix=""):
     """Check that a file has columns of these names."""
@@ -72,57 +66,48 @@ def _check_are_columns(given, names, file, prefix=""):
         )
 
 
-def check_names(expected, names, first, file, chosen=None):
-    """Check that a file has the columns of the first file, each once.
-
-    If some are chosen, the others do not matter.
-    """
+def check_names(expected, names, first, file):
+    """Check that a file has the columns of the first file, each once."""
     given, known = set(), {*expected}
     for name in names:
-        if name in given and (chosen is None or name in chosen):
+        if name in given:
             twice = f"the column {name!r} twice" if name else "columns without a name"
             message = f"{file} has {twice}: pass columns= with other ones."
             raise ReadError(message, file)
         given.add(name)
-    if chosen is not None:
-        expected = names = [name for name in expected if name in chosen]
     wrong = [f"does not have {name!r}" for name in expected if name not in given]
     wrong += [f"also has {name!r}" for name in names if name not in known]
     if wrong:
-        remedy = ": pass columns= with those that all have" if chosen is None else ""
-        wrong = quote(" and ".join(wrong))
         raise ReadError(
-            f"{file} has other columns than {first}: it {wrong}{remedy}.", file
+            f"{file} has other columns than {first}: it {quote(' and '.join(wrong))}: "
+            "pass columns= with those that all have.",
+            file,
         )
 
 
-def schema_to_read(schema, roles, column_types, is_inferred, file):
-    """Return names and types of the columns to read, given the first file's schema.
-
-    `is_inferred` tells whether its types were inferred from the first rows.
-    """
+def schema_to_read(kinds, roles, column_types, is_inferred, file):
+    """Return the schema to read, given types of all columns, if inferred from rows."""
     import pyarrow as pa
 
-    kinds = {name: schema.field(name).type for name in roles.all}
+    _check_are_columns(column_types, [*kinds], file, "column_types: ")
+    kinds = {name: kinds[name] for name in [*roles.features, *roles.others]}
     if is_inferred:
         for name, kind in kinds.items():
             kinds[name] = _widened(kind, name == roles.target)
-    late = {name for name in column_types if isinstance(column_types[name], LateType)}
-    named = [name for name in column_types if name not in late]
-    _check_are_columns(named, schema.names, file, "column_types: ")
     for name, kind in column_types.items():
-        if name in kinds and (
-            name not in late or pa.types.is_null(schema.field(name).type)
-        ):
-            kinds[name] = _as_type(kind)
+        if name in kinds:
+            kinds[name] = as_type(kind)
     if roles.sample_weight is not None:
         kinds[roles.sample_weight] = pa.float64()
-    if roles.target is not None and not _is_target(kinds[roles.target]):
-        raise ReadError(
-            f"The target {roles.target!r} of {file} is {kinds[roles.target]}: it must "
-            "be numbers, booleans or strings.",
-            file,
-        )
+    if roles.target is not None:
+        kind = kinds[roles.target]
+        values = _general(kind)
+        if not (is_string_type(values) or _is(values, *NUMBERS, "boolean")):
+            raise ReadError(
+                f"The target {roles.target!r} of {file} is {kind}: it must be numbers, "
+                "booleans or strings.",
+                file,
+            )
     return pa.schema(kinds)
 
 
@@ -135,10 +120,13 @@ def _widened(kind, is_target):
         return pa.float64()
     if types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
+    if types.is_time(kind):
+        return pa.time64("us")
     return pa.string() if types.is_binary(kind) else kind
 
 
-def _as_type(kind):
+def as_type(kind):
+    """Return a type of pyarrow, given itself or its name."""
     import pyarrow as pa
 
     if isinstance(kind, pa.DataType):
@@ -151,40 +139,34 @@ def _as_type(kind):
         ) from None
 
 
-#: Units of time, the coarsest first.
-UNITS = "s", "ms", "us", "ns"
-
 NUMBERS = "integer", "floating", "decimal"
 
 
-def is_time_of_numbers(source, kind):
-    """Whether a conversion makes times of numbers, whose unit the type tells."""
-    return _is(source, *NUMBERS) and _is(kind, "temporal")
+def _is(kind, *families):
+    """Whether a type of pyarrow is of one of its families."""
+    types = import_module("pyarrow").types
+    return any(getattr(types, f"is_{family}")(kind) for family in families)
 
 
-def common_type(one, other):
-    """Return a type that both can be converted to; None if there is none."""
+def _general(kind):
+    """Return the type that stands for all that pyarrow does not unify with it."""
     import pyarrow as pa
 
-    kinds = [
-        kind.value_type if pa.types.is_dictionary(kind) else kind
-        for kind in (one, other)
-    ]
-    if kinds[0] == kinds[1]:
-        return kinds[0]
-    if all(map(is_string_type, kinds)):
-        return pa.large_string()
-    if all(_is(kind, *NUMBERS) for kind in kinds):
-        if sum(_is(kind, "floating") for kind in kinds) == 1:
-            return pa.float64()
-    elif all(_is(kind, "timestamp", "date") for kind in kinds):
-        zones = {getattr(kind, "tz", None) for kind in kinds}
-        if None in zones and len(zones) == 2:
-            return None
-        unit = max((getattr(kind, "unit", "s") for kind in kinds), key=UNITS.index)
-        return pa.timestamp(unit, zones.pop() if len(zones) == 1 else "UTC")
-    elif any(_is(kind, "nested", "binary", "large_binary") for kind in kinds):
-        return next((k for k in kinds if pa.null() in kinds and k != pa.null()), None)
+    if _is(kind, "dictionary"):
+        return kind.value_type
+    if _is(kind, "date"):
+        return pa.timestamp("s")
+    return pa.timestamp(kind.unit, "UTC") if getattr(kind, "tz", None) else kind
+
+
+def common_type(*kinds):
+    """Return a type that all can be converted to; None if there is none."""
+    import pyarrow as pa
+
+    kinds = [_general(kind) for kind in kinds]
+    are_numbers = all(_is(kind, *NUMBERS) for kind in kinds)
+    if are_numbers and any(_is(kind, "floating") for kind in kinds):
+        return pa.float64()  # float32 would round integers
     try:
         schemas = [pa.schema({"": kind}) for kind in kinds]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
@@ -199,13 +181,13 @@ def convert(column, kind, is_asked, name=None):
     """
     import pyarrow.compute as pc
 
+    if column.type == kind:
+        return column
     column = as_single_array(column)
-    try:
+    with suppress(*parse_errors()):
         new, is_same = _converted(column, kind, is_asked)
         if pc.all(is_same, min_count=0).as_py():
             return new
-    except parse_errors():
-        pass
     raise UnfitError(name, column, kind)
 
 
@@ -213,12 +195,9 @@ def _converted(column, kind, is_asked):
     """Convert a column; return it, and which values, if not missing, are the same."""
     import pyarrow.compute as pc
 
-    source = column.type
+    source, is_float = column.type, _is(kind, "floating")
     if _is(source, "temporal") and _is(kind, *NUMBERS):
         raise ValueError("numbers have no unit")
-    if _is(source, "decimal") and _is(kind, "floating"):  # rounded well
-        floats = column.cast("string").cast(kind)
-        return floats, is_asked or pc.equal(floats.cast(source), column)
     if is_string_type(kind):
         if _is(source, "boolean"):
             column = pc.if_else(column, "True", "False")  # as str in Python
@@ -227,69 +206,40 @@ def _converted(column, kind, is_asked):
         column = pc.utf8_trim_whitespace(column)
         is_number = pc.match_substring_regex(column, "^[^xX]*$")  # not hexadecimal
         return column.cast(kind), pc.or_(is_number, not _is(kind, "integer"))
-    if _is(kind, "floating") and (is_asked or _is(source, "floating")):
-        new = column.cast(kind, safe=False)
-        is_same = pc.is_finite(new)
-        if _is(source, "floating"):  # only NaN and infinities stay so
-            is_same = pc.or_(is_same, pc.invert(pc.is_finite(column)))
-        return new, is_same
-    new = column.cast(kind)
+    if is_float and _is(source, "decimal"):
+        new = column.cast("string").cast(kind)  # rounded well
+    else:
+        new = column.cast(kind, safe=not (is_float and is_asked))
+    if is_float and (is_asked or _is(source, "floating")):
+        return new, pc.invert(pc.is_inf(new))
     return new, _is(source, "null") or pc.equal(new.cast(source, safe=False), column)
 
 
-def remedy_for(name, *columns):
-    """Return the option for columns of one or several types; "" if there is none."""
-    import pyarrow as pa
-
-    def are(*families):
-        return all(_is(column.type, *families) for column in columns)
-
-    kinds = ["float64"] * (len(columns) == 1 or are(*NUMBERS, "boolean"))
-    for kind in kinds + ["timestamp[us]"] * are("date", "timestamp") + ["string"]:
-        with suppress(UnfitError):
-            for column in columns:
-                convert(column, pa.type_for_alias(kind), True)
-            return f"column_types={{{name!r}: {kind!r}}}"
-    return ""
+def remedy_for(name, *kinds):
+    """Return the option with which columns of these types can be read, or ""."""
+    if any(_is(kind, "nested") for kind in kinds):
+        return ""
+    are_numbers = all(_is(kind, *NUMBERS, "boolean") for kind in kinds)
+    other = "float64" if are_numbers else "string"
+    return f"column_types={{{name!r}: {other!r}}}"
 
 
 class UnfitError(ValueError):
-    """Raised when a value does not fit the type of its column."""
-
-    def __init__(self, name, column, kind):
-        super().__init__(name, column, kind)
+    """Raised with name, column and type when a value does not fit the type."""
 
     def explain(self):
         """Return reason and remedy, for a column of one row."""
-        import pyarrow as pa
-
         name, column, kind = self.args
         value = quote(repr(str(column[0])))
         reason = f"has {value} in column {name!r}, which does not fit the type {kind}"
-        return reason, remedy_for(name, column, pa.array([], kind))
-
-
-def _is(kind, *families):
-    """Whether a type of pyarrow, or that of a dictionary's values, is of a family."""
-    types = import_module("pyarrow").types
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    return any(getattr(types, f"is_{family}")(kind) for family in families)
+        return reason, remedy_for(name, column.type, kind)
 
 
 def describe_type(kind):
     """Describe a type in words, such as "a number"."""
-    import pyarrow as pa
-
-    types = pa.types
-    if types.is_floating(kind) or types.is_decimal(kind):
+    if _is(kind, "floating", "decimal"):
         return "a number"
-    return "a whole number" if types.is_integer(kind) else with_article(str(kind))
-
-
-def _is_target(kind):
-    families = *NUMBERS, "boolean", "string", "large_string"
-    return _is(kind, *families) or is_string_type(kind)
+    return "a whole number" if _is(kind, "integer") else with_article(str(kind))
 
 
 def as_array(column):

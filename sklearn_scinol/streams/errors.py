@@ -1,6 +1,5 @@
 """Errors about files, in one sentence each."""
 
-import zlib
 from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
@@ -34,10 +33,6 @@ class ReadError(ValueError):
         return type(self), (*self.args, self.path, self.row)
 
 
-class DamageError(ValueError):
-    """Raised when compressed data end early, or are damaged."""
-
-
 def parse_errors():
     """Return the exceptions that parsers raise for bad data."""
     import pyarrow as pa
@@ -51,7 +46,6 @@ def parse_errors():
         OSError,
         OverflowError,
         ValueError,
-        zlib.error,
     )
 
 

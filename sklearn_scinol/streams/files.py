@@ -1,19 +1,17 @@
 """Files: how to find them, tell their format and open them."""
 
-import bz2
 import codecs
 import glob
-import gzip
 import lzma
 import os
 import re
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from itertools import chain, takewhile
 from pathlib import Path
 from urllib.parse import unquote
 
-from .errors import DamageError, ReadError, one_line, parse_errors
+from .columns import UnfitError, convert
+from .errors import ReadError, read_errors
 
 #: Endings of the names of files of each format.
 FORMATS = {
@@ -25,18 +23,14 @@ FORMATS = {
 }
 FORMAT_OF_ENDING = {end: name for name, ends in FORMATS.items() for end in ends}
 
-#: Compressions of text by the last ending: functions, which also read what is left of
-#: a damaged file, or names of pyarrow.
+#: Compressions of text by the last ending.
 COMPRESSIONS = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+    ".gz": "gzip",
+    ".bz2": "bz2",
+    ".xz": "xz",
     ".zst": "zstd",
     ".lz4": "lz4",
 }
-
-#: Bytes that pyarrow decompresses at once. An error loses as many good ones.
-SMALL_BYTES = 2**12
 
 #: Handler that turns what an encoding does not have into what UTF-8 does not have.
 INVALID = "sklearn_scinol.invalid"
@@ -59,24 +53,23 @@ def find_files(path):
         return files
     name = os.fspath(path)
     if os.path.isdir(name):
-        files = list(_files_in(Path(name)))
-        if not files:
-            raise FileNotFoundError(f"There are no files in the folder {name}.")
-    elif not os.path.exists(name) and glob.has_magic(name):
-        files = map(Path, glob.glob(name, recursive=True))
-        files = list(filter(Path.is_file, files))
-        if not files:
-            raise FileNotFoundError(f"There is no file that matches {name}.")
-    elif not os.path.exists(name):
-        raise FileNotFoundError(f"There is no file {name}.")
+        files = _files_in(Path(name))
+        missing = f"There are no files in the folder {name}."
+    elif os.path.exists(name):  # it may look like a pattern
+        return [Path(name)]
     else:
-        files = [Path(name)]
-    return sorted(files, key=_natural_order)
+        files = filter(Path.is_file, map(Path, glob.glob(name, recursive=True)))
+        pattern = "that matches " if glob.has_magic(name) else ""
+        missing = f"There is no file {pattern}{name}."
+    files = sorted(files, key=_natural_order)
+    if not files:
+        raise FileNotFoundError(missing)
+    return files
 
 
 def _files_in(folder):
     """Yield the files of a folder and of folders key=value in it."""
-    try:
+    with read_errors(folder):
         for file in folder.iterdir():
             if file.name.startswith((".", "_")):
                 continue
@@ -84,42 +77,34 @@ def _files_in(folder):
                 yield file
             elif "=" in file.name:
                 yield from _files_in(file)
-    except PermissionError:
-        raise PermissionError(f"{folder} cannot be read: permission denied.") from None
 
 
 def _natural_order(file):
     """Return a key for sorting in which 2 comes before 10."""
-    parts = [re.split("([0-9]+)", part) for part in file.parts]
-    for part in parts:  # texts and numbers in turn
-        part[1::2] = map(int, part[1::2])
-    return parts, file
+    padded = [re.sub("[0-9]+", lambda n: n[0].zfill(30), part) for part in file.parts]
+    return padded, file
 
 
 def folder_keys(files):
-    """Return names and values of the folders name=value right above each file.
-
-    Values are integers of 32 bits if all of a name are, as pyarrow infers them.
-    """
+    """Return a table of the folders name=value right above each file, a row a file."""
     import pyarrow as pa
 
-    keys = []
+    rows = []
     for file in files:
         folders = takewhile(lambda folder: "=" in folder.name, file.parents)
-        pairs = [map(unquote, folder.name.split("=", 1)) for folder in folders]
-        keys.append(dict(reversed([*map(tuple, pairs)])))
-        if keys[-1].keys() != keys[0].keys():
+        pairs = [folder.name.split("=", 1) for folder in folders][::-1]
+        rows.append(
+            {unquote(k): None if v == NO_VALUE else unquote(v) for k, v in pairs}
+        )
+        if rows[-1].keys() != rows[0].keys():
             message = f"{file} is in folders with other names than {files[0]}."
             raise ReadError(message, file)
-    for name in keys[0]:
-        texts = [own[name] if own[name] != NO_VALUE else None for own in keys]
-        values = pa.array(texts, pa.string())
-        if not any("x" in (text or "").lower() for text in texts):  # as in 0x10
-            with suppress(pa.ArrowInvalid):
-                values = values.cast(pa.int32())
-        for own, value in zip(keys, values, strict=True):
-            own[name] = value
-    return keys
+    table = pa.Table.from_pylist(rows)
+    for i, name in enumerate(table.column_names):
+        with suppress(UnfitError):  # as pyarrow infers them
+            numbers = convert(table[i], pa.int32(), False)
+            table = table.set_column(i, name, numbers)
+    return table
 
 
 def format_of(files, file_format):
@@ -141,15 +126,14 @@ def format_of(files, file_format):
                 file,
             )
         formats.setdefault(FORMAT_OF_ENDING[ending], file)
-    if len(formats) > 1:
-        (one, file), (other, another) = list(formats.items())[:2]
+    (one, first), *others = formats.items()
+    for other, another in others:
         raise ReadError(
-            f"All files must have one format, but {file} is {one} and {another} is "
+            f"All files must have one format, but {first} is {one} and {another} is "
             f"{other}.",
             another,
         )
-    (file_format,) = formats
-    return file_format
+    return one
 
 
 def delimiter_of(file):
@@ -172,41 +156,18 @@ def open_text(file, encoding="utf-8"):
     compression = COMPRESSIONS.get(_endings(file)[1])
     with ExitStack() as opened:
         stream = opened.enter_context(open(file, "rb", buffering=0))
-        if isinstance(compression, str):
-            stream = opened.enter_context(pa.CompressedInputStream(stream, compression))
-            stream = _Whole(partial(stream.read, SMALL_BYTES))
+        if compression == "xz":
+            stream = opened.enter_context(lzma.open(stream))
         elif compression is not None:
-            stream = _Whole(opened.enter_context(compression(stream)).read1)
+            stream = opened.enter_context(pa.CompressedInputStream(stream, compression))
         if codecs.lookup(encoding) not in map(codecs.lookup, UTF8):
             stream = codecs.EncodedFile(stream, "utf-8", encoding, INVALID)
         yield stream
 
 
-class _Whole:
-    """Reads as much as is wanted, or all up to damage, which the next call raises."""
-
-    def __init__(self, read):
-        self._read, self._error = read, None
-
-    def read(self, size):
-        data = b""
-        while len(data) < size and self._error is None:
-            try:
-                data += (part := self._read())
-            except parse_errors() as error:
-                self._error = DamageError(one_line(error))
-            else:
-                if not part:
-                    break
-        if self._error is not None and not data:
-            raise self._error
-        return data
-
-
 def _invalid(error):
-    if isinstance(error, UnicodeDecodeError):
-        return "\udcff", error.end
-    return b"\xff" * (error.end - error.start), error.end
+    is_read = isinstance(error, UnicodeDecodeError)
+    return "\udcff" if is_read else b"\xff", error.end
 
 
 codecs.register_error(INVALID, _invalid)

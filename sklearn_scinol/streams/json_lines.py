@@ -2,12 +2,13 @@
 
 import json
 import re
+from functools import partial
 
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
-from .columns import LateType, UnfitError, convert
-from .errors import DamageError, ReadError, one_line, parse_errors, with_article
-from .rows import parse_lines
+from .columns import UnfitError, convert
+from .errors import ReadError, one_line, parse_errors, with_article
+from .rows import parse_by_halves
 from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextTable
 
 #: Maximum depth of nested values. Beyond, pyarrow takes time that is quadratic in the
@@ -34,15 +35,12 @@ class JSONLines(TextTable):
     """Lines of one object each."""
 
     def infer_schema(self):
-        """Return names and types of the columns, from the first rows.
-
-        Columns that are asked for may come later.
-        """
+        """Return types of the columns of the first rows, and of those asked for."""
         import pyarrow as pa
 
         kinds, errors = {}, []
         for n_before, block in enumerate(self._all_blocks()):
-            for _, rows, error in parse_lines(self._read, self.rows_in(block)):
+            for _, rows, error in parse_by_halves(self._read, self.rows_in(block)):
                 if error is not None:
                     errors.append(error)
                     continue
@@ -50,7 +48,7 @@ class JSONLines(TextTable):
                     if kinds.get(field.name) in (None, pa.null()):
                         kinds[field.name] = field.type
             known = {name for name, kind in kinds.items() if kind != pa.null()}
-            is_late = self.named - known - self.column_types.keys()
+            is_late = self.named - known - {*self.typed}
             if not is_late if kinds else n_before == MAX_BLOCKS_WITHOUT_ROWS:
                 break
         if not kinds:
@@ -58,14 +56,12 @@ class JSONLines(TextTable):
             file = self.files[0]
             message = f"{file} has no row that can be read: the first one {reason}."
             raise ReadError(message, file)
-        return kinds | {name: kinds.get(name, pa.null()) for name in self.column_types}
+        return kinds | {name: kinds.get(name, pa.null()) for name in self.typed}
 
     def _all_blocks(self):
         for file in self.files:
             with self.open_blocks(file) as (_, blocks):
-                for block in blocks:
-                    if not isinstance(block, DamageError):
-                        yield block
+                yield from blocks
 
     def start(self, file, block):
         if OVER_LINES.match(block):
@@ -79,29 +75,24 @@ class JSONLines(TextTable):
     def parse(self, names, block):
         import pyarrow as pa
 
-        kinds = self.column_types.items()
-        asked = {name for name, kind in kinds if not isinstance(kind, LateType)}
+        schema, asked = self.schema_in_file, self.column_types
         try:
-            return self._parse(block, self.schema_in_file)
-        except parse_errors() as error:
-            first_error = error
-            if asked.isdisjoint(self.schema_in_file.names):
+            return self._parse(block, schema)
+        except parse_errors():
+            if asked.keys().isdisjoint(schema.names):
                 raise
-        others = [field for field in self.schema_in_file if field.name not in asked]
-        table = self._parse(block, pa.schema(others))
-        rows = [
-            json.loads(line, parse_int=str, parse_float=str, object_pairs_hook=_once)
-            for line in self.rows_in(block)
-        ]
-        for i, field in enumerate(self.schema_in_file):
-            if field.name in asked:
-                values = [row.get(field.name) for row in rows]
-                if any(isinstance(value, dict | list) for value in values):
-                    raise first_error
-                values = [_as_text(value, field.type) for value in values]
-                column = convert(pa.array(values), field.type, True, field.name)
-                table = table.add_column(i, field, column)
-        return table
+            others = [field for field in schema if field.name not in asked]
+            table = self._parse(block, pa.schema(others))
+            rows = [LOADS(line) for line in self.rows_in(block)]
+            for field in schema:
+                if field.name in asked:
+                    column = [row.get(field.name) for row in rows]
+                    if any(isinstance(value, dict | list) for value in column):
+                        raise
+                    texts = pa.array(_as_text(value, field.type) for value in column)
+                    column = convert(texts, field.type, True, field.name)
+                    table = table.append_column(field, column)
+            return table.select(schema.names)
 
     def _parse(self, block, schema):
         table = self._read(
@@ -113,7 +104,7 @@ class JSONLines(TextTable):
     def _read(self, block, **keywords):
         import pyarrow.json as pj
 
-        block = bytes(block)
+        block = b"".join(block) if isinstance(block, list) else bytes(block)
         if _is_deep(block):
             raise ValueError(TOO_DEEP)
         if _has_null_row(block):  # which ends the process in pyarrow
@@ -146,18 +137,17 @@ class JSONLines(TextTable):
             return "has a number that is too large for float64", ""
         if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
             reason = f"has {found[2].strip()}, which is not {with_article(found[1])}"
-            names = [field.name for field in self.schema if field.type == found[1]]
-            remedies = [f"column_types={{{name!r}: 'float64'}}" for name in names]
-            return reason, remedies[0] if len(names) == 1 else ""
+            target = self.roles.target  # the only one whose integers are kept
+            remedy = f"column_types={{{target!r}: 'float64'}}"
+            return reason, remedy if found[1] == "int64" else ""
         words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
         return f"is not a JSON object: {words}", ""
 
 
 def _as_text(value, kind):
-    """Write a value of JSON, in which numbers are text, as text; None if missing."""
-    if isinstance(value, bool | float):  # numbers of JSON are text here, but NaN
-        return str(value)
-    return value if is_string_type(kind) else value or None
+    """Return the text of a value, None if it is missing."""
+    is_missing = value is None or (value == "" and not is_string_type(kind))
+    return None if is_missing else str(value)
 
 
 def _once(pairs):
@@ -168,6 +158,16 @@ def _once(pairs):
             raise ValueError(f"Column(/{name}) was specified twice")
         row[name] = value
     return row
+
+
+#: Reads an object with numbers as text.
+LOADS = partial(
+    json.loads,
+    parse_int=str,
+    parse_float=str,
+    parse_constant=str,
+    object_pairs_hook=_once,
+)
 
 
 def _is_deep(block):

@@ -13,7 +13,6 @@ from sklearn.utils import check_scalar
 from .._optional import import_optional
 from .ahead import read_ahead as made_ahead
 from .columnar import Arrow, Parquet
-from .columns import Roles, schema_to_read
 from .errors import ReadError
 from .files import find_files, format_of
 from .json_lines import JSONLines
@@ -186,12 +185,7 @@ def read_table(
     _check_options(file_format, options)
     reader = reader_class(files, **reader_options)
     if isinstance(reader, Tables):
-        column_types = dict(column_types or {})
-        asked = {*(columns or ()), target, sample_weight} - {None}
-        schema = reader.open(asked, columns is not None, column_types)
-        roles = Roles.choose(schema.names, columns, target, sample_weight, files[0])
-        types = schema_to_read(schema, roles, column_types, reader.is_text, files[0])
-        reader.prepare(roles, types)
+        reader.open(target, sample_weight, columns, dict(column_types or {}))
     else:
         named = {"target": target, "sample_weight": sample_weight, "columns": columns}
         _check_options(file_format, {**named, "column_types": column_types})

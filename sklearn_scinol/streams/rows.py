@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ..tables.frames import is_string_type
-from .columns import check_names
+from ..tables.frames import as_single_array, is_string_type
+from .columns import LateType, Roles, as_array, as_type, check_names, schema_to_read
 from .errors import parse_errors
 from .files import folder_keys
 
@@ -62,53 +62,55 @@ class Tables(ABC):
     #: Whether values are text that has to be parsed.
     is_text: bool
 
-    #: Columns of the first file, and the only ones that are read.
-    names = chosen = None
+    #: Names of the columns that files must have, and of those to read if not all.
+    expected = chosen = None
 
     @abstractmethod
     def infer_schema(self):
-        """Return names and types of the columns of files."""
+        """Return types of the columns by their names."""
 
-    def open(self, named, is_chosen, column_types):
-        """Return names and types of all columns, given which are asked for."""
-        import pyarrow as pa
-
-        self.named, self.column_types = named, column_types
-        self.chosen = named if is_chosen else None
-        self.keys = dict(zip(self.files, folder_keys(self.files), strict=True))
-        kinds = self.infer_schema()
-        self.names = list(kinds)
-        for name, value in self.keys[self.files[0]].items():
-            kinds.setdefault(name, value.type)
-        return pa.schema(kinds)
-
-    def prepare(self, roles, schema):
+    def open(self, target, sample_weight, columns, column_types):
         """Set what to read, before the first row."""
         import pyarrow as pa
 
-        self.roles, self.schema = roles, schema
-        self.schema_in_file = pa.schema(
-            map(schema.field, filter({*self.names}.__contains__, schema.names))
+        types = column_types.items()
+        late = {name: kind for name, kind in types if isinstance(kind, LateType)}
+        self.column_types = {name: kind for name, kind in types if name not in late}
+        self.typed = [*column_types]
+        self.named = {*(columns or ()), target, sample_weight} - {None}
+        self.chosen = None if columns is None else self.named
+        self.keys = folder_keys(self.files)
+        kinds = self.infer_schema()
+        for name, kind in late.items():
+            if kinds.get(name) == pa.null():
+                kinds[name] = as_type(kind)
+        in_file = {*kinds}
+        for field in self.keys.schema:
+            kinds.setdefault(field.name, field.type)
+        file = self.files[0]
+        self.roles = Roles.choose([*kinds], columns, target, sample_weight, file)
+        self.schema = schema_to_read(
+            kinds, self.roles, self.column_types, self.is_text, file
         )
+        self.schema_in_file = pa.schema(f for f in self.schema if f.name in in_file)
 
     def check_names(self, file, names):
-        """Check that a file has the columns of the first one, or those asked for."""
-        first = names if self.names is None else self.names
-        check_names(first, names, self.files[0], file, self.chosen)
+        """Check that a file has the columns of the first one, or those to read."""
+        if self.chosen is not None:
+            names = [name for name in names if name in self.chosen]
+        self.expected = names if self.expected is None else self.expected
+        check_names(self.expected, names, self.files[0], file)
 
-    def add_keys(self, table, file):
-        """Add the columns that folders stand for."""
+    def check(self, table, file):
+        """Add the columns of folders; return the good rows, and faults of others."""
         import pyarrow as pa
 
-        if table.num_columns == len(self.schema):
-            return table
-        known = {*table.column_names}
+        own = self.keys.slice(self.files.index(file), 1)
         for field in self.schema:
-            if field.name not in known:
-                value = self.keys[file][field.name].cast(field.type)
-                column = pa.repeat(value, table.num_rows)
-                table = table.append_column(field, column)
-        return table.select(self.schema.names)
+            if field.name not in self.schema_in_file.names:
+                (value,) = own[field.name].cast(field.type)
+                table = table.append_column(field, pa.repeat(value, table.num_rows))
+        return check_rows(table.select(self.schema.names), self.roles)
 
     @property
     def features(self):
@@ -125,7 +127,9 @@ class Tables(ABC):
 
     def unpack(self, table):
         """Return `X`, or a tuple of `X` and the target and weight that exist."""
-        return self.roles.unpack(table)
+        X = table.select(self.roles.features)
+        others = [as_array(table[name]) for name in self.roles.others]
+        return (X, *others) if others else X
 
 
 class SparseRows(NamedTuple):
@@ -150,48 +154,28 @@ class SparseRows(NamedTuple):
         return SparseRows(sparse.vstack(X, format="csr"), np.concatenate(y))
 
 
-def parse_by_halves(parse, start, stop):
-    """Parse rows in parts as large as possible; bad rows end up alone, by halving.
-
-    Yields
-    ------
-    start : int
-        Number of the first row.
-    rows : object or None
-        The result of `parse(start, stop)`.
-    error : Exception or None
-        The error of a single row.
-    """
-    if start == stop:  # of empty lines
+def parse_by_halves(parse, rows, start=0):
+    """Yield start, rows and error of the largest parts without, or of a single row."""
+    if not len(rows):
         return
     try:
-        rows = parse(start, stop)
-        if rows.num_rows != stop - start:
+        parsed = parse(rows)
+        if parsed.num_rows != len(rows):
             raise ValueError("it does not end where its line ends")
     except parse_errors() as error:
-        if stop - start == 1:
+        if len(rows) == 1:
             yield start, None, error
             return
     else:
-        yield start, rows, None
+        yield start, parsed, None
         return
-    middle = (start + stop) // 2
-    yield from parse_by_halves(parse, start, middle)
-    yield from parse_by_halves(parse, middle, stop)
-
-
-def parse_lines(parse, lines):
-    """Parse lines of text by :func:`parse_by_halves`."""
-    return parse_by_halves(lambda i, j: parse(b"".join(lines[i:j])), 0, len(lines))
+    middle = len(rows) // 2
+    yield from parse_by_halves(parse, rows[:middle], start)
+    yield from parse_by_halves(parse, rows[middle:], start + middle)
 
 
 def split_faults(parts, check, explain, only_first):
-    """Separate the rows that :func:`parse_by_halves` yields into good rows and faults.
-
-    `check` gives the good ones of parsed rows, and faults of the others; `explain`
-    gives reason and remedy for the error of a row. `only_first` stops at the first bad
-    row.
-    """
+    """Separate what :func:`parse_by_halves` yields into good rows and faults."""
     good, faults = [], []
     for first, rows, error in parts:
         if error is not None:
@@ -211,50 +195,37 @@ def check_rows(table, roles):
     import pyarrow.compute as pc
 
     bad = {}
+
+    def find(name, wrong, noun):
+        for i in np.flatnonzero(wrong) if pc.any(wrong).as_py() else ():
+            value = table[name][int(i)].as_py()
+            found = f"no {noun}" if value in (None, "") else f"the {noun} {value}"
+            bad.setdefault(i, f"has {found} in column {name!r}")
+
     for name in roles.features:
         if pa.types.is_floating(table.schema.field(name).type):
-            for i in _places(pc.is_inf(table[name])):
-                value = table[name][i].as_py()
-                bad[i] = f"has the value {value} in column {name!r}"
+            find(name, pc.is_inf(table[name]), "value")
     if roles.target is not None:
-        target = table[roles.target]
-        if pa.types.is_dictionary(target.type):
-            target = target.cast(target.type.value_type)
+        target = as_single_array(table[roles.target])
         wrong = pc.is_null(target, nan_is_null=True)
         if pa.types.is_floating(target.type):
-            wrong = pc.or_(wrong, pc.fill_null(pc.is_inf(target), False))
+            wrong = pc.or_kleene(wrong, pc.is_inf(target))
         elif is_string_type(target.type):
-            wrong = pc.or_(wrong, pc.fill_null(pc.equal(target, ""), False))
-        for i in _places(wrong):
-            value = target[i].as_py()
-            found = f"the target {value}" if value else "no target"
-            bad.setdefault(i, f"has {found} in column {roles.target!r}")
+            wrong = pc.or_kleene(wrong, pc.equal(target, ""))
+        find(roles.target, wrong, "target")
     if roles.sample_weight is not None:
         weight = table[roles.sample_weight]
         fine = pc.and_(pc.greater_equal(weight, 0.0), pc.is_finite(weight))
-        for i in _places(pc.invert(pc.fill_null(fine, False))):
-            value = weight[i].as_py()
-            found = "no weight" if value is None else f"the weight {value}"
-            bad.setdefault(i, f"has {found} in column {roles.sample_weight!r}")
+        find(roles.sample_weight, pc.invert(pc.fill_null(fine, False)), "weight")
     if bad:
         keep = np.ones(table.num_rows, dtype=bool)
         keep[list(bad)] = False
         table = table.filter(pa.array(keep))
-    return table, [Fault(i, reason) for i, reason in sorted(bad.items())]
-
-
-def _places(mask):
-    """Return the places where a mask of pyarrow is true."""
-    import pyarrow.compute as pc
-
-    return np.flatnonzero(mask).tolist() if pc.any(mask).as_py() else []
+    return table, [Fault(int(i), reason) for i, reason in sorted(bad.items())]
 
 
 def rechunk(parts, size, join):
-    """Yield rows in chunks of a size, except the last, and bad rows up to their end.
-
-    Parts are pairs of rows and a list of bad rows; `join` joins slices of rows.
-    """
+    """Yield rows in chunks of a size, except the last, and bad rows up to their end."""
     waiting, bad, n_waiting = [], [], 0
     for rows, more_bad in parts:
         bad += more_bad

@@ -7,7 +7,6 @@ row be parsed row by row.
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
@@ -17,23 +16,15 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead, open_bytes
-from .columns import describe_type, remedy_for
-from .errors import (
-    DamageError,
-    ReadError,
-    not_text,
-    one_line,
-    parse_errors,
-    read_errors,
-)
+from .columns import describe_type
+from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
     Fault,
     Part,
     SparseRows,
     Tables,
-    check_rows,
-    parse_lines,
+    parse_by_halves,
     split_faults,
 )
 
@@ -61,18 +52,13 @@ LINE_ENDS = b"\n", b"\r"
 
 ENCODING = "encoding=, such as 'latin-1'"
 
+HEXADECIMAL = re.compile(rb"0[xX]")
+
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 
 
 class TextFormat(ABC):
-    """Reads text files of a format.
-
-    Parameters
-    ----------
-    files : list of Path
-    encoding : str, default=None
-        "utf-8" by default.
-    """
+    """Reads text files of a format."""
 
     def __init__(self, files, *, encoding=None):
         self.files = files
@@ -118,28 +104,19 @@ class TextFormat(ABC):
         """Open a file: names of its columns, and an iterator over its blocks."""
         with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
             blocks = self.blocks(stream)
-            first = next(blocks, b"")
-            if isinstance(first, DamageError):
-                raise first
-            first = bytes(first).removeprefix(BYTE_ORDER_MARK)
+            first = bytes(next(blocks, b"")).removeprefix(BYTE_ORDER_MARK)
             if not first or first.isspace():
                 raise ReadError(f"{file} is empty.", file)
-            header = first.partition(b"\n")[0]
-            if b"\0" in header:
+            if b"\0" in first.partition(b"\n")[0]:
                 raise not_text(file, self.encoding, "utf-16")
             names, first = self.start(file, first)
-            yield names, chain([first] if first else [], blocks)
+            yield names, filter(len, chain([first], blocks))
 
     def blocks(self, stream):
-        """Cut text into blocks of whole rows; damaged text ends with its error."""
+        """Cut text into blocks of whole rows."""
         data, size = b"", BLOCK_BYTES
         while True:
-            try:
-                new = stream.read(size)
-            except DamageError as error:
-                yield from filter(len, [memoryview(data)[: self.end_of_rows(data)]])
-                yield error
-                return
+            new = stream.read(size)
             data += new
             if _is_short(data) and len(new) >= max(1, size // 4):  # a pipe gives less
                 size = len(data)
@@ -159,9 +136,6 @@ class TextFormat(ABC):
 
     def _part(self, file, names, only_first_bad, block):
         """Parse a block, and find the bad rows."""
-        if isinstance(block, DamageError):
-            fault = Fault(0, f"and all after it cannot be read: {one_line(block)}")
-            return Part([], 1, [fault])
         lines = None
         try:
             rows = self.parse(names, block)
@@ -169,7 +143,9 @@ class TextFormat(ABC):
         except parse_errors():
             lines = self.rows_in(block)
             n_rows = len(lines)
-            parts = parse_lines(partial(self.parse, names), lines)
+            parts = parse_by_halves(
+                lambda some: self.parse(names, b"".join(some)), lines
+            )
         good, faults = split_faults(
             parts,
             lambda rows: self.check(rows, file),
@@ -188,9 +164,6 @@ class TextTable(Tables, TextFormat):
     """Base of the text formats whose columns have names."""
 
     is_text = True
-
-    def check(self, rows, file):
-        return check_rows(self.add_keys(rows, file), self.roles)
 
 
 class CSV(TextTable):
@@ -219,12 +192,8 @@ class CSV(TextTable):
     def infer_schema(self):
         """Return names and types of the columns, from the first good rows."""
         with self.open_blocks(self.files[0]) as (names, blocks):
-            once = [name for name, n in Counter(names).items() if n == 1]
-            options = self._convert_options(dict.fromkeys(once))
-            blocks = islice(blocks, MAX_BLOCKS_WITHOUT_ROWS)
-            for block in chain(blocks, [b"\n"]):
-                if isinstance(block, DamageError):
-                    continue
+            options = self._convert_options(include_columns=[*dict.fromkeys(names)])
+            for block in chain(islice(blocks, MAX_BLOCKS_WITHOUT_ROWS), [b"\n"]):
                 try:
                     table = self._read(names, options, block)
                 except parse_errors():
@@ -232,7 +201,7 @@ class CSV(TextTable):
                     table = self._read(names, options, block)
                 if table.num_rows:
                     break
-            return dict(zip(once, table.schema.types, strict=True))
+            return dict(zip(table.column_names, table.schema.types, strict=True))
 
     def _without_bad_rows(self, names, block):
         """Drop rows that have more or fewer values than there are columns."""
@@ -241,19 +210,27 @@ class CSV(TextTable):
 
         lines, good = self.rows_in(block), []
         options = pc.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
-        for first, rows, _ in parse_lines(partial(self._read, names, options), lines):
+
+        def parse(some):
+            return self._read(names, options, b"".join(some))
+
+        for first, rows, _ in parse_by_halves(parse, lines):
             if rows is not None:
                 good += lines[first : first + rows.num_rows]
         return b"".join(good) or b"\n"
 
-    def prepare(self, roles, schema):
+    def open(self, *options):
         import pyarrow as pa
 
-        super().prepare(roles, schema)
-        kinds = {field.name: field.type for field in self.schema_in_file}
-        self.options = self._convert_options(kinds)
-        integers = filter(lambda name: pa.types.is_integer(kinds[name]), kinds)
-        self.integers = self._convert_options(dict.fromkeys(integers, pa.float64()))
+        super().open(*options)
+        schema = self.schema_in_file
+        self.options = self._convert_options(
+            include_columns=schema.names, column_types=schema
+        )
+        integers = [field.name for field in schema if pa.types.is_integer(field.type)]
+        self.floats = self._convert_options(
+            include_columns=integers, column_types=dict.fromkeys(integers, pa.float64())
+        )
 
     def start(self, file, block):
         names = self.column_names
@@ -274,8 +251,8 @@ class CSV(TextTable):
         return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
-        if self.integers.column_types and _has_hexadecimal(bytes(block)):
-            self._read(names, self.integers, block)  # refuses these
+        if self.floats.column_types and HEXADECIMAL.search(block):
+            self._read(names, self.floats, block)  # refuses these
         return self._read(names, self.options, block)
 
     def _read(self, names, options, block):
@@ -285,10 +262,15 @@ class CSV(TextTable):
             column_names=names, use_threads=False, block_size=len(block) + 1
         )
         data = open_bytes(block)
-        table = pc.read_csv(data, reading, self._parse_options(), options)
-        # A quote that is left open swallows all that follows, up to the end.
-        if table.num_rows == 1 and not self.row.fullmatch(block):
-            raise ValueError("a quote is never closed")
+        try:
+            table = pc.read_csv(data, reading, self._parse_options(), options)
+            # A quote that is left open swallows all that follows, up to the end.
+            if table.num_rows == 1 and not self.row.fullmatch(block):
+                raise ValueError
+        except parse_errors():
+            if not self.row.match(block):
+                raise ValueError("a quote is never closed") from None
+            raise
         return table
 
     def _parse_options(self):
@@ -296,33 +278,29 @@ class CSV(TextTable):
 
         return pc.ParseOptions(delimiter=self.delimiter)
 
-    def _convert_options(self, kinds):
+    def _convert_options(self, **keywords):
         import pyarrow.csv as pc
 
-        types = {name: kind for name, kind in kinds.items() if kind is not None}
-        keywords = {"include_columns": list(kinds), "column_types": types}
         if self.null_values is not None:
             keywords["null_values"] = ["", *self.null_values]
         return pc.ConvertOptions(strings_can_be_null=True, **keywords)
 
     def explain(self, names, error):
-        import pyarrow as pa
-
-        words = one_line(error)
+        words, encoding = one_line(error), self.encoding.upper()
         if isinstance(error, UnicodeError):
-            return f"has text that is not {self.encoding.upper()}", ENCODING
+            return f"has text that is not {encoding}", ENCODING
         if found := re.search(r"Expected (\d+) columns, got (\d+)", words):
             return f"has {found[2]} values, not {found[1]}", ""
         if found := re.match(r"In CSV column #(\d+): (.*)", words):
             name = names[int(found[1])]
             value = re.search("invalid value (.*)", found[2])
             if value is None and "UTF8" in words:
-                encoding = self.encoding.upper()
                 return f"has text in column {name!r} that is not {encoding}", ENCODING
             value = "a value" if value is None else value[1]
             kind = describe_type(self.schema.field(name).type)
             reason = f"has {value} in column {name!r}, which is not {kind}"
-            return reason, remedy_for(name, pa.array([value.strip("'")]))
+            other = "float64" if is_float(value.strip("'")) else "string"
+            return reason, f"column_types={{{name!r}: {other!r}}}"
         return f"cannot be read: {words}", ""
 
     def end_of_rows(self, data):
@@ -378,12 +356,13 @@ class LIBSVM(TextFormat):
             finite &= np.isfinite(abs(X).max(axis=1).toarray().ravel())
         if finite.all():
             return rows, []
-        bad = np.flatnonzero(~finite).tolist()
-        feature = "a feature that is not finite"
-        faults = [
-            Fault(i, f"has {feature if np.isfinite(y[i]) else f'the target {y[i]}'}")
-            for i in bad
-        ]
+        faults = []
+        for i in np.flatnonzero(~finite).tolist():
+            is_target = not np.isfinite(y[i])
+            found = (
+                f"the target {y[i]}" if is_target else "a feature that is not finite"
+            )
+            faults.append(Fault(i, f"has {found}"))
         return SparseRows(X[finite], y[finite]), faults
 
     def unpack(self, rows):
@@ -394,11 +373,6 @@ class LIBSVM(TextFormat):
         if words.startswith("Invalid index 0 "):
             return "has a feature 0", "zero_based=True"
         return f"cannot be read: {words}", ""
-
-
-def _has_hexadecimal(text):
-    """Whether text may have a hexadecimal number."""
-    return any(x in text and b"0" + x in text for x in (b"x", b"X"))  # fast
 
 
 def _is_short(block):

@@ -33,6 +33,7 @@ from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.streams import read_table
+from sklearn_scinol.tables.kinds import KINDS
 
 pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
 pa = pytest.importorskip("pyarrow")
@@ -398,10 +399,15 @@ def test_declared_numbers_make_rows_bad_that_have_none(run):
     assert run(*options, "--null-value", "?")[0] == 0
 
 
-@pytest.mark.parametrize("kind", ["number", "category", "boolean", "date", "text"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_chunks_without_a_value(run, kind):
     """A column may be missing throughout, at first or in a whole file."""
-    value = {"number": 1.5, "boolean": True, "date": "2024-01-31"}.get(kind, "a b c")
+    value = {
+        "number": 1.5,
+        "boolean": True,
+        "date": "2024-01-31",
+        "time": "09:30:00",
+    }.get(kind, "a b c")
     values = [None] * 20 + [value] * 20
     rows = [{"c": c, "x": i, "y": i % 2} for i, c in enumerate(values)]
     for ending, empty in (".csv", "c,x\n,1\n"), (".jsonl", '{"x": 1}\n'):
@@ -421,6 +427,23 @@ def test_chunks_without_a_value(run, kind):
         assert (status, out.count("\n"), err) == (0, 41, "")
         Path(f"empty{ending}").write_text(empty)
         assert run("predict", f"empty{ending}", "--model", "m.skops")[::2] == (0, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--kind", "c=time")])
+def test_times_of_the_day(run, options, monkeypatch):
+    """Whether the kind is found or declared; fractions come after the first block."""
+    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", 1000)
+    times = [f"{i % 24:02}:{i % 60:02}:30" for i in range(200)]
+    rows = [f"{c},{int(c < '12')}" for c in [*times, *(f"{t}.250" for t in times)]]
+    Path("rows.csv").write_text("\n".join(["c,y", *rows]))
+    learn = "learn", "rows.csv", "--target", "y", *options, "--chunk-rows", "50"
+    assert run(*learn, "--model", "m.skops", "--estimator", "scinol")[::2] == (0, "")
+    assert "times of the day" in run("inspect", "m.skops")[1]
+    status, out, err = run("predict", "rows.csv", "--model", "m.skops")
+    assert (status, err) == (0, "")
+    read = [line.split(",")[0] for line in out.splitlines()[1:]]
+    expected = [row.split(",")[1] for row in rows]
+    assert np.mean([a == b for a, b in zip(read, expected, strict=True)]) > 0.9
 
 
 @pytest.mark.parametrize(
@@ -952,7 +975,7 @@ def test_learning_says_that_compiling_takes_long(run, monkeypatch):
         ("x,y\n1,a\n,b\n2,\n", [], "Row 3 .* has no target"),
         ("x,y\n1,0.5\n2,nan\n", [], "Row 2 .* has no target"),
         ("x,y\n1,0.5\n2,inf\n", [], "Row 2 .* has the target inf"),
-        ("x,y\n1,a\ninf,b\n", [], "Column 'x' contains infinity"),
+        ("x,y\n1,a\ninf,b\n", [], "Row 2 of .* has the value inf in column 'x'"),
         ("x,y\n1,a\nü,b\n".encode("latin-1"), [], "pass --encoding, such as 'latin-1'"),
         ("x,y\n1,a\n", ["--task", "regression"], "must hold numbers .* 'a'"),
         ("x,y\n1,.5\n", ["--classes", "a,b"], "holds amounts, which have no classes"),
