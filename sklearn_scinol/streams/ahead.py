@@ -47,8 +47,6 @@ def open_bytes(data):
 
     Its threads could not release memory of Python while the interpreter ends.
     """
-    import pyarrow as pa
-
     buffer = pa.allocate_buffer(len(data))
     memoryview(buffer).cast("B")[:] = data
     return pa.BufferReader(buffer)

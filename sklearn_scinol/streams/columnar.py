@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from contextlib import contextmanager
 
+from .arrow import pa, parquet
 from .columns import UnfitError, common_type, convert, remedy_for
 from .errors import ReadError, read_errors, with_article
 from .rows import Part, Tables, parse_by_halves, split_faults
@@ -60,8 +61,6 @@ class ColumnarFormat(Tables):
 
     def read(self, file, n_threads, only_first_bad):
         """Yield a :class:`Part` for each batch of a file."""
-        import pyarrow as pa
-
         with read_errors(file), self.open_blocks(file) as (schema, batches):
             self.check_names(file, schema.names)
             for batch in batches(self.schema_in_file.names, n_threads > 0):
@@ -76,8 +75,6 @@ class ColumnarFormat(Tables):
                 yield Part(good, table.num_rows, faults)
 
     def _cast(self, table):
-        import pyarrow as pa
-
         schema = self.schema_in_file
         asked = {*self.column_types, self.roles.sample_weight}
         columns = [
@@ -92,9 +89,6 @@ class Parquet(ColumnarFormat):
 
     @contextmanager
     def open_blocks(self, file):
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         def batches(names, use_threads):
             return reader.iter_batches(
                 BATCH_ROWS, columns=names, use_threads=use_threads
@@ -103,7 +97,7 @@ class Parquet(ColumnarFormat):
         options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
         with (
             pa.OSFile(str(file)) as stream,
-            pq.ParquetFile(stream, **options) as reader,
+            parquet.ParquetFile(stream, **options) as reader,
         ):
             yield reader.schema_arrow, batches
 
@@ -113,8 +107,6 @@ class Arrow(ColumnarFormat):
 
     @contextmanager
     def open_blocks(self, file):
-        import pyarrow as pa
-
         with pa.OSFile(str(file)) as stream:
             # Not mapped: large files would seem to take much memory.
             is_file = stream.read(len(MAGIC)) == MAGIC

@@ -1,12 +1,12 @@
 """Roles and types of columns."""
 
 from contextlib import suppress
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
 
 from ..tables.frames import as_single_array, is_string_type
+from .arrow import pa, pc
 from .errors import ReadError, parse_errors, quote, with_article
 
 
@@ -87,8 +87,6 @@ def check_names(expected, names, first, file):
 
 def schema_to_read(kinds, roles, column_types, is_inferred, file):
     """Return the schema to read, given types of all columns, if inferred from rows."""
-    import pyarrow as pa
-
     _check_are_columns(column_types, [*kinds], file, "column_types: ")
     kinds = {name: kinds[name] for name in [*roles.features, *roles.others]}
     if is_inferred:
@@ -113,8 +111,6 @@ def schema_to_read(kinds, roles, column_types, is_inferred, file):
 
 def _widened(kind, is_target):
     """Return a type that later rows are likely to fit, too."""
-    import pyarrow as pa
-
     types = pa.types
     if types.is_null(kind) or (types.is_integer(kind) and not is_target):
         return pa.float64()
@@ -127,8 +123,6 @@ def _widened(kind, is_target):
 
 def as_type(kind):
     """Return a type of pyarrow, given itself or its name."""
-    import pyarrow as pa
-
     if isinstance(kind, pa.DataType):
         return kind
     try:
@@ -144,14 +138,11 @@ NUMBERS = "integer", "floating", "decimal"
 
 def _is(kind, *families):
     """Whether a type of pyarrow is of one of its families."""
-    types = import_module("pyarrow").types
-    return any(getattr(types, f"is_{family}")(kind) for family in families)
+    return any(getattr(pa.types, f"is_{family}")(kind) for family in families)
 
 
 def _general(kind):
     """Return the type that stands for all that pyarrow does not unify with it."""
-    import pyarrow as pa
-
     if _is(kind, "dictionary"):
         return kind.value_type
     if _is(kind, "date"):
@@ -161,8 +152,6 @@ def _general(kind):
 
 def common_type(*kinds):
     """Return a type that all can be converted to; None if there is none."""
-    import pyarrow as pa
-
     kinds = [_general(kind) for kind in kinds]
     are_numbers = all(_is(kind, *NUMBERS) for kind in kinds)
     if are_numbers and any(_is(kind, "floating") for kind in kinds):
@@ -179,8 +168,6 @@ def convert(column, kind, is_asked, name=None):
 
     Only where a type of floats is asked for, numbers are rounded.
     """
-    import pyarrow.compute as pc
-
     if column.type == kind:
         return column
     column = as_single_array(column)
@@ -193,8 +180,6 @@ def convert(column, kind, is_asked, name=None):
 
 def _converted(column, kind, is_asked):
     """Convert a column; return it, and which values, if not missing, are the same."""
-    import pyarrow.compute as pc
-
     source, is_float = column.type, _is(kind, "floating")
     if _is(source, "temporal") and _is(kind, *NUMBERS):
         raise ValueError("numbers have no unit")
@@ -244,9 +229,6 @@ def describe_type(kind):
 
 def as_array(column):
     """Convert a column of pyarrow to a NumPy array, strings to NumPy's own."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = as_single_array(column)
     if is_string_type(column.type):
         codes = pc.dictionary_encode(column)

@@ -35,8 +35,6 @@ class ReadError(ValueError):
 
 def parse_errors():
     """Return the exceptions that parsers raise for bad data."""
-    import pyarrow as pa
-
     return (
         pa.ArrowException,
         EOFError,

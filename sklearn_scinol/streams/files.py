@@ -10,6 +10,7 @@ from itertools import chain, takewhile
 from pathlib import Path
 from urllib.parse import unquote
 
+from .arrow import pa
 from .columns import UnfitError, convert
 from .errors import ReadError, read_errors
 
@@ -87,8 +88,6 @@ def _natural_order(file):
 
 def folder_keys(files):
     """Return a table of the folders name=value right above each file, a row a file."""
-    import pyarrow as pa
-
     rows = []
     for file in files:
         folders = takewhile(lambda folder: "=" in folder.name, file.parents)
@@ -151,8 +150,6 @@ def _endings(file):
 @contextmanager
 def open_text(file, encoding="utf-8"):
     """Open the bytes of a text file, decompressed and in UTF-8."""
-    import pyarrow as pa
-
     compression = COMPRESSIONS.get(_endings(file)[1])
     with ExitStack() as opened:
         stream = opened.enter_context(open(file, "rb", buffering=0))

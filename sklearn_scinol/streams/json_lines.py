@@ -6,6 +6,8 @@ from functools import partial
 
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
+from .arrow import json as pj
+from .arrow import pa
 from .columns import UnfitError, convert
 from .errors import ReadError, one_line, parse_errors, with_article
 from .rows import parse_by_halves
@@ -36,8 +38,6 @@ class JSONLines(TextTable):
 
     def infer_schema(self):
         """Return types of the columns of the first rows, and of those asked for."""
-        import pyarrow as pa
-
         kinds, errors = {}, []
         for n_before, block in enumerate(self._all_blocks()):
             for _, rows, error in parse_by_halves(self._read, self.rows_in(block)):
@@ -73,8 +73,6 @@ class JSONLines(TextTable):
         return None, block
 
     def parse(self, names, block):
-        import pyarrow as pa
-
         schema, asked = self.schema_in_file, self.column_types
         try:
             return self._parse(block, schema)
@@ -102,8 +100,6 @@ class JSONLines(TextTable):
         return table.select(schema.names)
 
     def _read(self, block, **keywords):
-        import pyarrow.json as pj
-
         block = b"".join(block) if isinstance(block, list) else bytes(block)
         if _is_deep(block):
             raise ValueError(TOO_DEEP)

@@ -12,6 +12,7 @@ from sklearn.utils import check_scalar
 
 from .._optional import import_optional
 from .ahead import read_ahead as made_ahead
+from .arrow import pa
 from .columnar import Arrow, Parquet
 from .errors import ReadError
 from .files import find_files, format_of
@@ -247,8 +248,6 @@ class TableStream:
 
     def _parts(self):
         """Yield good rows in order, and bad rows."""
-        import pyarrow as pa
-
         n_threads = pa.cpu_count() if self._read_ahead else 0
         is_error = self._on_bad_row == "error"
         for file in self._reader.files:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.frames import as_single_array, is_string_type
+from .arrow import pa, pc
 from .columns import LateType, Roles, as_array, as_type, check_names, schema_to_read
 from .errors import parse_errors
 from .files import folder_keys
@@ -71,8 +72,6 @@ class Tables(ABC):
 
     def open(self, target, sample_weight, columns, column_types):
         """Set what to read, before the first row."""
-        import pyarrow as pa
-
         types = column_types.items()
         late = {name: kind for name, kind in types if isinstance(kind, LateType)}
         self.column_types = {name: kind for name, kind in types if name not in late}
@@ -103,8 +102,6 @@ class Tables(ABC):
 
     def check(self, table, file):
         """Add the columns of folders; return the good rows, and faults of others."""
-        import pyarrow as pa
-
         own = self.keys.slice(self.files.index(file), 1)
         for field in self.schema:
             if field.name not in self.schema_in_file.names:
@@ -115,14 +112,10 @@ class Tables(ABC):
     @property
     def features(self):
         """Schema of the features."""
-        import pyarrow as pa
-
         return pa.schema(map(self.schema.field, self.roles.features))
 
     def join(self, tables):
         """Join tables without a copy."""
-        import pyarrow as pa
-
         return pa.concat_tables(tables)
 
     def unpack(self, table):
@@ -191,9 +184,6 @@ def split_faults(parts, check, explain, only_first):
 
 def check_rows(table, roles):
     """Return the rows with finite values, target and weight, and faults of others."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     bad = {}
 
     def find(name, wrong, noun):

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead, open_bytes
+from .arrow import csv, pa
 from .columns import describe_type
 from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
@@ -205,11 +206,8 @@ class CSV(TextTable):
 
     def _without_bad_rows(self, names, block):
         """Drop rows that have more or fewer values than there are columns."""
-        import pyarrow as pa
-        import pyarrow.csv as pc
-
         lines, good = self.rows_in(block), []
-        options = pc.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
+        options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
 
         def parse(some):
             return self._read(names, options, b"".join(some))
@@ -220,8 +218,6 @@ class CSV(TextTable):
         return b"".join(good) or b"\n"
 
     def open(self, *options):
-        import pyarrow as pa
-
         super().open(*options)
         schema = self.schema_in_file
         self.options = self._convert_options(
@@ -240,14 +236,12 @@ class CSV(TextTable):
         return names, block
 
     def _header(self, file, block):
-        import pyarrow.csv as pc
-
         block = block.lstrip(b"\r\n")
         header = self.row.match(block)
         if header is None:
             raise ReadError(f"The header of {file} has a quote left open.", file)
         options = self._parse_options()
-        table = pc.read_csv(open_bytes(header[0]), parse_options=options)
+        table = csv.read_csv(open_bytes(header[0]), parse_options=options)
         return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
@@ -256,14 +250,12 @@ class CSV(TextTable):
         return self._read(names, self.options, block)
 
     def _read(self, names, options, block):
-        import pyarrow.csv as pc
-
-        reading = pc.ReadOptions(
+        reading = csv.ReadOptions(
             column_names=names, use_threads=False, block_size=len(block) + 1
         )
         data = open_bytes(block)
         try:
-            table = pc.read_csv(data, reading, self._parse_options(), options)
+            table = csv.read_csv(data, reading, self._parse_options(), options)
             # A quote that is left open swallows all that follows, up to the end.
             if table.num_rows == 1 and not self.row.fullmatch(block):
                 raise ValueError
@@ -274,16 +266,12 @@ class CSV(TextTable):
         return table
 
     def _parse_options(self):
-        import pyarrow.csv as pc
-
-        return pc.ParseOptions(delimiter=self.delimiter)
+        return csv.ParseOptions(delimiter=self.delimiter)
 
     def _convert_options(self, **keywords):
-        import pyarrow.csv as pc
-
         if self.null_values is not None:
             keywords["null_values"] = ["", *self.null_values]
-        return pc.ConvertOptions(strings_can_be_null=True, **keywords)
+        return csv.ConvertOptions(strings_can_be_null=True, **keywords)
 
     def explain(self, names, error):
         words, encoding = one_line(error), self.encoding.upper()
