@@ -40,6 +40,7 @@ from ..evaluation.scores import default_metrics
 from ..persistence import save
 from ..pipeline import make_online_pipeline
 from ..preprocessing import TableEncoder
+from ..streams.arrow import pa
 from ..streams.columns import as_array
 from ..streams.errors import one_line, quote
 from ..streams.files import find_files
@@ -405,8 +406,6 @@ def _check_labels(target, y):
 
 def _as_labels(names, y):
     """Convert names of classes to the type of the target."""
-    import pyarrow as pa
-
     labels = pa.array(names)
     if y.dtype.kind in "biuf":
         try:

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-__all__ = ["csv", "json", "pa", "parquet", "pc"]
+__all__ = ["csv", "pa", "parquet", "pc", "pj"]
 
 
 class Lazy:
@@ -18,5 +18,5 @@ class Lazy:
 pa = Lazy("pyarrow")
 pc = Lazy("pyarrow.compute")
 csv = Lazy("pyarrow.csv")
-json = Lazy("pyarrow.json")
+pj = Lazy("pyarrow.json")
 parquet = Lazy("pyarrow.parquet")

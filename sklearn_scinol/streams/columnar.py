@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from contextlib import contextmanager
+from functools import partial
 
 from .arrow import pa, parquet
 from .columns import UnfitError, common_type, convert, remedy_for
@@ -31,7 +32,7 @@ class ColumnarFormat(Tables):
     def open_blocks(self, file):
         """Open a file; return a context manager of schema and batches.
 
-        `batches(names, use_threads)` yields record batches of these columns.
+        `batches(columns, use_threads)` yields record batches of these columns.
         """
 
     def infer_schema(self):
@@ -63,7 +64,8 @@ class ColumnarFormat(Tables):
         """Yield a :class:`Part` for each batch of a file."""
         with read_errors(file), self.open_blocks(file) as (schema, batches):
             self.check_names(file, schema.names)
-            for batch in batches(self.schema_in_file.names, n_threads > 0):
+            names = self.schema_in_file.names
+            for batch in batches(columns=names, use_threads=n_threads > 0):
                 batch.validate(full=True)
                 table = pa.Table.from_batches([batch])
                 good, faults = split_faults(
@@ -89,17 +91,11 @@ class Parquet(ColumnarFormat):
 
     @contextmanager
     def open_blocks(self, file):
-        def batches(names, use_threads):
-            return reader.iter_batches(
-                BATCH_ROWS, columns=names, use_threads=use_threads
+        with pa.OSFile(str(file)) as stream:
+            reader = parquet.ParquetFile(
+                stream, pre_buffer=False, buffer_size=BUFFER_BYTES
             )
-
-        options = {"pre_buffer": False, "buffer_size": BUFFER_BYTES}
-        with (
-            pa.OSFile(str(file)) as stream,
-            parquet.ParquetFile(stream, **options) as reader,
-        ):
-            yield reader.schema_arrow, batches
+            yield reader.schema_arrow, partial(reader.iter_batches, BATCH_ROWS)
 
 
 class Arrow(ColumnarFormat):
@@ -114,9 +110,9 @@ class Arrow(ColumnarFormat):
             open_reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
             schema = open_reader(stream).schema
 
-            def batches(names, use_threads):
+            def batches(columns, use_threads):
                 options = pa.ipc.IpcReadOptions(
-                    included_fields=sorted(map(schema.get_field_index, names)),
+                    included_fields=sorted(map(schema.get_field_index, columns)),
                     use_threads=use_threads,
                 )
                 stream.seek(0)

@@ -38,18 +38,17 @@ class Roles(NamedTuple):
         others = [name for name in named.values() if name is not None]
         if len(set(others)) < len(others):
             raise ValueError(f"The column {target!r} cannot be both target and weight.")
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a list of names, got {columns!r}.")
         if columns is None:
             columns = [name for name in names if name not in others]
-        else:
-            if isinstance(columns, str):
-                raise TypeError(f"columns must be a list of names, got {columns!r}.")
-            columns = list(columns)
-            _check_are_columns(columns, names, file)
-            for name in columns:
-                if name in others:
-                    raise ValueError(f"The column {name!r} has another role.")
-            if len(set(columns)) < len(columns):
-                raise ValueError("columns has a name twice.")
+        columns = list(columns)
+        _check_are_columns(columns, names, file)
+        for name in others:
+            if name in columns:
+                raise ValueError(f"The column {name!r} has another role.")
+        if len(set(columns)) < len(columns):
+            raise ValueError("columns has a name twice.")
         if not columns:
             raise ReadError(f"{file} has no column of features.", file)
         return cls(columns, target, sample_weight)

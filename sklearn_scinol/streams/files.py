@@ -108,12 +108,10 @@ def folder_keys(files):
 
 def format_of(files, file_format):
     """Return the format of all files."""
+    known = ("auto", *FORMATS)
+    if file_format not in known:
+        raise ValueError(f"file_format must be one of {known}, got {file_format!r}.")
     if file_format != "auto":
-        if file_format not in FORMATS:
-            known = ("auto", *FORMATS)
-            raise ValueError(
-                f"file_format must be one of {known}, got {file_format!r}."
-            )
         return file_format
     formats = {}
     for file in files:

@@ -6,8 +6,7 @@ from functools import partial
 
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
-from .arrow import json as pj
-from .arrow import pa
+from .arrow import pa, pj
 from .columns import UnfitError, convert
 from .errors import ReadError, one_line, parse_errors, with_article
 from .rows import parse_by_halves

@@ -183,7 +183,7 @@ class CSV(TextTable):
         delimiter = delimiter_of(files[0]) if delimiter is None else delimiter
         if len(delimiter.encode()) != 1 or delimiter in '"\r\n':
             raise ValueError(f"delimiter must be one character, got {delimiter!r}.")
-        self.delimiter = delimiter
+        self.parsing = csv.ParseOptions(delimiter=delimiter)
         self.row = _pattern_of_rows(delimiter)
         self.column_names = None if column_names is None else list(column_names)
         if isinstance(null_values, str):
@@ -240,8 +240,7 @@ class CSV(TextTable):
         header = self.row.match(block)
         if header is None:
             raise ReadError(f"The header of {file} has a quote left open.", file)
-        options = self._parse_options()
-        table = csv.read_csv(open_bytes(header[0]), parse_options=options)
+        table = csv.read_csv(open_bytes(header[0]), parse_options=self.parsing)
         return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
@@ -255,7 +254,7 @@ class CSV(TextTable):
         )
         data = open_bytes(block)
         try:
-            table = csv.read_csv(data, reading, self._parse_options(), options)
+            table = csv.read_csv(data, reading, self.parsing, options)
             # A quote that is left open swallows all that follows, up to the end.
             if table.num_rows == 1 and not self.row.fullmatch(block):
                 raise ValueError
@@ -264,9 +263,6 @@ class CSV(TextTable):
                 raise ValueError("a quote is never closed") from None
             raise
         return table
-
-    def _parse_options(self):
-        return csv.ParseOptions(delimiter=self.delimiter)
 
     def _convert_options(self, **keywords):
         if self.null_values is not None:
