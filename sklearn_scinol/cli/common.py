@@ -134,7 +134,7 @@ def open_stream(arguments, files, kinds=None, **options):
             is_type = is_csv and kind in ("number", "category", "text")
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
-    stream = read_table(
+    return read_table(
         files,
         chunk_rows=arguments.chunk_rows,
         file_format=arguments.file_format,
@@ -144,13 +144,6 @@ def open_stream(arguments, files, kinds=None, **options):
         null_values=arguments.null_values,
         **{"on_bad_row": arguments.on_bad_row, **options},
     )
-    for field in stream.schema:
-        if field.type.num_fields and (kinds or {}).get(field.name) != "drop":
-            raise ValueError(
-                f"{stream.files[0]} has objects or arrays in column {field.name!r}: "
-                f"pass --kind {field.name}=drop."
-            )
-    return stream
 
 
 def check_not_read(path, files):
@@ -284,6 +277,7 @@ OPTIONS = {
 }
 OPTION = re.compile(rf"(^|pass |, or )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
+DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '([^']+)'\}")
 
 
@@ -313,6 +307,7 @@ def in_options(message):
         "sklearn_scinol.compile(estimator, X, y)", "`sklearn-scinol compile`"
     )
     message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
+    message = DROPPED.sub(r"\1: pass --kind \2=drop", message)
     message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)
     return OPTION.sub(_option, message)
 

@@ -43,10 +43,8 @@ def map_ahead(function, items, n_threads):
 
 
 def open_bytes(data):
-    """Copy bytes to a file in the memory of pyarrow.
-
-    Its threads could not release memory of Python while the interpreter ends.
-    """
+    """Copy bytes to a file in the memory of pyarrow."""
+    # Its threads could not release memory of Python while the interpreter ends.
     buffer = pa.allocate_buffer(len(data))
     memoryview(buffer).cast("B")[:] = data
     return pa.BufferReader(buffer)

@@ -7,7 +7,7 @@ from functools import partial
 from .arrow import pa, parquet
 from .columns import UnfitError, common_type, convert, remedy_for
 from .errors import ReadError, read_errors, with_article
-from .rows import Part, Tables, parse_by_halves, split_faults
+from .rows import Tables, parse_by_halves, split_faults
 
 #: Number of rows decoded at once.
 BATCH_ROWS = 2**15
@@ -68,13 +68,12 @@ class ColumnarFormat(Tables):
             for batch in batches(columns=names, use_threads=n_threads > 0):
                 batch.validate(full=True)
                 table = pa.Table.from_batches([batch])
-                good, faults = split_faults(
+                yield split_faults(
                     parse_by_halves(self._cast, table),
                     lambda rows: self.check(rows, file),
                     UnfitError.explain,
                     only_first_bad,
                 )
-                yield Part(good, table.num_rows, faults)
 
     def _cast(self, table):
         schema = self.schema_in_file

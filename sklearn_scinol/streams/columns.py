@@ -163,10 +163,7 @@ def common_type(*kinds):
 
 
 def convert(column, kind, is_asked, name=None):
-    """Convert a column to a type; an :class:`UnfitError` if a value would change.
-
-    Only where a type of floats is asked for, numbers are rounded.
-    """
+    """Convert a column, rounded only if asked for; else raise :class:`UnfitError`."""
     if column.type == kind:
         return column
     column = as_single_array(column)

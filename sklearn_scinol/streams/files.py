@@ -24,14 +24,8 @@ FORMATS = {
 }
 FORMAT_OF_ENDING = {end: name for name, ends in FORMATS.items() for end in ends}
 
-#: Compressions of text by the last ending.
-COMPRESSIONS = {
-    ".gz": "gzip",
-    ".bz2": "bz2",
-    ".xz": "xz",
-    ".zst": "zstd",
-    ".lz4": "lz4",
-}
+#: Endings of compressed text.
+COMPRESSIONS = ".gz", ".bz2", ".xz", ".zst", ".lz4"
 
 #: Handler that turns what an encoding does not have into what UTF-8 does not have.
 INVALID = "sklearn_scinol.invalid"
@@ -148,13 +142,14 @@ def _endings(file):
 @contextmanager
 def open_text(file, encoding="utf-8"):
     """Open the bytes of a text file, decompressed and in UTF-8."""
-    compression = COMPRESSIONS.get(_endings(file)[1])
+    compression = _endings(file)[1]
     with ExitStack() as opened:
         stream = opened.enter_context(open(file, "rb", buffering=0))
-        if compression == "xz":
+        if compression == ".xz":
             stream = opened.enter_context(lzma.open(stream))
-        elif compression is not None:
-            stream = opened.enter_context(pa.CompressedInputStream(stream, compression))
+        elif compression:
+            codec = pa.Codec.detect(compression).name
+            stream = opened.enter_context(pa.CompressedInputStream(stream, codec))
         if codecs.lookup(encoding) not in map(codecs.lookup, UTF8):
             stream = codecs.EncodedFile(stream, "utf-8", encoding, INVALID)
         yield stream

@@ -99,7 +99,7 @@ class JSONLines(TextTable):
         return table.select(schema.names)
 
     def _read(self, block, **keywords):
-        block = b"".join(block) if isinstance(block, list) else bytes(block)
+        block = bytes(block)
         if _is_deep(block):
             raise ValueError(TOO_DEEP)
         if _has_null_row(block):  # which ends the process in pyarrow

@@ -180,16 +180,17 @@ def read_table(
         "n_features": n_features,
         "zero_based": zero_based,
     }
+    roles = {"target": target, "sample_weight": sample_weight, "columns": columns}
+    roles["column_types"] = column_types
     reader_class = READERS[file_format]
     known = options.keys() & signature(reader_class).parameters
-    reader_options = {name: options.pop(name) for name in known}
-    _check_options(file_format, options)
-    reader = reader_class(files, **reader_options)
-    if isinstance(reader, Tables):
-        reader.open(target, sample_weight, columns, dict(column_types or {}))
-    else:
-        named = {"target": target, "sample_weight": sample_weight, "columns": columns}
-        _check_options(file_format, {**named, "column_types": column_types})
+    is_table = issubclass(reader_class, Tables)
+    for name, value in {**options, **roles}.items():
+        if value is not None and name not in known and not (is_table and name in roles):
+            raise ValueError(f"{name}= cannot be used with {file_format} files.")
+    reader = reader_class(files, **{name: options[name] for name in known})
+    if is_table:
+        reader.open(**roles)
     return TableStream(reader, int(chunk_rows), on_bad_row, int(read_ahead))
 
 
@@ -262,7 +263,7 @@ class TableStream:
                     message = _with_remedy(str(bad[0]), part.faults[0].remedy)
                     raise ReadError(message, file, bad[0].row)
                 yield None, bad
-                n_before += part.n_rows
+                n_before += sum(rows.num_rows for rows in part.rows) + len(bad)
 
     def _report(self, bad):
         if not bad:
@@ -278,10 +279,3 @@ def _with_remedy(message, remedy):
     skip = "on_bad_row='skip' to leave such rows out"
     remedies = f"{remedy}, or {skip}" if remedy else skip
     return f"{message.rstrip('.')}: pass {remedies}."
-
-
-def _check_options(file_format, options):
-    """Refuse options that a format does not have."""
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(f"{name}= cannot be used with {file_format} files.")

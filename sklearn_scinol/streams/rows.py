@@ -53,7 +53,6 @@ class Part(NamedTuple):
     """Consecutive rows, good and bad."""
 
     rows: list  # of pyarrow.Table or SparseRows, the good ones
-    n_rows: int  # good and bad
     faults: list  # of Fault, of the bad ones
 
 
@@ -72,10 +71,10 @@ class Tables(ABC):
 
     def open(self, target, sample_weight, columns, column_types):
         """Set what to read, before the first row."""
-        types = column_types.items()
+        types = dict(column_types or {}).items()
         late = {name: kind for name, kind in types if isinstance(kind, LateType)}
         self.column_types = {name: kind for name, kind in types if name not in late}
-        self.typed = [*column_types]
+        self.typed = [*dict(types)]
         self.named = {*(columns or ()), target, sample_weight} - {None}
         self.chosen = None if columns is None else self.named
         self.keys = folder_keys(self.files)
@@ -103,10 +102,9 @@ class Tables(ABC):
     def check(self, table, file):
         """Add the columns of folders; return the good rows, and faults of others."""
         own = self.keys.slice(self.files.index(file), 1)
-        for field in self.schema:
-            if field.name not in self.schema_in_file.names:
-                (value,) = own[field.name].cast(field.type)
-                table = table.append_column(field, pa.repeat(value, table.num_rows))
+        for name in {*self.schema.names}.difference(table.column_names):
+            (value,) = own[name].cast(self.schema.field(name).type)
+            table = table.append_column(name, pa.repeat(value, table.num_rows))
         return check_rows(table.select(self.schema.names), self.roles)
 
     @property
@@ -152,7 +150,7 @@ def parse_by_halves(parse, rows, start=0):
     if not len(rows):
         return
     try:
-        parsed = parse(rows)
+        parsed = parse(b"".join(rows) if isinstance(rows, list) else rows)
         if parsed.num_rows != len(rows):
             raise ValueError("it does not end where its line ends")
     except parse_errors() as error:
@@ -168,7 +166,7 @@ def parse_by_halves(parse, rows, start=0):
 
 
 def split_faults(parts, check, explain, only_first):
-    """Separate what :func:`parse_by_halves` yields into good rows and faults."""
+    """Return a part with what :func:`parse_by_halves` yields."""
     good, faults = [], []
     for first, rows, error in parts:
         if error is not None:
@@ -178,8 +176,8 @@ def split_faults(parts, check, explain, only_first):
             good.append(rows.slice(0, found[0].row) if found and only_first else rows)
         faults += [fault._replace(row=first + fault.row) for fault in found]
         if faults and only_first:
-            return good, faults[:1]
-    return good, faults
+            return Part(good, faults[:1])
+    return Part(good, faults)
 
 
 def check_rows(table, roles):

@@ -22,7 +22,6 @@ from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
     Fault,
-    Part,
     SparseRows,
     Tables,
     parse_by_halves,
@@ -137,28 +136,22 @@ class TextFormat(ABC):
 
     def _part(self, file, names, only_first_bad, block):
         """Parse a block, and find the bad rows."""
-        lines = None
         try:
-            rows = self.parse(names, block)
-            n_rows, parts = rows.num_rows, [(0, rows, None)]
+            parts = [(0, self.parse(names, block), None)]
         except parse_errors():
-            lines = self.rows_in(block)
-            n_rows = len(lines)
-            parts = parse_by_halves(
-                lambda some: self.parse(names, b"".join(some)), lines
-            )
-        good, faults = split_faults(
+            parse = partial(self.parse, names)
+            parts = parse_by_halves(parse, self.rows_in(block))
+        part = split_faults(
             parts,
             lambda rows: self.check(rows, file),
             partial(self.explain, names),
             only_first_bad,
         )
-        if faults and lines is None:
-            lines = self.rows_in(block)
-        for i, fault in enumerate(faults):
+        lines = self.rows_in(block) if part.faults else []
+        for i, fault in enumerate(part.faults):
             line = lines[fault.row].decode(errors="backslashreplace")
-            faults[i] = fault._replace(text=line.rstrip("\r\n"))
-        return Part(good, n_rows, faults)
+            part.faults[i] = fault._replace(text=line.rstrip("\r\n"))
+        return part
 
 
 class TextTable(Tables, TextFormat):
@@ -208,17 +201,14 @@ class CSV(TextTable):
         """Drop rows that have more or fewer values than there are columns."""
         lines, good = self.rows_in(block), []
         options = csv.ConvertOptions(column_types=dict.fromkeys(names, pa.binary()))
-
-        def parse(some):
-            return self._read(names, options, b"".join(some))
-
+        parse = partial(self._read, names, options)
         for first, rows, _ in parse_by_halves(parse, lines):
             if rows is not None:
                 good += lines[first : first + rows.num_rows]
         return b"".join(good) or b"\n"
 
-    def open(self, *options):
-        super().open(*options)
+    def open(self, **options):
+        super().open(**options)
         schema = self.schema_in_file
         self.options = self._convert_options(
             include_columns=schema.names, column_types=schema
