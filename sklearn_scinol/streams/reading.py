@@ -180,8 +180,12 @@ def read_table(
         "n_features": n_features,
         "zero_based": zero_based,
     }
-    roles = {"target": target, "sample_weight": sample_weight, "columns": columns}
-    roles["column_types"] = column_types
+    roles = {
+        "target": target,
+        "sample_weight": sample_weight,
+        "columns": columns,
+        "column_types": column_types,
+    }
     reader_class = READERS[file_format]
     known = options.keys() & signature(reader_class).parameters
     is_table = issubclass(reader_class, Tables)

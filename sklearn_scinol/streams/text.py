@@ -52,8 +52,6 @@ LINE_ENDS = b"\n", b"\r"
 
 ENCODING = "encoding=, such as 'latin-1'"
 
-HEXADECIMAL = re.compile(rb"0[xX]")
-
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 
 
@@ -234,8 +232,10 @@ class CSV(TextTable):
         return table.column_names, block[header.end() :]
 
     def parse(self, names, block):
-        if self.floats.column_types and HEXADECIMAL.search(block):
-            self._read(names, self.floats, block)  # refuses these
+        if self.floats.column_types:
+            text = bytes(block)  # in which a search for one letter is fast
+            if any(x in text and b"0" + x in text for x in (b"x", b"X")):
+                self._read(names, self.floats, block)  # refuses hexadecimal numbers
         return self._read(names, self.options, block)
 
     def _read(self, names, options, block):
