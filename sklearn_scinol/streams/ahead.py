@@ -8,6 +8,8 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
+from .arrow import pa
+
 #: Prefix of the names of threads.
 NAME = "sklearn_scinol.streams"
 

@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-__all__ = ["csv", "pa", "parquet", "pc", "pj"]
-
 
 class Lazy:
     """Stands for a module that is imported when it is used."""

@@ -4,6 +4,8 @@ from contextlib import contextmanager
 from lzma import LZMAError
 from os import PathLike
 
+from .arrow import pa
+
 #: Maximum number of characters that a message quotes of a file.
 MAX_QUOTE = 200
 
