@@ -150,6 +150,7 @@ class WeightScale:
         if learned.size == 0:
             return given.size
         positive = given[learned]
+        check_range(positive)
         *_, priors = self._running(positive / (self.unit or positive[0]))
         # Rows of weight 0 that come first are predicted with the present unit.
         present = self.numbers[-1] if learned[0] > 0 else priors[0]

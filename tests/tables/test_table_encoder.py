@@ -724,7 +724,10 @@ GOOD = [{"a": 1.0, "b": "x", "c": True}, {"a": 2.0, "b": "y", "c": False}]
         ([{"a": "abc", "b": "x", "c": True}], r"'a' is of kind 'number'.*float: 'abc'"),
         ([{"a": math.inf, "b": "x"}], "'a' contains infinity or a value too large"),
         ([{"a": 10**400}], "'a'.*too large"),
-        ([{"a": dt.date(2020, 1, 1)}], "'a' is of kind 'number': could not convert"),
+        (
+            [{"a": dt.date(2020, 1, 1)}],
+            "'a' is of kind 'number': expected numbers, got dtype date",
+        ),
         ([{"b": ["x"]}], "'b' cannot be read: values of type list"),
         ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is not one of"),
         ([{"c": 0.5}], "'c' is of kind 'boolean': 0.5 is neither 0 nor 1"),
