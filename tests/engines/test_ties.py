@@ -9,6 +9,7 @@ from sklearn.datasets import load_diabetes
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitRegressor,
+    MondrianForestRegressor,
     OnlineConformalRegressor,
     OnlineNewtonRegressor,
     ScInOLRegressor,
@@ -54,6 +55,19 @@ def test_predictions_that_meet_targets(name):
         X = np.full((len(y), 1), 10.0 ** random.integers(-10, 11))
         found, expected = by_both_engines(MODELS[name], X, y)
         assert_allclose(found, expected, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["scinol2", "additive", "newton", "forest"])
+def test_weights_that_span_eight_digits(name):
+    model = {**MODELS, "forest": MondrianForestRegressor(3, random_state=0)}[name]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(80, 4)), rng.normal(size=80)
+        found, expected = by_both_engines(
+            model, X, y + X.sum(axis=1), sample_weight=1e8 ** rng.random(80)
+        )
+        assert_allclose(found, expected, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.slow
