@@ -35,6 +35,7 @@ import argparse
 import math
 import pickle
 from copy import deepcopy
+from functools import partial
 from time import perf_counter
 
 import dask
@@ -144,7 +145,8 @@ def costs(name, model, rows, labels, repeats):
     """Return a line of the second table, and the milliseconds of a merge."""
     model.partial_fit(rows, labels, classes=CLASSES)
     models = [model, same(model)]
-    merge_ms = median_ms(merge_models, models, repeats=repeats)
+    merge = partial(merge_models, start=model)
+    merge_ms = median_ms(merge, models, repeats=repeats)
     line = (
         f"{name:24}{len(pickle.dumps(model)):14,}"
         f"{median_ms(deepcopy, model, repeats=repeats):9.2f}"

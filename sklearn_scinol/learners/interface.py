@@ -109,9 +109,11 @@ class Learner(Declarations, Protocol):
 
         Only for learners with this hyperparameter, which is in the unit of the sample
         weights and grows with them. It was `before`; it is less only before the second
-        row, when nothing was bet. Their `regret_bound` takes the sum of what was
-        `added` to the first initial wealth.
+        row, when nothing was bet.
         """
+
+    def cost_of_wealth(self, s, added, t):
+        """Return what wealth that was added adds to `regret_bound`, by coordinates."""
 
     def reach(self, s, i, t):
         """Return the largest ``|x|`` that has the same weight as ``x = 0``.

@@ -180,7 +180,8 @@ class OnlineNewton(NamedTuple):
             move = (methods.minimiser(loss, y, predicted) - predicted) / spread
             size = smaller(np.abs(move), methods.MAX_STEP)
             s.distance[k] += share * c * (size - s.distance[k])
-            if methods.meets(loss, y, predicted, abs(y) + abs(offset)):
+            is_number, size_of_y = not loss.is_classification, abs(y) + abs(offset)
+            if is_number and methods.meets(loss, y, predicted, size_of_y):
                 predicted = y
             pull = c * slope * np.abs(methods.gradient(loss, y, predicted))
             h = pull / larger(size, larger(0.5 * s.distance[k], 1e-300))

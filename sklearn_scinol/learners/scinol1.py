@@ -89,16 +89,18 @@ class ScInOL1(NamedTuple):
         S_hat = np.sqrt(squared_scale(s, i, 0.0))
         return smaller(s.M[i], S_hat * np.sqrt(self.initial_wealth / (s.beta[i] * t)))
 
-    def regret_bound(self, s, shared, u, t, first, added=0.0):
-        """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate.
-
-        The potential gains at most what is added, and 1/t of the wealth in each row.
-        """
+    def regret_bound(self, s, shared, u, t, first):
+        """Theorems 3.1 and G.1 after `t` rows, coordinate by coordinate."""
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = 2 * np.abs(u) * S_hat
         bound = a * np.log1p(a * t / self.initial_wealth)
-        gains = (self.initial_wealth + added) * (1 + np.log(max(t, 1))) + added
-        return np.where(s.M > 0, bound + gains, 0.0)
+        return np.where(
+            s.M > 0, bound + self.initial_wealth * (1 + np.log(max(t, 1))), 0.0
+        )
+
+    def cost_of_wealth(self, s, added, t):
+        """Each row costs 1 / t of what was added, and adding it as much."""
+        return np.where(s.M > 0, added * (2 + np.log(max(t, 1))), 0.0)
 
     def merged(self, s, shared, w, x, t):
         M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)

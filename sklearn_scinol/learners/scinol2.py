@@ -78,17 +78,17 @@ class ScInOL2(NamedTuple):
     def reach(self, s, i, t):
         return s.M[i]
 
-    def regret_bound(self, s, shared, u, t, first, added=0.0):
-        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate.
-
-        Wealth that was added on the way can be lost, too; what it won is left out.
-        """
+    def regret_bound(self, s, shared, u, t, first):
+        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * S_hat
         growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
-        wealth = self.initial_wealth + added
-        return np.where(s.M > 0, wealth + 2 * a * (logarithm - 1), 0.0)
+        return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+
+    def cost_of_wealth(self, s, added, t):
+        """What was added can be lost; what it won is left out of the bound."""
+        return np.where(s.M > 0, added, 0.0)
 
     def merged(self, s, shared, w, x, t):
         M, S2 = s.M.max(1), larger(s.S2.sum(2), TINY)

@@ -259,11 +259,11 @@ class OnlineModel(Model):
 
     def _bound(self, s, u, first):
         """Bound on the regret against the weights `u`, from the learner's state."""
-        learner, arguments = self.learner, (s, self.shared_state(), u, self.t, first)
-        if self.traits.has_wealth:
-            start, prior = self.weight_scale.priors
-            learner = self._learner_of(start)
-            arguments += (self.initial_wealth * (prior - start),)
+        start, prior = self.weight_scale.priors
+        learner = self._learner_of(start)
         with np.errstate(all="ignore"):
-            bounds = learner.regret_bound(*arguments)
+            bounds = learner.regret_bound(s, self.shared_state(), u, self.t, first)
+            if self.traits.has_wealth:
+                added = self.initial_wealth * (prior - start)
+                bounds = bounds + learner.cost_of_wealth(s, added, self.t)
         return float(bounds.sum()) * (self.weight_scale.unit or 1.0)

@@ -97,7 +97,7 @@ class WeightScale:
             return False
         if isinstance(given, int):
             return unit in (0.0, 1.0)
-        return given[0] > 0.0 and (given == (unit or given[0])).all()
+        return given.size and given[0] > 0.0 and (given == (unit or given[0])).all()
 
     def relative(self, given):
         """Return :class:`RowWeights` of the next rows, without learning them.

@@ -391,7 +391,7 @@ class Fixed(RegressorMixin, BaseEstimator):
 
 def hostile_target(kind, interval, r, random):
     """Return a target chosen by an opponent who sees the interval."""
-    lower, upper = interval
+    lower, upper = interval if np.isfinite(interval).all() else (-1.0, 1.0)
     width = max(upper - lower, 1.0)
     match kind:
         case "above":

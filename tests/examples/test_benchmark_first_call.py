@@ -19,7 +19,7 @@ def test_the_function_by_hand_is_the_learner(script):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 4))
     y = np.where(X.sum(axis=1) > 0.5, 1.0, -1.0)
-    c = rng.choice([0.0, 1.0, 2.0], 60)
+    c = rng.choice([0.0, 1.0], 60)
     c[0] = 1.0
     mean, numbers, state = np.zeros(4), np.zeros(3), np.zeros((5, 5))
     state[2], state[3] = np.finfo(float).tiny, 1.0

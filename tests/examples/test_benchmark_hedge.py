@@ -63,7 +63,7 @@ def test_folder(run, data_sets, folder, tmp_path):
         model = HedgeRegressor() if regression else HedgeClassifier()
         hedge = row_losses(model, data_set).mean()
         experts = {
-            expert: row_losses(clone(estimator), data_set, clipped=True).mean()
+            expert: row_losses(clone(estimator), data_set).mean()
             for expert, estimator in model.named_estimators_.items()
         }
         best = min(experts, key=experts.get)
@@ -109,7 +109,7 @@ def test_course(example, data_sets):
         mean = np.cumsum(row_losses(model, data_set)) / np.arange(1, n + 1)
         np.testing.assert_allclose(course.losses, mean[course.rows - 1], rtol=1e-9)
         for k, expert in enumerate(model.estimators_):
-            losses = row_losses(clone(expert), data_set, clipped=True)
+            losses = row_losses(clone(expert), data_set)
             mean = np.cumsum(losses) / np.arange(1, n + 1)
             np.testing.assert_allclose(
                 course.expert_losses[:, k], mean[course.rows - 1], rtol=1e-9

@@ -186,7 +186,7 @@ LATE = csv() + "500,red,last,maybe,50\n"
             [],
             "Row 1 of .* has text in column 'a' that is not UTF-8.",
         ),
-        ("a,y\n1,2\ninf,5\n", [], "column 'a' must hold finite numbers, but row 2"),
+        ("a,y\n1,2\ninf,5\n", [], "has the value inf in column 'a'"),
         (
             csv(),
             ["--task", "regression"],

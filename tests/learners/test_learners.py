@@ -93,7 +93,7 @@ USE_TOY = textwrap.dedent("""
 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 4))
-    y = (linear(X, [1.0, -2.0, 0.5, 0.0]) > 0.3).astype(int)
+    y = ((X * [1.0, -2.0, 0.5, 0.0]).sum(axis=1) > 0.3).astype(int)
     weights = np.zeros(5)
     for t, (x, label) in enumerate(zip(np.column_stack([X, np.ones(300)]), y), 1):
         sign = 2 * label - 1

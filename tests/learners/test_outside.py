@@ -473,7 +473,7 @@ def test_cache_on_disk_follows_the_source(tmp_path):
     assert first == (0, 1)
     *later, refused = use(define=MINE)
     assert later == [(1, 0), coef]
-    assert re.match(r"The source of Mine\.\w+, which is", refused)
+    assert re.search(r"The source of Mine\.\w+, which is", refused)
     helpers.write_text(HELPERS.replace("2.0", "3.0"), "utf-8")
     counts, edited, _ = use()
     assert counts == (0, 1)

@@ -543,7 +543,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     w = of_levels @ np.vstack([w, of_pools])
     pairs = zip(w, of_experts, with_terms, strict=True)
     expected = sum(a * term[:, -1] for a, term, has_term in pairs if has_term)
-    assert_allclose(display.terms[0], expected, rtol=1e-12)
+    assert_allclose(display.terms[0], expected, rtol=1e-12, atol=1e-17)
     assert display.terms[1].shape == tuple(map(len, display.values[1]))
     assert display.terms[1].any()
 

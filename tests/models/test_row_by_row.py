@@ -580,7 +580,7 @@ BAD_ROWS = {
     "words": (["a", "b", "c", "d"], 1, None, "could not convert string to float"),
     "complex": (np.ones(4) * 1j, 1, None, "Complex data not supported"),
     "label": (np.ones(4), 7, None, r"y contains previously unseen labels: \[7\]"),
-    "no label": (np.ones(4), None, None, "unseen labels|NoneType|unknown"),
+    "no label": (np.ones(4), None, None, "Input y contains NaN"),
     "labels": (np.ones(4), [0, 1], None, "1d array"),
     "negative": (np.ones(4), 1, -1.0, "Negative values in data"),
     "not a weight": (np.ones(4), 1, np.nan, "Input sample_weight contains NaN"),

@@ -133,7 +133,10 @@ class FixedShare:
         with decimal.localcontext(self.context):
             losses = [Decimal(float(l_k * c)) for l_k in losses]
             announced, late, lower = self.weights(), self.eta < INFINITY, None
-            if self.rate and self.rate / Decimal(float(c)) < self.eta:
+            differ = max(losses) - min(losses) > Decimal("1e-13") * max(
+                map(abs, losses)
+            )
+            if self.rate and differ and self.rate / Decimal(float(c)) < self.eta:
                 self.slow_down(self.rate / Decimal(float(c)))
             mix = self.mix_loss(announced, losses)
             if self.rate:

@@ -48,17 +48,11 @@ def read_data_sets(example, folder):
     return {data.name: data for data in example.read_data_sets(readers, None)}
 
 
-def row_losses(estimator, data_set, clipped=False):
-    """Losses of predictions made before each row was learned.
-
-    In regression these may be clipped to the range of the targets before.
-    """
+def row_losses(estimator, data_set):
+    """Losses of predictions made before each row was learned."""
     X, y = data_set.X, data_set.y
     if data_set.n_classes is None:
-        said = estimator.partial_fit_predict(X, y)
-        for r in range(1, len(y) if clipped else 0):
-            said[r] = np.clip(said[r], y[:r].min(), y[:r].max())
-        return np.abs(said - y)
+        return np.abs(estimator.partial_fit_predict(X, y) - y)
     classes = np.arange(data_set.n_classes)
     log_probabilities = estimator.partial_fit_predict(
         X, y, classes=classes, method="predict_log_proba"
