@@ -142,7 +142,7 @@ class FixedShare(ExpertWeights):
     ...     _ = learner.update(losses)
     ...     print(f"{learner.cumulative_loss_:.0f}")
     102
-    11
+    12
     >>> print(f"{fixed_share.regret_bound(n_switches=2):.0f}")
     20
     """
