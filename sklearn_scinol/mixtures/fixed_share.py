@@ -110,7 +110,9 @@ class FixedShare(ExpertWeights):
     difference between the largest and the smallest loss of round `t`, this leads to
     :math:`\Delta \le \frac12 \sqrt{\ln 5K \sum_t s_t^2} + \max_t s_t`, as for AdaHedge
     [2]_. A lower rate raises all weights to a power below 1, the ratio of the rates,
-    and divides them by their sum, which keeps to the bound.
+    and divides them by their sum, which keeps to the bound of each share. That of their
+    mixture is proved up to :math:`\ln K / \eta_T` more, since the round counts at the
+    lower rate for the weights of the shares as well.
 
     A sample weight multiplies the losses of its round. The weight of a mixable loss
     does so to its `learning_rate`, which is divided by the largest weight so far of a
@@ -142,7 +144,7 @@ class FixedShare(ExpertWeights):
     ...     _ = learner.update(losses)
     ...     print(f"{learner.cumulative_loss_:.0f}")
     102
-    12
+    11
     >>> print(f"{fixed_share.regret_bound(n_switches=2):.0f}")
     20
     """

@@ -132,7 +132,7 @@ class FixedShare:
     def update(self, losses, c=1.0):
         with decimal.localcontext(self.context):
             losses = [Decimal(float(l_k * c)) for l_k in losses]
-            announced, late, lower = self.weights(), self.eta < INFINITY, None
+            announced, late = self.weights(), self.eta < INFINITY
             differ = max(losses) - min(losses) > Decimal("1e-13") * max(
                 map(abs, losses)
             )
@@ -151,29 +151,23 @@ class FixedShare:
                 # But for rounding, it is never negative.
                 self.Delta += max(hedge - min(losses) - mix, Decimal(0))
                 if self.Delta and self.eta > self.log_paths / self.Delta:
-                    lower = self.log_paths / self.Delta / self.growth
-                    if self.eta == INFINITY:  # the round itself counts at a finite rate
-                        self.slow_down(lower)
+                    self.slow_down(self.log_paths / self.Delta / self.growth)
             self.L = [L_k + l_k for L_k, l_k in zip(self.L, losses, strict=True)]
             self.t += 1
             if self.eta == INFINITY:  # all losses were the same
                 return
             likelihoods = self.likelihoods(losses)
             evidence = [dot(w, likelihoods) for w in self.w]
-            self.w = [
-                normalised([w_k * e for w_k, e in zip(w, likelihoods, strict=True)])
-                for w in self.w
-            ]
-            of_shares = [o * e for o, e in zip(self.of_shares, evidence, strict=True)]
-            self.of_shares = normalised(of_shares)
-            if lower and lower < self.eta:
-                self.slow_down(lower)
             for a, alpha in enumerate(map(self.share, self.shares)):
+                v = [w * e for w, e in zip(self.w[a], likelihoods, strict=True)]
                 self.w[a] = [
                     max((1 - alpha) * v_k + alpha / self.K, self.smallest_weight)
-                    for v_k in self.w[a]
+                    for v_k in normalised(v)
                 ]
-            self.of_shares = [max(o, self.smallest_weight) for o in self.of_shares]
+            of_shares = [o * e for o, e in zip(self.of_shares, evidence, strict=True)]
+            self.of_shares = [
+                max(o, self.smallest_weight) for o in normalised(of_shares)
+            ]
 
     def regret_bound(self, n_switches):
         """Theorem of the mixture of shares, each with its prior on sequences."""

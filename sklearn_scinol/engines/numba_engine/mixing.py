@@ -141,14 +141,14 @@ def _shares_loop():
                     for k in range(K):
                         tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
                 gap += fixed_share.lag(mean, tempered_mean, scale)
-            lasting = scale
             if state.mixable_scale > 0.0:
                 loss += smallest - scale * np.log(mean)
             else:
                 loss += smallest + hedge_loss
                 gap += fixed_share.gap(hedge_loss, mean, scale)
                 lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
-                if scale == 0.0 < lasting:  # at an infinite rate all weights are equal
+                if lasting > scale:
+                    temper(of_shares, of_experts, scale / lasting)
                     scale = lasting
                     for k in range(K):
                         earned[k] = fixed_share.likelihood(excess[k], scale)
@@ -159,22 +159,17 @@ def _shares_loop():
                 for k in range(K):
                     of_experts[a, k] *= earned[k]
                     of_share += of_experts[a, k]
+                share = fixed_share.share_after(state.shares[a], t)
                 inverse = 1.0 / of_share
                 for k in range(K):
-                    of_experts[a, k] *= inverse
+                    v = of_experts[a, k] * inverse
+                    of_experts[a, k] = fixed_share.shared(v, share, K)
                 of_shares[a] *= of_share
                 total += of_shares[a]
-            for a in range(A):
-                of_shares[a] /= total
-            if lasting > scale:
-                temper(of_shares, of_experts, scale / lasting)
-                scale = lasting
             w[:] = 0.0
             for a in range(A):
-                share = fixed_share.share_after(state.shares[a], t)
-                of_shares[a] = fixed_share.shared(of_shares[a], 0.0, A)
+                of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
                 for k in range(K):
-                    of_experts[a, k] = fixed_share.shared(of_experts[a, k], share, K)
                     w[k] += of_shares[a] * of_experts[a, k]
             total = 0.0
             for k in range(K):

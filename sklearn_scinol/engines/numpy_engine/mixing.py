@@ -77,7 +77,6 @@ def learn_shares(state: FixedShareState, losses, c):
                 of_tempered = np.add.reduce(of_experts * earned, axis=1)
                 tempered_mean = np.add.reduce(of_shares * of_tempered)
                 gap += fixed_share.lag(mean, tempered_mean, scale)
-            lasting = scale
             if mixable_scale > 0.0:
                 loss += smallest[r] - scale * np.log(mean)
             else:
@@ -85,20 +84,18 @@ def learn_shares(state: FixedShareState, losses, c):
                 loss += smallest[r] + hedge_loss
                 gap += fixed_share.gap(hedge_loss, mean, scale)
                 lasting = fixed_share.lasting_scale(gap, log_paths, scale)
-                if scale == 0.0 < lasting:  # at an infinite rate all weights are equal
+                if lasting > scale:
+                    _temper(of_shares, of_experts, scale / lasting)
                     scale = lasting
                     earned = fixed_share.likelihood(excess, scale)
             t += 1.0
             of_experts *= earned
             sums = np.add.reduce(of_experts, axis=1)
             of_experts *= 1.0 / sums[:, np.newaxis]
-            of_shares *= sums
-            of_shares /= np.add.reduce(of_shares)
-            if lasting > scale:
-                _temper(of_shares, of_experts, scale / lasting)
-                scale = lasting
             share = fixed_share.share_after(shares, t)[:, np.newaxis]
             of_experts[:] = fixed_share.shared(of_experts, share, K)
+            of_shares *= sums
+            of_shares /= np.add.reduce(of_shares)
             of_shares[:] = fixed_share.shared(of_shares, 0.0, of_shares.size)
             np.einsum("a,ak->k", of_shares, of_experts, out=w)
             w /= np.add.reduce(w)
