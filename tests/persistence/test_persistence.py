@@ -488,7 +488,9 @@ def test_damaged_files(path):
         try:
             revived = load(path)
         except ValueError as error:
-            assert "is not a saved model, or is damaged" in str(error)
+            # A damaged size may be more than fits into memory.
+            known = "is not a saved model, or is damaged", "bytes of memory to load"
+            assert any(words in str(error) for words in known)
             n_noticed += 1
         else:
             assert_identical(vars(revived), vars(original))
