@@ -76,7 +76,7 @@ FORMAT_VERSION = 3
 # Name of our entry in a file of skops.
 HEADER = "sklearn_scinol.json"
 
-# What `load` may unpack: some bytes, or times as many as the file has.
+# Limit of what `load` unpacks: these bytes, or this many times the size of the file.
 MIN_LIMIT, MAX_RATIO = 2**29, 256
 
 # Memory that a byte takes at most: as a part of an array, which is read and then

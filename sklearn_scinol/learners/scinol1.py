@@ -99,7 +99,7 @@ class ScInOL1(NamedTuple):
         )
 
     def cost_of_wealth(self, s, added, t):
-        """Each row costs 1 / t of what was added, and adding it as much."""
+        """Return what rows cost, 1 / t of the added wealth each, and its adding."""
         return np.where(s.M > 0, added * (2 + np.log(max(t, 1))), 0.0)
 
     def merged(self, s, shared, w, x, t):

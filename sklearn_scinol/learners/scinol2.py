@@ -87,7 +87,7 @@ class ScInOL2(NamedTuple):
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
 
     def cost_of_wealth(self, s, added, t):
-        """What was added can be lost; what it won is left out of the bound."""
+        """Return the added wealth: it can be lost, and what it won is left out."""
         return np.where(s.M > 0, added, 0.0)
 
     def merged(self, s, shared, w, x, t):

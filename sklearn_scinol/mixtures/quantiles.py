@@ -60,7 +60,7 @@ class QuantileMixtures(QuantileModels):
 
     @property
     def clipping(self):
-        """What clipping has changed, see :class:`MixtureModel`."""
+        """Sums of what clipping has cost experts, see :class:`MixtureModel`."""
         return np.vstack([single.clipping for single in self.singles])
 
     @property

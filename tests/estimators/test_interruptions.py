@@ -180,6 +180,19 @@ def assert_whole(estimator, before, rows):
     assert_identical(learned(estimator), learned(before))
 
 
+def is_interrupted(call, on_call):
+    """Make a call while calls are traced; return whether it was interrupted."""
+    trace = sys.gettrace()
+    sys.settrace(on_call)
+    try:
+        call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(trace)
+    return False
+
+
 def interrupted_at(line, call):
     """Whether a call was interrupted when the package came to that line."""
     lines = count()
@@ -193,15 +206,7 @@ def interrupted_at(line, call):
     def on_call(frame, event, argument):
         return on_line if frame.f_code.co_filename.startswith(PACKAGE) else None
 
-    trace = sys.gettrace()
-    sys.settrace(on_call)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(trace)
-    return False
+    return is_interrupted(call, on_call)
 
 
 @kinds
@@ -334,15 +339,7 @@ def interrupted_at_moment(moment, call):
         frame.f_trace_opcodes = True
         return on_opcode
 
-    trace = sys.gettrace()
-    sys.settrace(on_call)
-    try:
-        call()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(trace)
-    return False
+    return is_interrupted(call, on_call)
 
 
 class Late:

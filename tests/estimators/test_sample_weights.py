@@ -1,4 +1,4 @@
-"""What weights of rows mean, for learners and predictions."""
+"""Sample weights: how learners and predictions take them."""
 
 import copy
 from functools import partial

@@ -338,7 +338,7 @@ class ScInOL1(ScInOL):
                 )
 
     def add_wealth(self, i, k, growth):
-        """Let the potential grow by at most `growth`."""
+        """Raise `beta` so that the potential grows by at most `growth`."""
         root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
         half = abs(self.G[i][k]) / root / 2.0 if root else 0.0
         potential = math.exp(half) - half - 1.0
@@ -1191,7 +1191,7 @@ class Weights:
         return c
 
     def seen_next(self, c):
-        """What the algorithm sees of a relative weight of the next row."""
+        """Return the weight that the algorithm sees for the next row."""
         return relative_to_means([*self.relative, c])[-1] if self.to_means else c
 
     def units_of_wealth(self, *predicted):

@@ -12,7 +12,7 @@ from .values import Cannot
 #: Statements after which nothing of a block runs.
 LEAVING = ast.Return, ast.Break, ast.Continue
 
-#: What changes the meaning of a function wherever it stands in it.
+#: Syntax that changes the meaning of a whole function, wherever it stands.
 REFUSED = ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom
 
 

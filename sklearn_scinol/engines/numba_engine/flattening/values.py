@@ -40,7 +40,7 @@ class Cannot(TypeError):
 
 
 class CannotHere(Cannot):
-    """The same, with the function and the line."""
+    """Error that names the function and the line that cannot be compiled."""
 
 
 def is_none(value):
