@@ -30,7 +30,21 @@ CHUNK_ROWS = 100
 class ConformalEstimator(
     SharedByThreads, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 ):
-    """Base of estimators whose predictions hold a level of coverage."""
+    """Base of estimators whose predictions hold a level of coverage.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features, if the estimator has it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if the estimator has them.
+    loss_curve_ : list of float
+        Mean losses of the estimator's calls or epochs, if it has them.
+    n_samples_seen_ : int
+        Number of rows learned, if the estimator has it.
+    cumulative_loss_ : float
+        Weighted sum of the estimator's losses before each update, if it has it.
+    """
 
     _parameter_constraints: dict = {"coverage": PROBABILITIES}
 

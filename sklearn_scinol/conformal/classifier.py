@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import inherit_descriptions
 from .._locks import learns, reads
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
@@ -26,6 +27,7 @@ from .thresholds import Thresholds, log_odds_against
 SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]
 
 
+@inherit_descriptions
 class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     r"""Sets of labels that hold their level while the stream changes.
 
@@ -59,16 +61,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         counts rows as :meth:`coverage_bound` does, and is NaN before the first.
     mean_size_ : float or ndarray of shape (n_levels,)
         Mean number of labels in these sets, or NaN.
-    n_features_in_ : int
-        Number of features, if the estimator has it.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if the estimator has them.
-    n_samples_seen_ : int
-        Number of rows learned, if the estimator has it.
-    cumulative_loss_ : float
-        Weighted sum of the estimator's losses before each update, if it has it.
-    loss_curve_ : list of float
-        Mean losses of the estimator's calls or epochs, if it has them.
 
     See Also
     --------

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from .._docstrings import inherit_descriptions
 from .._invariants import is_count, same_structure
 from .._locks import learns, reads
 from .._rollback import learn_as_last_step
@@ -36,6 +37,7 @@ MAX_FEATURES = 64
 IntervalMethod: TypeAlias = Literal["predict", "predict_interval"]
 
 
+@inherit_descriptions
 class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     r"""Prediction intervals that hold their level while the stream changes.
 
@@ -68,16 +70,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         several outputs it has an axis of outputs before that of levels.
     mean_width_ : float or ndarray of shape (n_levels,)
         Mean width of these intervals, in the units of the targets, or NaN.
-    n_features_in_ : int
-        Number of features, if the estimator has it.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if the estimator has them.
-    n_samples_seen_ : int
-        Number of rows learned, if the estimator has it.
-    cumulative_loss_ : float
-        Weighted sum of the estimator's losses before each update, if it has it.
-    loss_curve_ : list of float
-        Mean losses of the estimator's calls or epochs, if it has them.
 
     See Also
     --------

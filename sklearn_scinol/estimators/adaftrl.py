@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._typing import (
     ClassificationLoss,
     ClassWeight,
@@ -19,7 +20,19 @@ from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, UNITS
 
 
 class _AdaFTRL:
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    radius : float, default=1.0
+        Largest norm of the weights and the intercept of each output.
+    tuning : {"koolen", "orabona_pal"}, default="koolen"
+        Strength of the regularisation: as in [2]_, or 16 times weaker as in [1]_.
+
+    Attributes
+    ----------
+    delta_sum_
+    """
 
     _own_constraints = {
         "radius": [UNITS],
@@ -39,6 +52,7 @@ class _AdaFTRL:
         return self._fitted_model().in_units_of_loss("delta_sum")
 
 
+@inherit_descriptions
 class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     r"""Linear classifier with weights of bounded norm, and no learning rate.
 
@@ -55,64 +69,6 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         "log_loss" is multinomial for more than two classes, the others one versus rest.
-    radius : float, default=1.0
-        Largest norm of the weights and the intercept of each output.
-    tuning : {"koolen", "orabona_pal"}, default="koolen"
-        Strength of the regularisation: as in [2]_, or 16 times weaker as in [1]_.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    delta_sum_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -192,6 +148,7 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
         self.new_classes = new_classes
 
 
+@inherit_descriptions
 class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     r"""Linear regression with weights of bounded norm, and no learning rate.
 
@@ -208,66 +165,6 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     ----------
     loss : str, default="absolute_error"
         "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
-    radius : float, default=1.0
-        Largest norm of the weights and the intercept of each output.
-    tuning : {"koolen", "orabona_pal"}, default="koolen"
-        Strength of the regularisation: as in [2]_, or 16 times weaker as in [1]_.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    standardize_target : {"auto", True, False}, default="auto"
-        Whether to learn the target in running standard deviations from its mean;
-        "auto": where features are centred.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    delta_sum_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

@@ -32,7 +32,17 @@ def _has_terms(estimator):
 
 
 class Additive:
-    """Mixin for linear estimators that can learn functions of features."""
+    """Mixin for linear estimators that can learn functions of features.
+
+    Parameters
+    ----------
+    additive : bool, default=False
+        Whether to learn a function of each feature: a multiple of the value, and a step
+        function of it. See :doc:`/user_guide/additive`.
+    interactions : {True, False, "fine"}, default=False
+        Whether to learn functions of pairs of features as well; implies `additive`.
+        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
+    """
 
     _additive_constraints = {
         "additive": ["boolean", StrOptions({"pairs"}, deprecated={"pairs"})],

@@ -53,7 +53,39 @@ class OnlineEstimator(
     BaseEstimator,
     metaclass=ABCMeta,
 ):
-    """Base of classifiers and regressors that learn from a stream."""
+    """Base of classifiers and regressors that learn from a stream.
+
+    Parameters
+    ----------
+    max_iter : int, default=1000
+        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
+    tol : float, default=1e-3
+        Least improvement, relative to the first epoch's loss; None runs all epochs.
+    n_iter_no_change : int, default=5
+        Number of epochs without improvement before :meth:`fit` stops.
+    shuffle : bool, default=True
+        Whether :meth:`fit` shuffles the rows before each epoch.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffling and of the choice of held-out rows.
+    warm_start : bool, default=False
+        Whether :meth:`fit` goes on from where the last call ended.
+    verbose : int, default=0
+        If positive, print the mean loss of each epoch.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if X has them.
+    n_iter_ : int
+        Number of epochs of the last :meth:`fit`, including epochs after the best one.
+    loss_curve_ : list of float
+        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
+    n_samples_seen_
+    t_
+    cumulative_loss_
+    """
 
     _parameter_constraints: dict = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._hyperparameters import (
     check_declared,
     is_value,
@@ -64,7 +65,26 @@ class Instance(HasMethods):
 
 
 class _Baseline(Additive, KernelMethods):
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    radius : float, default=None
+        Largest norm of the weights and the intercept of each output; with "ogd" and
+        "adaogd" only. None means no limit.
+    algorithm : str or learner, default="ogd"
+        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent:
+        "adagrad", "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without
+        a learning rate: "cocob", "code", "coin", "freegrad" or "k17".
+        :doc:`/user_guide/baselines` says what each does.
+    learning_rate : float, default=1.0
+        Learning rate, to be tuned; algorithms without one ignore it.
+    normalizer : {"sum", "mean"}, default="sum"
+        Divisor of "nag": the sum over features as published, or their mean, which saves
+        tuning the rate to the number of features.
+    kernel : str or callable, default="linear"
+        "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
+    """
 
     _own_constraints = {
         **Additive._additive_constraints,
@@ -208,6 +228,7 @@ class _Baseline(Additive, KernelMethods):
         check_declared(f"loss for {learner.__name__}", type(self._make_loss()), needs)
 
 
+@inherit_descriptions
 class BaselineClassifier(_Baseline, LinearClassifier):
     r"""Linear classifier by a competitor from the literature.
 
@@ -215,101 +236,9 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
     Parameters
     ----------
-    algorithm : str or learner, default="ogd"
-        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent:
-        "adagrad", "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without
-        a learning rate: "cocob", "code", "coin", "freegrad" or "k17".
-        :doc:`/user_guide/baselines` says what each does.
     loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
         A :class:`~sklearn_scinol.losses.Loss` or a name. "log_loss" is multinomial for
         more than two classes, the others one versus rest.
-    learning_rate : float, default=1.0
-        Learning rate, to be tuned; algorithms without one ignore it.
-    normalizer : {"sum", "mean"}, default="sum"
-        Divisor of "nag": the sum over features as published, or their mean, which saves
-        tuning the rate to the number of features.
-    radius : float, default=None
-        Largest norm of the weights and the intercept of each output; with "ogd" and
-        "adaogd" only. None means no limit.
-    kernel : str or callable, default="linear"
-        "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
-        "auto": 1 / n_features.
-    degree : float, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1
-        Constant in the kernels "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
-    max_support : int, default=None
-        Maximum number of rows to store with a kernel; later ones are projected.
-    center : {"auto", True, False}, default=False
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    additive : bool, default=False
-        Whether to learn a function of each feature: a multiple of the value, and a step
-        function of it. See :doc:`/user_guide/additive`.
-    interactions : {True, False, "fine"}, default=False
-        Whether to learn functions of pairs of features as well; implies `additive`.
-        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    support_
-    support_vectors_
-    dual_coef_
-    gamma_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -410,6 +339,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.new_classes = new_classes
 
 
+@inherit_descriptions
 class BaselineRegressor(_Baseline, LinearRegressor):
     r"""Linear regression by a competitor from the literature.
 
@@ -417,103 +347,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     Parameters
     ----------
-    algorithm : str or learner, default="ogd"
-        A :class:`~sklearn_scinol.learners.Learner` or a name. Gradient descent:
-        "adagrad", "adam", "adaogd", "kernel_gd", "nag", "ogd", "sfmd" or "sgd"; without
-        a learning rate: "cocob", "code", "coin", "freegrad" or "k17".
-        :doc:`/user_guide/baselines` says what each does.
     loss : str or loss, default="absolute_error"
         A :class:`~sklearn_scinol.losses.Loss` or a name: "absolute_error",
         "squared_error", "huber", "epsilon_insensitive" or "quantile".
-    learning_rate : float, default=1.0
-        Learning rate, to be tuned; algorithms without one ignore it.
-    normalizer : {"sum", "mean"}, default="sum"
-        Divisor of "nag": the sum over features as published, or their mean, which saves
-        tuning the rate to the number of features.
-    radius : float, default=None
-        Largest norm of the weights and the intercept of each output; with "ogd" and
-        "adaogd" only. None means no limit.
-    kernel : str or callable, default="linear"
-        "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
-        "auto": 1 / n_features.
-    degree : float, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1
-        Constant in the kernels "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
-    max_support : int, default=None
-        Maximum number of rows to store with a kernel; later ones are projected.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    additive : bool, default=False
-        Whether to learn a function of each feature: a multiple of the value, and a step
-        function of it. See :doc:`/user_guide/additive`.
-    interactions : {True, False, "fine"}, default=False
-        Whether to learn functions of pairs of features as well; implies `additive`.
-        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
-    standardize_target : {"auto", True, False}, default="auto"
-        Whether to learn the target in running standard deviations from its mean;
-        "auto": where features are centred.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    support_
-    support_vectors_
-    dual_coef_
-    gamma_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

@@ -47,7 +47,21 @@ def _has_probabilities(estimator):
 
 
 class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
-    """Base of classifiers that learn from a stream."""
+    """Base of classifiers that learn from a stream.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced", default=None
+        Weights of the classes; "balanced": inverse to their shares of the rows so far.
+    new_classes : {"error", "add"}, default="error"
+        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes; with several labels a row, the numbers of the labels.
+    multilabel_
+    """
 
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight, KernelLike, LipschitzLoss, Quantiles, RandomState
 from ..learners import DFEG
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
@@ -17,7 +18,21 @@ DEFAULT_N_ITER_NO_CHANGE = 100
 
 
 class _DFEG(KernelMethods):
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    n_iter_no_change : int, default=100
+        Number of epochs without improvement before :meth:`fit` stops. Weights grow
+        exponentially from next to nothing, so that many may come before the others.
+    kernel : str or callable, default="linear"
+        "linear", "precomputed", a function of two rows, or a name that
+        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows.
+    a : float, default=0.882
+        The paper's scale of the norm's growth, between 0.882 and 1.109.
+    delta : float, default=1.0
+        Sum of squared features to start from. Nothing to tune.
+    """
 
     _own_constraints = {
         **KernelMethods._kernel_constraints,
@@ -29,6 +44,7 @@ class _DFEG(KernelMethods):
         return DFEG(float(self.a), float(self.delta), lipschitz)
 
 
+@inherit_descriptions
 class DFEGClassifier(_DFEG, LinearClassifier):
     r"""Classifier without a learning rate, linear or with a kernel.
 
@@ -46,82 +62,6 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     ----------
     loss : {"log_loss", "hinge"}, default="log_loss"
         "log_loss" is multinomial for more than two classes, "hinge" one versus rest.
-    a : float, default=0.882
-        The paper's scale of the norm's growth, between 0.882 and 1.109.
-    delta : float, default=1.0
-        Sum of squared features to start from. Nothing to tune.
-    kernel : str or callable, default="linear"
-        "linear", "precomputed", a function of two rows, or a name that
-        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
-        "auto": 1 / n_features.
-    degree : float, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1
-        Constant in the kernels "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
-    max_support : int, default=None
-        Maximum number of rows to store with a kernel; later ones are projected.
-    center : {"auto", True, False}, default=False
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=100
-        Number of epochs without improvement before :meth:`fit` stops. Weights grow
-        exponentially from next to nothing, so that many may come before the others.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    support_
-    support_vectors_
-    dual_coef_
-    gamma_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -220,6 +160,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
         return tags
 
 
+@inherit_descriptions
 class DFEGRegressor(_DFEG, LinearRegressor):
     r"""Regression without a learning rate, linear or with a kernel.
 
@@ -237,84 +178,6 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     ----------
     loss : str, default="absolute_error"
         "absolute_error", "huber", "epsilon_insensitive" or "quantile".
-    a : float, default=0.882
-        The paper's scale of the norm's growth, between 0.882 and 1.109.
-    delta : float, default=1.0
-        Sum of squared features to start from. Nothing to tune.
-    kernel : str or callable, default="linear"
-        "linear", "precomputed", a function of two rows, or a name that
-        :func:`~sklearn.metrics.pairwise.pairwise_kernels` knows.
-    gamma : {"scale", "auto"} or float, default="scale"
-        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
-        "auto": 1 / n_features.
-    degree : float, default=3
-        Degree of the kernel "poly".
-    coef0 : float, default=1
-        Constant in the kernels "poly" and "sigmoid".
-    kernel_params : dict, default=None
-        Keyword arguments of a kernel that is a function.
-    max_support : int, default=None
-        Maximum number of rows to store with a kernel; later ones are projected.
-    center : {"auto", True, False}, default=False
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    standardize_target : {"auto", True, False}, default="auto"
-        Whether to learn the target in running standard deviations from its mean;
-        "auto": where features are centred.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=100
-        Number of epochs without improvement before :meth:`fit` stops. Weights grow
-        exponentially from next to nothing, so that many may come before the others.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    support_
-    support_vectors_
-    dual_coef_
-    gamma_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

@@ -9,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
+from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight, RandomState
 from ..models.forest import ForestModel
 from ..models.separate import SeparateModels
@@ -28,7 +29,22 @@ POSITIVE = Interval(Real, 0.0, None, closed="neither")
 
 
 class _Forest(OnePassMixin):
-    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
+    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`.
+
+    Parameters
+    ----------
+    random_state : int, RandomState instance or None, default=None
+        Seed of the splits.
+    n_trees : int, default=10
+        Number of trees.
+    max_nodes : int, default=65536
+        Maximum number of nodes of a tree. A tree of this size does not split any more,
+        and goes on to learn in the nodes that it has.
+
+    Attributes
+    ----------
+    n_nodes_
+    """
 
     _own_constraints = {
         "n_trees": [COUNT],
@@ -73,6 +89,7 @@ class _Forest(OnePassMixin):
         return np.stack(sizes) if len(sizes) > 1 else sizes[0].copy()
 
 
+@inherit_descriptions
 class MondrianForestClassifier(_Forest, OnlineClassifier):
     r"""Classifier by a forest of random trees that learn each row once.
 
@@ -87,40 +104,11 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
 
     Parameters
     ----------
-    n_trees : int, default=10
-        Number of trees.
     step : float, default=1.0
         Factor of losses in the weights of prunings, see Notes.
     dirichlet : float, default=None
         Number of rows that each class has in advance in each node; None stands for
         ``0.5 / n_classes``. The literature's is 0.5.
-    max_nodes : int, default=65536
-        Maximum number of nodes of a tree. A tree of this size does not split any more,
-        and goes on to learn in the nodes that it has.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the splits.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    n_nodes_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -194,6 +182,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
         return None if self.dirichlet is None else float(self.dirichlet)
 
 
+@inherit_descriptions
 class MondrianForestRegressor(_Forest, OnlineRegressor):
     r"""Regression by a forest of random trees that learn each row once.
 
@@ -208,30 +197,8 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
 
     Parameters
     ----------
-    n_trees : int, default=10
-        Number of trees.
     step : float, default=16.0
         Factor of losses in the weights of prunings, see Notes.
-    max_nodes : int, default=65536
-        Maximum number of nodes of a tree. A tree of this size does not split any more,
-        and goes on to learn in the nodes that it has.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the splits.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    n_nodes_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._typing import (
     ClassificationLoss,
     ClassWeight,
@@ -19,7 +20,24 @@ from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, UNITS
 
 
 class _AdaImplicit:
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    radius : float, default=None
+        Largest norm of the weights and the intercept of each output. None: no limit.
+    algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
+        How the regularisation grows: with the losses, not at all (which follows streams
+        that change [2]_), or as the square root of the number of rows.
+    beta : float, default=1.0
+        Scale of the steps, about the norm of the weights looked for. Too large costs
+        little.
+
+    Attributes
+    ----------
+    delta_sum_
+    lambda_
+    """
 
     _own_constraints = {
         "algorithm": [StrOptions({"adaimplicit", "constant", "iomd"})],
@@ -51,6 +69,7 @@ class _AdaImplicit:
         return self._fitted_model().in_units_of_loss("delta_sum")
 
 
+@inherit_descriptions
 class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     r"""Linear classifier that learns by implicit updates, with an adaptive step size.
 
@@ -67,72 +86,6 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         One versus rest for more than two classes.
-    algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
-        How the regularisation grows: with the losses, not at all (which follows streams
-        that change [2]_), or as the square root of the number of rows.
-    beta : float, default=1.0
-        Scale of the steps, about the norm of the weights looked for. Too large costs
-        little.
-    radius : float, default=None
-        Largest norm of the weights and the intercept of each output. None: no limit.
-    center : {"auto", True, False}, default=False
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    lambda_
-    delta_sum_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -219,6 +172,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
         self.new_classes = new_classes
 
 
+@inherit_descriptions
 class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     r"""Linear regression that learns by implicit updates, with an adaptive step size.
 
@@ -235,74 +189,6 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     ----------
     loss : str, default="absolute_error"
         "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
-    algorithm : {"adaimplicit", "constant", "iomd"}, default="adaimplicit"
-        How the regularisation grows: with the losses, not at all (which follows streams
-        that change [2]_), or as the square root of the number of rows.
-    beta : float, default=1.0
-        Scale of the steps, about the norm of the weights looked for. Too large costs
-        little.
-    radius : float, default=None
-        Largest norm of the weights and the intercept of each output. None: no limit.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    standardize_target : {"auto", True, False}, default="auto"
-        Whether to learn the target in running standard deviations from its mean;
-        "auto": where features are centred.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    lambda_
-    delta_sum_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

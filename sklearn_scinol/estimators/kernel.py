@@ -20,6 +20,27 @@ class KernelMethods:
     """Mixin for linear estimators that can learn with kernels.
 
     With any kernel but "linear" the model is a :class:`KernelModel`.
+
+    Parameters
+    ----------
+    gamma : {"scale", "auto"} or float, default="scale"
+        Kernel coefficient; "scale": 1 / (n_features × variance of the first chunk),
+        "auto": 1 / n_features.
+    degree : float, default=3
+        Degree of the kernel "poly".
+    coef0 : float, default=1
+        Constant in the kernels "poly" and "sigmoid".
+    kernel_params : dict, default=None
+        Keyword arguments of a kernel that is a function.
+    max_support : int, default=None
+        Maximum number of rows to store with a kernel; later ones are projected.
+
+    Attributes
+    ----------
+    support_
+    support_vectors_
+    dual_coef_
+    gamma_
     """
 
     _kernel_constraints = {

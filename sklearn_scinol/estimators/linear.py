@@ -116,7 +116,35 @@ def _changing_parameters(estimator):
 
 
 class _Linear:
-    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
+    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`.
+
+    Parameters
+    ----------
+    center : {"auto", True, False}, default="auto"
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
+    scale : bool, default=False
+        Whether to divide each feature by its running standard deviation.
+    clip_ratio : float, default=None
+        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
+    fit_intercept : bool, default=True
+        Whether there is an intercept: a constant feature 1 with its own coordinate.
+    early_stopping : bool, default=False
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
+    validation_fraction : float, default=0.1
+        Share of the rows that `early_stopping` holds out.
+    average : bool or int, default=False
+        Whether to predict with averaged weights; an int: averaged from that row on.
+    moment_forgetting : float, default=0.0
+        Share of its weight in means and deviations that a row loses per later row,
+        dense or sparse; matters where features are centred or scaled.
+
+    Attributes
+    ----------
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    coef_
+    intercept_
+    """
 
     _linear_constraints = {
         "center": ["boolean", StrOptions({"auto"})],
@@ -345,7 +373,14 @@ class LinearClassifier(_Linear, OnlineClassifier):
 
 
 class LinearRegressor(_Linear, OnlineRegressor):
-    """Base of linear regressors."""
+    """Base of linear regressors.
+
+    Parameters
+    ----------
+    standardize_target : {"auto", True, False}, default="auto"
+        Whether to learn the target in running standard deviations from its mean;
+        "auto": where features are centred.
+    """
 
     _parameter_constraints: dict = {
         **OnlineRegressor._parameter_constraints,

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal
 
+from .._docstrings import inherit_descriptions
 from .._typing import Quantiles, RegressionLoss
 from ..models.neighbors import NeighborsModel
 from ..models.separate import SeparateModels
@@ -12,7 +13,15 @@ from .regressor import OnlineRegressor
 
 
 class _Neighbors(OnePassMixin):
-    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
+    """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Number of nearest rows to predict from.
+    window : int, default=1000
+        Number of rows to remember, the last ones.
+    """
 
     _own_constraints = {"n_neighbors": [COUNT], "window": [COUNT]}
 
@@ -35,6 +44,7 @@ class _Neighbors(OnePassMixin):
         )
 
 
+@inherit_descriptions
 class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     r"""Classifier that lets the nearest of the last rows vote.
 
@@ -44,32 +54,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
 
     A row costs O(window × n_features) at most, and the rows take window × n_features ×
     4 bytes. Sparse rows are made dense.
-
-    Parameters
-    ----------
-    n_neighbors : int, default=5
-        Number of nearest rows to predict from.
-    window : int, default=1000
-        Number of rows to remember, the last ones.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -118,6 +102,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         self.new_classes = new_classes
 
 
+@inherit_descriptions
 class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     r"""Regression from the targets of the nearest of the last rows.
 
@@ -130,33 +115,9 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
 
     Parameters
     ----------
-    n_neighbors : int, default=5
-        Number of nearest rows to predict from.
-    window : int, default=1000
-        Number of rows to remember, the last ones.
     loss : str, default="absolute_error"
         "absolute_error", "huber" and "epsilon_insensitive" predict the median of the
         targets, "quantile" their quantile, "squared_error" their mean.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

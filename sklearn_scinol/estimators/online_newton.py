@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._locks import reads
 from .._typing import (
     ClassificationLoss,
@@ -20,6 +21,7 @@ from .linear import LinearClassifier, LinearRegressor
 from .second_order import SecondOrder, second_order_constraints
 
 
+@inherit_descriptions
 class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     r"""Linear classifier of second order: it learns how features go together.
 
@@ -42,81 +44,9 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     ----------
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         "log_loss" is multinomial for more than two classes, the others one versus rest.
-    prior_scale : float, default=0.3
-        Variance of each weight before the first row. Larger values suit many rows,
-        smaller ones many features: see :doc:`/user_guide/newton`.
-    forgetting : float, default=0.0
-        Share of its weight that a row loses with each later row: about
-        ``1 / forgetting`` rows count.
     moderate : {"auto", True, False}, default="auto"
         Whether scores of two classes with "log_loss" are moderated by their variance
         [2]_, so that probabilities are less extreme where little is known.
-    center : {"auto", True, False}, default=True
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-        Sparse rows are made dense in any case.
-    scale : bool, default=True
-        Whether to divide each feature by its running standard deviation. If False,
-        `prior_scale` is in units of the features.
-    clip_deviations : float, default=3.0
-        Clip values at this many standard deviations from the mean, where features are
-        centred and scaled. None means at a million.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    random_features : int, default=None
-        Number of random features that take the place of the features, as by
-        :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
-        and `clip_deviations` are then of these. None: the features themselves. 0: only
-        the intercept is learned.
-    gamma : float or "scale", default="scale"
-        Parameter of the Gaussian kernel that random features approximate, of features
-        in standard deviations. "scale": ``1 / n_features``.
-    fit_intercept : bool, default=True
-        Whether there is an intercept, of variance at least 1 before the first row.
-    max_iter : int, default=1
-        Maximum number of epochs of :meth:`fit`. In each after the first the rows count
-        once more, and weights look more certain than they are.
-    tol : float, default=None
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling, the choice of held-out rows and the random features.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    coef_covariance_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -271,6 +201,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         return covariance[0] if len(covariance) == 1 else covariance
 
 
+@inherit_descriptions
 class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     r"""Linear regression of second order, such as recursive least squares.
 
@@ -294,83 +225,15 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     ----------
     loss : str, default="squared_error"
         "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
-    prior_scale : float, default=0.3
-        Variance of each weight before the first row. Larger values suit many rows,
-        smaller ones many features: see :doc:`/user_guide/newton`.
-    forgetting : float, default=0.0
-        Share of its weight that a row loses with each later row: about
-        ``1 / forgetting`` rows count.
     vovk : bool, default=False
         Whether to predict as the forecaster of Vovk, Azoury and Warmuth [1]_ [2]_,
         whose regret is bounded; with "squared_error" only.
-    center : {"auto", True, False}, default=True
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-        Sparse rows are made dense in any case.
-    scale : bool, default=True
-        Whether to divide each feature by its running standard deviation. If False,
-        `prior_scale` is in units of the features.
-    clip_deviations : float, default=3.0
-        Clip values at this many standard deviations from the mean, where features are
-        centred and scaled. None means at a million.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    random_features : int, default=None
-        Number of random features that take the place of the features, as by
-        :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
-        and `clip_deviations` are then of these. None: the features themselves. 0: only
-        the intercept is learned.
-    gamma : float or "scale", default="scale"
-        Parameter of the Gaussian kernel that random features approximate, of features
-        in standard deviations. "scale": ``1 / n_features``.
     standardize_target : bool, default=True
         Whether to learn the target in running standard deviations from its mean.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept, of variance at least 1 before the first row.
-    max_iter : int, default=1
-        Maximum number of epochs of :meth:`fit`. In each after the first the rows count
-        once more, and weights look more certain than they are.
-    tol : float, default=None
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling, the choice of held-out rows and the random features.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    coef_covariance_
     noise_variance_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

@@ -32,7 +32,17 @@ def check_size(y):
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
-    """Base of regressors that learn from a stream."""
+    """Base of regressors that learn from a stream.
+
+    Parameters
+    ----------
+    epsilon : float, default=0.1
+        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
+        the size of usual errors. Where errors are larger, they act as "absolute_error".
+    quantile : float or array-like of shape (n_quantiles,), default=0.5
+        The quantile of the loss "quantile", between 0 and 1, or several of them in
+        ascending order: predictions then have a column for each, and do not cross.
+    """
 
     _parameter_constraints: dict = {
         **OnlineEstimator._parameter_constraints,

@@ -5,6 +5,7 @@ from typing import Literal
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight, LipschitzLoss, Quantiles, RandomState
 from ..learners import ALGORITHMS
 from ..losses import CLASSIFICATION, REGRESSION, with_bounded_slope
@@ -16,7 +17,16 @@ _NAMES = ("scinol1", "scinol2")
 
 
 class _ScInOL(Additive):
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    algorithm : {"scinol2", "scinol1"}, default="scinol2"
+        The paper's second algorithm is bolder and nearly always better; the first has
+        a bound without any ratio of feature values.
+    initial_wealth : float, default=1.0
+        The paper's ε. Nothing to tune: bounds depend on its logarithm.
+    """
 
     _own_constraints = {
         **Additive._additive_constraints,
@@ -29,6 +39,7 @@ class _ScInOL(Additive):
         return ALGORITHMS[self.algorithm](float(self.initial_wealth))
 
 
+@inherit_descriptions
 class ScInOLClassifier(_ScInOL, LinearClassifier):
     r"""Linear classifier that learns row by row, with nothing to tune.
 
@@ -43,73 +54,6 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     ----------
     loss : {"log_loss", "hinge"}, default="log_loss"
         "log_loss" is multinomial for more than two classes, "hinge" one versus rest.
-    algorithm : {"scinol2", "scinol1"}, default="scinol2"
-        The paper's second algorithm is bolder and nearly always better; the first has
-        a bound without any ratio of feature values.
-    initial_wealth : float, default=1.0
-        The paper's ε. Nothing to tune: bounds depend on its logarithm.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    additive : bool, default=False
-        Whether to learn a function of each feature: a multiple of the value, and a step
-        function of it. See :doc:`/user_guide/additive`.
-    interactions : {True, False, "fine"}, default=False
-        Whether to learn functions of pairs of features as well; implies `additive`.
-        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-    class_weight : dict or "balanced", default=None
-        Weights of the classes; "balanced": inverse to their shares of the rows so far.
-    new_classes : {"error", "add"}, default="error"
-        What :meth:`partial_fit` does with new labels; "add" needs ``loss="log_loss"``.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes; with several labels a row, the numbers of the labels.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    multilabel_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------
@@ -207,6 +151,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.new_classes = new_classes
 
 
+@inherit_descriptions
 class ScInOLRegressor(_ScInOL, LinearRegressor):
     r"""Linear regression that learns row by row, with nothing to tune.
 
@@ -221,75 +166,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     ----------
     loss : str, default="absolute_error"
         "absolute_error", "huber", "epsilon_insensitive" or "quantile".
-    algorithm : {"scinol2", "scinol1"}, default="scinol2"
-        The paper's second algorithm is bolder and nearly always better; the first has
-        a bound without any ratio of feature values.
-    initial_wealth : float, default=1.0
-        The paper's ε. Nothing to tune: bounds depend on its logarithm.
-    center : {"auto", True, False}, default="auto"
-        Whether to subtract each feature's running mean; "auto": where rows are dense.
-    scale : bool, default=False
-        Whether to divide each feature by its running standard deviation.
-    clip_ratio : float, default=None
-        Clip values to ±`clip_ratio` × the feature's largest absolute value so far.
-    moment_forgetting : float, default=0.0
-        Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
-    additive : bool, default=False
-        Whether to learn a function of each feature: a multiple of the value, and a step
-        function of it. See :doc:`/user_guide/additive`.
-    interactions : {True, False, "fine"}, default=False
-        Whether to learn functions of pairs of features as well; implies `additive`.
-        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
-    standardize_target : {"auto", True, False}, default="auto"
-        Whether to learn the target in running standard deviations from its mean;
-        "auto": where features are centred.
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    fit_intercept : bool, default=True
-        Whether there is an intercept: a constant feature 1 with its own coordinate.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : bool, default=False
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last.
-    validation_fraction : float, default=0.1
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    average : bool or int, default=False
-        Whether to predict with averaged weights; an int: averaged from that row on.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
-
-    Attributes
-    ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
-    coef_
-    intercept_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

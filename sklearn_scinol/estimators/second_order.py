@@ -24,7 +24,45 @@ MAX_DISTANCE = 1e6
 
 
 class SecondOrder:
-    """Parameters and learner of the classifier and the regressor."""
+    """Parameters and learner of the classifier and the regressor.
+
+    Parameters
+    ----------
+    center : {"auto", True, False}, default=True
+        Whether to subtract each feature's running mean; "auto": where rows are dense.
+        Sparse rows are made dense in any case.
+    scale : bool, default=True
+        Whether to divide each feature by its running standard deviation. If False,
+        `prior_scale` is in units of the features.
+    fit_intercept : bool, default=True
+        Whether there is an intercept, of variance at least 1 before the first row.
+    max_iter : int, default=1
+        Maximum number of epochs of :meth:`fit`. In each after the first the rows count
+        once more, and weights look more certain than they are.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shuffling, the choice of held-out rows and the random features.
+    gamma : float or "scale", default="scale"
+        Parameter of the Gaussian kernel that random features approximate, of features
+        in standard deviations. "scale": ``1 / n_features``.
+    random_features : int, default=None
+        Number of random features that take the place of the features, as by
+        :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
+        and `clip_deviations` are then of these. None: the features themselves. 0: only
+        the intercept is learned.
+    prior_scale : float, default=0.3
+        Variance of each weight before the first row. Larger values suit many rows,
+        smaller ones many features: see :doc:`/user_guide/newton`.
+    forgetting : float, default=0.0
+        Share of its weight that a row loses with each later row: about
+        ``1 / forgetting`` rows count.
+    clip_deviations : float, default=3.0
+        Clip values at this many standard deviations from the mean, where features are
+        centred and scaled. None means at a million.
+
+    Attributes
+    ----------
+    coef_covariance_
+    """
 
     _own_constraints = {
         "prior_scale": [VARIANCES],

@@ -39,7 +39,75 @@ MAX_POOLED = 64
 
 
 class MixtureEstimator(Additive, _BaseComposition):
-    """Base of the estimators of mixtures: experts, their weights, and how they mix."""
+    """Base of the estimators of mixtures: experts, their weights, and how they mix.
+
+    Parameters
+    ----------
+    clip_ratio : float, default=None
+        In the default experts, clip values to ±`clip_ratio` × the feature's largest
+        absolute value so far; neighbours clip at four deviations in any case, and the
+        forest never.
+    early_stopping : {"auto", True, False}, default="auto"
+        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last;
+        "auto": if there are epochs to choose from and 10 rows to hold out.
+    validation_fraction : float, default=0.2
+        Share of the rows that `early_stopping` holds out.
+    interactions : {"auto", True, False}, default="auto"
+        Whether a default expert learns functions of pairs of features as well, and for
+        up to 10 features another one finer functions after 1,000 rows; "auto": where
+        there are additive experts, for 2 to 24 features.
+    estimators : list of (str, estimator) tuples, default=None
+        Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
+        leaves one out. None stands for the default experts, see
+        :doc:`/user_guide/mixtures`.
+    switching : bool, default=True
+        Whether the weights follow an expert that becomes the best later on, as those of
+        :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
+        all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
+    random_features : {"auto", True, False}, default="auto"
+        Whether some default experts make Newton steps on random features of Gaussian
+        kernels, drawn by `random_state`, with None by 0; "auto": for dense rows with
+        up to 64 features, and up to 64 classes.
+    neighbors : {"auto", True, False}, default="auto"
+        Whether three default experts predict from the 1, 3 and 10 nearest of the last
+        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
+    forest : {"auto", True, False}, default="auto"
+        Whether a default expert is a forest of five trees, in regression ten, of at
+        most 8,192 nodes each, drawn by `random_state`, with None by 0; "auto": if
+        pooled, for dense rows with up to 64 features and 256 classes, unless the loss
+        is "quantile".
+    pooling : {"auto", True, False}, default="auto"
+        Whether pools of the experts, whose weights may have any sum and sign, are mixed
+        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
+    n_jobs : int, default=None
+        Number of experts that learn or predict at once; -1 uses all processors, None
+        means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
+
+    Attributes
+    ----------
+    validation_loss_curve_ : list of float
+        Mean loss of the held-out rows after each epoch, if any were held out.
+    intercept_
+    expert_kinds_ : dict of {str: str}
+        Names of the experts of each kind, or "none: " and the reason. Behind a
+        :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
+    weights_curve_ : tuple of ndarray
+        Numbers of rows, about a tenth apart, and the weights after each.
+    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
+        With pools, weights of the mean of experts, of the pool of all rows, and of two
+        that forget, at the next row; of sum 1.
+    level_weights_curve_ : tuple of ndarray
+        Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
+    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
+        Weights of the mean of experts, and of each expert, in the three pools.
+    expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
+        Weighted sum of the losses of each expert as it is, not clipped, on rows that
+        were new to it.
+    regret_bound_ : float
+        Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
+    estimators_
+    named_estimators_
+    """
 
     _own_constraints = {
         "estimators": [list, None],

@@ -5,6 +5,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from .._docstrings import inherit_descriptions
 from .._locks import reads
 from .._typing import MatrixLike, Quantiles, RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
@@ -20,6 +21,7 @@ from .default_experts import Family
 from .quantiles import QuantileMixtures
 
 
+@inherit_descriptions
 class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     r"""Regressor as good as the best of several learners, with nothing to tune.
 
@@ -35,115 +37,23 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
 
     Parameters
     ----------
-    estimators : list of (str, estimator) tuples, default=None
-        Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
-        leaves one out. None stands for the default experts, see
-        :doc:`/user_guide/mixtures`.
     loss : str, default="absolute_error"
         Loss of the mixture and of the default experts: "absolute_error",
         "squared_error" (without ScInOL), "huber", "epsilon_insensitive" or "quantile".
-    epsilon : float, default=0.1
-        Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
-        the size of usual errors. Where errors are larger, they act as "absolute_error".
-    quantile : float or array-like of shape (n_quantiles,), default=0.5
-        The quantile of the loss "quantile", between 0 and 1, or several of them in
-        ascending order: predictions then have a column for each, and do not cross.
-    switching : bool, default=True
-        Whether the weights follow an expert that becomes the best later on, as those of
-        :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
-        all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
     additive : {"auto", True, False}, default="auto"
         Whether a default expert learns a function of each feature; "auto": for dense
         rows with up to 64 features.
-    interactions : {"auto", True, False}, default="auto"
-        Whether a default expert learns functions of pairs of features as well, and for
-        up to 10 features another one finer functions after 1,000 rows; "auto": where
-        there are additive experts, for 2 to 24 features.
     second_order : {"auto", True, False}, default="auto"
         Whether two default experts make Newton steps, one of which forgets, and for
         dense rows a third ignores all features; "auto": for up to 128 features.
-    random_features : {"auto", True, False}, default="auto"
-        Whether some default experts make Newton steps on random features of Gaussian
-        kernels, drawn by `random_state`, with None by 0; "auto": for dense rows with
-        up to 64 features, and up to 64 classes.
-    neighbors : {"auto", True, False}, default="auto"
-        Whether three default experts predict from the 1, 3 and 10 nearest of the last
-        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
-    forest : {"auto", True, False}, default="auto"
-        Whether a default expert is a forest of five trees, in regression ten, of at
-        most 8,192 nodes each, drawn by `random_state`, with None by 0; "auto": if
-        pooled, for dense rows with up to 64 features and 256 classes, unless the loss
-        is "quantile".
-    pooling : {"auto", True, False}, default="auto"
-        Whether pools of the experts, whose weights may have any sum and sign, are mixed
-        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
-    clip_ratio : float, default=None
-        In the default experts, clip values to ±`clip_ratio` × the feature's largest
-        absolute value so far; neighbours clip at four deviations in any case, and the
-        forest never.
-    max_iter : int, default=1000
-        Maximum number of epochs of :meth:`fit`. :meth:`partial_fit` is always one.
-    tol : float, default=1e-3
-        Least improvement, relative to the first epoch's loss; None runs all epochs.
-    early_stopping : {"auto", True, False}, default="auto"
-        Whether :meth:`fit` stops by the loss of held-out rows, and learns them last;
-        "auto": if there are epochs to choose from and 10 rows to hold out.
-    validation_fraction : float, default=0.2
-        Share of the rows that `early_stopping` holds out.
-    n_iter_no_change : int, default=5
-        Number of epochs without improvement before :meth:`fit` stops.
-    shuffle : bool, default=True
-        Whether :meth:`fit` shuffles the rows before each epoch.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffling and of the choice of held-out rows.
-    n_jobs : int, default=None
-        Number of experts that learn or predict at once; -1 uses all processors, None
-        means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
-    warm_start : bool, default=False
-        Whether :meth:`fit` goes on from where the last call ended.
-    verbose : int, default=0
-        If positive, print the mean loss of each epoch.
 
     Attributes
     ----------
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
-    n_iter_ : int
-        Number of epochs of the last :meth:`fit`, including epochs after the best one.
-    loss_curve_ : list of float
-        Mean loss of each epoch, or of each of the latest 1,000 calls of `partial_fit`.
-    validation_loss_curve_ : list of float
-        Mean loss of the held-out rows after each epoch, if any were held out.
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
         Mean weights of the features, if all experts are linear: those of the mixture
         where none of its experts is clipped.
-    expert_kinds_ : dict of {str: str}
-        Names of the experts of each kind, or "none: " and the reason. Behind a
-        :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
     weights_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weights of the experts at the next row, of sum 1 for each output.
-    weights_curve_ : tuple of ndarray
-        Numbers of rows, about a tenth apart, and the weights after each.
-    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
-        With pools, weights of the mean of experts, of the pool of all rows, and of two
-        that forget, at the next row; of sum 1.
-    level_weights_curve_ : tuple of ndarray
-        Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
-    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
-        Weights of the mean of experts, and of each expert, in the three pools.
-    expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
-        Weighted sum of the losses of each expert as it is, not clipped, on rows that
-        were new to it.
-    regret_bound_ : float
-        Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
-    estimators_
-    named_estimators_
-    intercept_
-    n_samples_seen_
-    t_
-    cumulative_loss_
 
     See Also
     --------

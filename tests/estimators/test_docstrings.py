@@ -3,12 +3,15 @@
 import sys
 from ast import literal_eval
 from importlib.util import find_spec, module_from_spec
-from inspect import getdoc, signature
+from inspect import cleandoc, getdoc, getsource, signature
+from textwrap import indent
 from types import ModuleType
 
 import pytest
 from sklearn.utils import _testing
 from support.registry import PUBLIC_ESTIMATORS
+
+from sklearn_scinol._docstrings import _entries, inherit_descriptions
 
 #: Families in which an entry means something else than in the other estimators.
 DIFFERENT = {
@@ -104,3 +107,89 @@ def test_attributes_without_a_description_are_documented_properties(estimator, p
         if not description:
             assert not type_
             assert getdoc(getattr(estimator, name))
+
+
+class Base:
+    """Base.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Of the base, no parameter of the class derived.
+    alpha : float, default=0.5
+        Of the base,
+        in two lines.
+
+    Attributes
+    ----------
+    a_ : int
+        Of the base.
+    b_
+    """
+
+
+def test_descriptions_are_inherited():
+    @inherit_descriptions
+    class Derived(Base):
+        r"""Derived, with \\alpha.
+
+        Parameters
+        ----------
+        beta : str, default="x"
+            Of its own.
+
+        Attributes
+        ----------
+        a_ : float
+            Of its own.
+
+        Notes
+        -----
+        The end.
+        """
+
+        def __init__(self, alpha=None, beta="x", gamma=2):
+            pass
+
+    expected = r"""Derived, with \\alpha.
+
+    Parameters
+    ----------
+    alpha : float, default=None
+        Of the base,
+        in two lines.
+    beta : str, default="x"
+        Of its own.
+
+    Attributes
+    ----------
+    a_ : float
+        Of its own.
+    b_
+
+    Notes
+    -----
+    The end."""
+    assert Derived.__doc__ == cleandoc(expected)
+
+
+def test_descriptions_without_docstrings():
+    """As under ``python -OO``."""
+
+    class Bare(Base):
+        def __init__(self, alpha=None):
+            pass
+
+    assert inherit_descriptions(Bare).__doc__ is None
+
+
+@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
+def test_no_description_of_a_base_is_repeated(section):
+    classes = {each for estimator in PUBLIC_ESTIMATORS for each in estimator.__mro__}
+    ours = [each for each in classes if each.__module__.startswith("sklearn_scinol")]
+    for own in ours:
+        source = getsource(own)
+        for base in {*own.__mro__[1:]} & {*ours}:
+            for entry in _entries(base, section).values():
+                description = indent(entry.partition("\n")[2], "    ")
+                assert not description or f"{description}\n" not in source

@@ -100,6 +100,7 @@ def test_only_the_compiled_engine_imports_numba():
 #: The rooms of the package, folders and modules: each imports rooms before it only.
 ROOMS = [
     "_version",
+    "_docstrings",
     "_hyperparameters",
     "_portable",
     "_hashing",

@@ -1,0 +1,55 @@
+"""Descriptions of parameters and attributes that classes share, written once."""
+
+import re
+from inspect import cleandoc, signature
+from typing import TypeVar
+
+Class = TypeVar("Class", bound=type)
+
+
+def inherit_descriptions(cls: Class) -> Class:
+    """Complete a class's docstring by what its bases say of parameters and attributes.
+
+    Of the parameters, those of the signature, in its order and with its defaults. What
+    several classes describe is taken from the first of them in `__mro__`.
+    """
+    if cls.__doc__ is None:  # as under `python -OO`
+        return cls
+    sections = _sections(cls)
+    described = {
+        section: _entries(cls, section) for section in ("Parameters", "Attributes")
+    }
+    described["Parameters"] = {
+        name: _with_default(described["Parameters"][name], parameter.default)
+        for name, parameter in signature(cls).parameters.items()
+        if name in described["Parameters"]
+    }
+    texts = {section: "\n".join(each.values()) for section, each in described.items()}
+    cls.__doc__ = sections.pop("") + "".join(
+        f"\n\n{section}\n{'-' * len(section)}\n{text}"
+        for section, text in (texts | sections | texts).items()
+        if text
+    )
+    return cls
+
+
+def _sections(cls):
+    """Return the sections of a class's docstring by name; "" is what stands above."""
+    text = cleandoc(vars(cls).get("__doc__") or "")
+    above, *rest = re.split(r"\n\n(\w[\w ]*)\n-+\n", text)
+    return {"": above} | dict(zip(rest[::2], rest[1::2], strict=True))
+
+
+def _entries(cls, section):
+    """Return the entries of a section by name, of a class before those of its bases."""
+    entries = {}
+    for each in cls.__mro__:
+        for entry in re.split(r"\n(?=\S)", _sections(each).get(section, "")):
+            if entry:
+                entries.setdefault(entry.split()[0], entry)
+    return entries
+
+
+def _with_default(entry, default):
+    value = repr(default).replace("'", '"')
+    return re.sub("default=.*", f"default={value}", entry, count=1)
