@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from warnings import warn
 
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
@@ -45,33 +44,21 @@ class Additive:
     """
 
     _additive_constraints = {
-        "additive": ["boolean", StrOptions({"pairs"}, deprecated={"pairs"})],
+        "additive": ["boolean"],
         "interactions": ["boolean", StrOptions({"fine"})],
     }
 
     @property
-    def _learns_pairs(self):
-        # "pairs" is the earlier name of interactions.
-        return bool(self.interactions) or self.additive == "pairs"
-
-    @property
     def _learns_functions(self):
-        return bool(self.additive) or self._learns_pairs
+        return bool(self.additive or self.interactions)
 
     def _new_bins(self, n_features):
         return new_bins(n_features, is_fine=self.interactions == "fine")
 
     def _new_model(self, X, loss):
-        if self.additive == "pairs":
-            warn(
-                "additive='pairs' is deprecated and will be removed in version 0.4: "
-                "use additive=True, interactions=True instead.",
-                FutureWarning,
-                stacklevel=2,
-            )
-        most = MAX_PAIRED if self._learns_pairs else MAX_ADDITIVE
+        name = "interactions" if self.interactions else "additive"
+        most = MAX_PAIRED if self.interactions else MAX_ADDITIVE
         if self._learns_functions and X.shape[1] > most:
-            name = "interactions" if self._learns_pairs else "additive"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} is for up to {most:,} features, and X "
                 f"has {X.shape[1]:,}."

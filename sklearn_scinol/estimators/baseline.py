@@ -200,7 +200,8 @@ class _Baseline(Additive, KernelMethods):
             return with_plain_numbers(name)
         n_coordinates = self.n_features_in_
         if self._learns_functions:
-            n_coordinates = n_columns(self._new_bins(n_coordinates), self._learns_pairs)
+            bins = self._new_bins(n_coordinates)
+            n_coordinates = n_columns(bins, bool(self.interactions))
         n_coordinates = float(n_coordinates + self.fit_intercept)
         values = {
             "learning_rate": float(self.learning_rate),
@@ -291,7 +292,7 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         scale: bool = False,
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
-        additive: bool | Literal["pairs"] = False,
+        additive: bool = False,
         interactions: bool | Literal["fine"] = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -399,7 +400,7 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         scale: bool = False,
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
-        additive: bool | Literal["pairs"] = False,
+        additive: bool = False,
         interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,

@@ -160,9 +160,8 @@ class _Linear:
     # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
-    # Whether functions of features, and of pairs of features, are learned.
+    # Whether functions of features are learned.
     _learns_functions: Any = False
-    _learns_pairs: Any = False
 
     @property
     def _model_types(self) -> tuple[type, ...]:
@@ -242,7 +241,7 @@ class _Linear:
             model_type = partial(
                 AdditiveModel,
                 bins=self._new_bins(n_features),
-                pairs=self._learns_pairs,
+                pairs=bool(self.interactions),
             )
         return model_type(
             learner,

@@ -183,7 +183,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         with_functions = [
             each for each in estimators if getattr(each, "_learns_functions", False)
         ]
-        of_pairs = [each._learns_pairs for each in with_functions]
+        of_pairs = [bool(each.interactions) for each in with_functions]
         of_newton = [
             each.random_features
             for each in estimators

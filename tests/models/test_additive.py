@@ -1,6 +1,5 @@
 """Additive models: functions of features, and of pairs of them."""
 
-import pickle
 from functools import partial
 
 import numpy as np
@@ -384,35 +383,6 @@ def test_parameters_that_do_not_fit(estimator, message):
     X = np.random.default_rng(0).normal(size=(20, 2))
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, X[:, 0] > 0)
-
-
-# What went by another name.
-
-
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "partial_fit_predict"])
-def test_pairs_are_deprecated(method):
-    """Learning warns once, and does what `interactions` does; nothing else warns."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 2))
-    y = 1 * (X[:, 0] * X[:, 1] > 0)
-    keywords = {} if method == "fit" else {"classes": [0, 1]}
-    old = clone(
-        ScInOLClassifier(additive="pairs", max_iter=2, tol=None, random_state=0)
-    )
-    new = clone(old).set_params(additive=True, interactions=True)
-    with pytest.warns(
-        FutureWarning, match=r"in version 0\.4: use additive=True, inter"
-    ):
-        getattr(old, method)(X, y, **keywords)
-    getattr(new, method)(X, y, **keywords)
-    old = pickle.loads(pickle.dumps(old))
-    old._check_state()
-    for model in old, new:
-        model.partial_fit(X, y)
-        assert model.get_params() == clone(model).get_params()
-        assert hasattr(model, "plot_terms")
-    assert old._model.pairs
-    assert_identical(old.decision_function(X), new.decision_function(X))
 
 
 # In mixtures.
