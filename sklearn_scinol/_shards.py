@@ -17,9 +17,12 @@ EQUAL_ATTRIBUTES = "n_features_in_", "feature_names_in_", "_output_shape"
 class Origins(frozenset):
     """Random names of where a model began to learn, which its copies share."""
 
+    def __reduce__(self):
+        return Origins, (sorted(self),)
+
     def __reduce_ex__(self, protocol):
         # joblib hashes pickles of protocol 3: models that learned the same are equal.
-        return super().__reduce_ex__(protocol) if protocol != 3 else (Origins, ())
+        return self.__reduce__() if protocol != 3 else (Origins, ())
 
 
 def origins_of(model):

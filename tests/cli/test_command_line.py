@@ -1417,9 +1417,10 @@ def test_interrupted_process():
         text=True,
     )
     with open("pipe.csv", "w", encoding="utf-8") as pipe:
-        learning.send_signal(signal.SIGINT)
         pipe.write("x,y\n")
-    out, err = learning.communicate(timeout=60)
+        pipe.flush()
+        learning.send_signal(signal.SIGINT)
+        out, err = learning.communicate(timeout=60)
     assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")
 
 

@@ -178,7 +178,8 @@ def test_a_chunk_without_values_is_of_any_type(kind):
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     polars = pytest.importorskip("polars", reason="polars is not installed")
     series = [[np.nan] * 2, [None] * 2, pandas.to_datetime([None] * 2)]
-    series += [pandas.array([None] * 2, dtype) for dtype in ("Int64", "boolean", "str")]
+    dtypes = "Int64", "boolean", "string"
+    series += [pandas.array([None] * 2, dtype) for dtype in dtypes]
     series += [pandas.Categorical([None] * 2), pandas.arrays.SparseArray([np.nan] * 2)]
     chunks = [pandas.DataFrame({"x": each}) for each in series]
     types = pa.null(), pa.date32(), pa.time32("s"), pa.list_(pa.int8()), pa.float32()
