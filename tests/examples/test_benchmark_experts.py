@@ -50,7 +50,7 @@ def few(example, monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    return write_data_sets(tmp_path / "data", n_amounts=40, n_three=50)
+    return write_data_sets(tmp_path / "data", 15, 15, n_wide=20)
 
 
 def losses_by_data_set(out):

@@ -35,7 +35,7 @@ def run(example, tmp_path, capsys):
 
 @pytest.fixture
 def folder(tmp_path):
-    return write_data_sets(tmp_path / "data", n_amounts=120, n_three=90)
+    return write_data_sets(tmp_path / "data", n_amounts=80, n_three=70, n_wide=30)
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_max_rows(example, run, folder):
     status, out, _ = run("--data-dir", folder, "--only", "three", "--max-rows", 40)
     assert status == 0
     X, y = (np.load(folder / "three.npz")[name] for name in ("X", "y"))
-    order = np.random.default_rng(0).permutation(90)[:40]
+    order = np.random.default_rng(0).permutation(70)[:40]
     probabilities = HedgeClassifier().partial_fit_predict(
         X[order], y[order], classes=[0, 1, 2], method="predict_proba"
     )

@@ -66,9 +66,11 @@ def csv(n_rows=60, seed=0):
 def test_bundled_data(example, tmp_path, capsys, monkeypatch):
     data_sets = {data_set.name: data_set for data_set in example.bundled_data_sets()}
     assert list(data_sets) == ["breast cancer", "digits", "wine", "diabetes"]
-    digits = data_sets["digits"].read
-    few = example.Rows(digits.X[:40], digits.y[:40])
-    small = [replace(data_sets["digits"], read=few, n_rows=40), data_sets["diabetes"]]
+    small = []
+    for name in "digits", "diabetes":
+        rows = data_sets[name].read
+        few = example.Rows(rows.X[:40], rows.y[:40])
+        small.append(replace(data_sets[name], read=few, n_rows=40))
     monkeypatch.setattr(example, "bundled_data_sets", lambda: small)
     figures = tmp_path / "figures"
     status = example.main(

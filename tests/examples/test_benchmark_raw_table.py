@@ -155,15 +155,15 @@ def test_benchmark(load, monkeypatch, folder, capsys):
 def test_files_larger_than_memory(load, tmp_path, capsys, monkeypatch):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     example = load("out_of_core")
-    monkeypatch.setattr(example, "BATCH_ROWS", 1500)
-    in_chunks = partial(example.read_table, chunk_rows=500)
+    monkeypatch.setattr(example, "BATCH_ROWS", 600)
+    in_chunks = partial(example.read_table, chunk_rows=200)
     monkeypatch.setattr(example, "read_table", in_chunks)
     monkeypatch.setattr(
         example, "run", lambda path, names: {n: example.learn(n, path) for n in names}
     )
     for kind in "parquet", "csv":
         status = example.main(
-            ["--gigabytes", "0.0004", "--format", kind, "--output-dir", str(tmp_path)]
+            ["--gigabytes", "0.0002", "--format", kind, "--output-dir", str(tmp_path)]
         )
         out, err = capsys.readouterr()
         assert (status, err) == (0, "")

@@ -25,7 +25,7 @@ def runner(example, tmp_path, capsys):
     return caller(example, capsys, "--n-jobs", 1, "--output-dir", figures)
 
 
-def write_data_sets(folder, n_amounts, n_three):
+def write_data_sets(folder, n_amounts, n_three, n_wide=60):
     """Amounts in LIBSVM text, three classes as arrays, two in wide sparse rows."""
     random = np.random.default_rng(0)
     folder.mkdir()
@@ -35,9 +35,9 @@ def write_data_sets(folder, n_amounts, n_three):
     X = 100 + random.normal(size=(n_three, 2))
     y = np.argmax(np.c_[X, np.full(n_three, 100)], axis=1)
     np.savez(folder / "three.npz", X=X, y=y)
-    X = np.zeros((60, 1200))
-    X[np.arange(60), random.integers(20, size=60)] = 1.0
-    X[:, -1] = random.normal(size=60)
+    X = np.zeros((n_wide, 1200))
+    X[np.arange(n_wide), random.integers(20, size=n_wide)] = 1.0
+    X[:, -1] = random.normal(size=n_wide)
     dump_svmlight_file(X, np.sign(X[:, -1]), str(folder / "wide.svm"))
     return folder
 
