@@ -668,8 +668,9 @@ class CODE(MirrorDescent):
         """Sum of gradients, H, logarithm of the wealth and weights at the time h."""
         theta, H = self.theta[k], self.H[k]
         square, along = inner(gradient, gradient), inner(gradient, theta)
-        new_H = H + h * square
-        gain = h - (along + H) / square * (new_H / H).ln()
+        new_H, growth = H + h * square, h * square / H
+        log = growth - growth**2 / 2 if growth < Decimal("1e-20") else (1 + growth).ln()
+        gain = h - (along + H) / square * log
         log_wealth = self.log_wealth[k] + gain
         theta = [a - h * g for a, g in zip(theta, gradient, strict=True)]
         factor = log_wealth.exp() / new_H

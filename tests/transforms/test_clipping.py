@@ -67,8 +67,8 @@ def test_same_as_learning_clipped_rows(case, layout, engine):
     assert_identical(learned_but_limits(estimator), learned(reference))
     learned_rows = expected[c > 0.0]
     limit = ratio * np.abs(learned_rows).max(axis=0)
-    new = np.vstack([X[:3], -10.0 * limit])
-    within = np.vstack([X[:3], -limit])
+    new = np.vstack([expected[:3], -10.0 * limit])
+    within = np.vstack([expected[:3], -limit])
     assert_identical(
         case.decision(estimator, layout.container(new)),
         case.decision(reference, layout.container(within)),
