@@ -95,8 +95,9 @@ def write(name="data.csv", rows=slice(None), late_class=None):
     return name
 
 
-CLASSES = "--target", "y", "--estimator", "scinol", "--kind", "amount=drop"
-AMOUNTS = "--target", "amount", "--estimator", "scinol", "--kind", "y=drop"
+SMALL = "--estimator", "scinol", "--n-hashed", "64"
+CLASSES = "--target", "y", *SMALL, "--kind", "amount=drop"
+AMOUNTS = "--target", "amount", *SMALL, "--kind", "y=drop"
 
 TABLE_LINE = re.compile(
     r" +(?P<average>[\d.e-]+) +(?P<since>[\d.e-]+) +(?P<rows>[\d,]+)"
@@ -217,7 +218,7 @@ def test_alarms(run):
     )
     alarms = [each for each in result.alarms if each.direction == "rise"]
     assert 1000 < alarms[0].row < 1100
-    argv = "learn", "changing.csv", "--target", "y", "--estimator", "scinol"
+    argv = "learn", "changing.csv", "--target", "y", *SMALL
     status, out, err = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
     assert (status, err) == (0, "")
     assert score_in(out, "alarms") == len(result.alarms)
@@ -283,7 +284,7 @@ def test_test_file(run):
 def test_task(run, values, is_class):
     rows = [f"{row},{values[row % len(values)]}" for row in range(60)]
     Path("data.csv").write_text("\n".join(["x,y", *rows]))
-    options = "--target", "y", "--estimator", "scinol", "--quiet"
+    options = "--target", "y", *SMALL, "--quiet"
     status, out, err = run("learn", "data.csv", *options)
     assert (status, err) == (0, "")
     assert ("accuracy" in out) == is_class
@@ -307,8 +308,7 @@ def test_task(run, values, is_class):
 def test_targets_that_look_like_no_classes(run, fails, label_of, words):
     rows = [f"{row},{label_of(row)}" for row in range(60)]
     Path("data.csv").write_text("\n".join(["x,y", *rows]), encoding="utf-8")
-    argv = "learn", "data.csv", "--target", "y", "--estimator", "scinol", "-q"
-    argv = *argv, "--n-hashed", 8
+    argv = "learn", "data.csv", "--target", "y", *SMALL, "-q"
     if words is None:
         assert run(*argv)[0] == 0
         return
@@ -328,7 +328,7 @@ def test_identifiers_do_not_take_the_memory(fails):
 def test_named_task(run, task):
     rows = [f"{row},{row % 25}" for row in range(60)]
     Path("data.csv").write_text("\n".join(["x,y", *rows]))
-    options = "--target", "y", "--estimator", "scinol", "--task", task
+    options = "--target", "y", *SMALL, "--task", task
     status, out, err = run("learn", "data.csv", *options)
     assert (status, err) == (0, "")
     assert ("accuracy" in out) == (task == "classification")
@@ -338,7 +338,7 @@ def test_amounts_may_have_fractions_later(run):
     wide = 1000 * "-"  # so that the last row is beyond the first megabyte
     rows = [f"{wide},{row},{row}" for row in range(1500)] + ["-,7,0.5"]
     Path("data.csv").write_text("\n".join(["wide,x,y", *rows]))
-    options = "--target", "y", "--estimator", "scinol", "--quiet"
+    options = "--target", "y", *SMALL, "--quiet"
     status, out, err = run("learn", "data.csv", *options)
     assert (status, err) == (0, "")
     assert score_in(out, "rows") == 1501
@@ -360,7 +360,7 @@ def test_families(run, family):
 
 @pytest.mark.slow
 def test_hedge_is_the_default(run):
-    write(rows=slice(0, 30))
+    write(rows=slice(0, 12))
     assert run("learn", "data.csv", "--target", "y", "--model", "m.skops")[0] == 0
     assert isinstance(load("m.skops")[-1], HedgeClassifier)
 
@@ -384,7 +384,7 @@ def test_kinds_and_interactions(run):
 
 def test_declared_numbers_make_rows_bad_that_have_none(run):
     Path("data.csv").write_text("x,y\n" + "1,a\n2,b\n" * 5 + "?,a\n")
-    options = "learn", "data.csv", "--target", "y", "--estimator", "scinol", "-q"
+    options = "learn", "data.csv", "--target", "y", *SMALL, "-q"
     status, _, err = run(*options, "--kind", "x=number")
     assert status == 1
     assert "Row 11 of data.csv has '?' in column 'x'" in err
@@ -421,7 +421,7 @@ def test_chunks_without_a_value(run, kind):
             ]
             Path("rows.jsonl").write_text("\n".join(lines))
         file, options = f"rows{ending}", ("--chunk-rows", 5, "--model", "m.skops")
-        learn = "learn", file, "--target", "y", "--estimator", "scinol"
+        learn = "learn", file, "--target", "y", *SMALL
         assert run(*learn, "--kind", f"c={kind}", *options)[::2] == (0, "")
         status, out, err = run("predict", file, *options)
         assert (status, out.count("\n"), err) == (0, 41, "")
@@ -437,7 +437,7 @@ def test_times_of_the_day(run, options, monkeypatch):
     rows = [f"{c},{int(c < '12')}" for c in [*times, *(f"{t}.250" for t in times)]]
     Path("rows.csv").write_text("\n".join(["c,y", *rows]))
     learn = "learn", "rows.csv", "--target", "y", *options, "--chunk-rows", "50"
-    assert run(*learn, "--model", "m.skops", "--estimator", "scinol")[::2] == (0, "")
+    assert run(*learn, "--model", "m.skops", *SMALL)[::2] == (0, "")
     assert "times of the day" in run("inspect", "m.skops")[1]
     status, out, err = run("predict", "rows.csv", "--model", "m.skops")
     assert (status, err) == (0, "")
@@ -471,7 +471,7 @@ def test_times_of_the_day(run, options, monkeypatch):
 def test_remedies_for_files(run, fails, name, content, words, remedy):
     content = content if isinstance(content, bytes) else content.encode()
     Path(name).write_bytes(content)
-    command = "learn", name, "--target", "y", "--estimator", "scinol"
+    command = "learn", name, "--target", "y", *SMALL
     fails(*command, words=words)
     if remedy is not None:
         assert run(*command, remedy)[0] == 0
@@ -483,7 +483,7 @@ def test_remedies_for_types_that_differ(run, fails, kind):
     for i, values in enumerate(([0.5], other)):
         Path(f"k={i}").mkdir()
         pq.write_table(pa.table({"x": values, "y": [i]}), f"k={i}/rows.parquet")
-    command = "learn", "k=*/*.parquet", "--target", "y", "--estimator", "scinol"
+    command = "learn", "k=*/*.parquet", "--target", "y", *SMALL
     fails(*command, words=f"pass --column-type x={kind}")
     assert run(*command, "--column-type", f"x={kind}", "--model", "m.skops")[0] == 0
     options = "--column-type", f"x={kind}", "--model", "m.skops"
@@ -510,7 +510,7 @@ def test_late_class(fails):
 def test_numeric_classes_by_name(run):
     Path("data.csv").write_text("x,y\n" + "1,0\n2,1\n" * 5)
     status, *_ = run(
-        *("learn", "data.csv", "--target", "y", "--estimator", "scinol"),
+        *("learn", "data.csv", "--target", "y", *SMALL),
         *("--classes", "0,1,2", "--model", "m.skops"),
     )
     assert status == 0
@@ -619,7 +619,7 @@ def test_labels_that_are_formulas(run):
     labels = "=cmd|' /C calc'!A0", "-1.5", "+", "plain"
     rows = [f"{row % 4},{labels[row % 4]}" for row in range(40)]
     Path("data.csv").write_text("\n".join(["=x,y", *rows]))
-    options = "--target", "y", "--estimator", "scinol", "--model", "m.skops"
+    options = "--target", "y", *SMALL, "--model", "m.skops"
     assert run("learn", "data.csv", *options)[0] == 0
     for argv, formula in (
         (("predict", "data.csv", "--model", "m.skops"), labels[0]),
@@ -696,13 +696,13 @@ def test_output_is_all_or_nothing(fails, model):
 
 
 @pytest.mark.slow
-def test_new_process_predicts_the_same(model):
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_new_process_predicts_the_same(model, engine):
     (X,) = read_table("data.csv", columns=list(model[0].kinds_))
     done = process("predict", "data.csv", "--model", "m.skops", "--proba")
     assert (done.returncode, done.stderr) == (0, "")
     _, *said = csv.reader(StringIO(done.stdout))
-    with sklearn_scinol.config_context(engine="auto"):
-        expected = model.predict_proba(X)
+    expected = model.predict_proba(X)
     np.testing.assert_array_equal(np.array(said, dtype=float), expected)
 
 
@@ -741,7 +741,7 @@ ESCAPE = "\x1b]0;title\x07\x1b[2J\u202e"
 def test_text_of_files_is_escaped_where_it_is_printed(run, fails):
     rows = [f"{row},{ESCAPE}{row % 2},{row % 3}" for row in range(20)]
     Path("data.csv").write_text("\n".join([f"{ESCAPE}x,{ESCAPE}y,z\r", *rows]))
-    argv = "--target", f"{ESCAPE}y", "--estimator", "scinol", "--model", "m.skops"
+    argv = "--target", f"{ESCAPE}y", *SMALL, "--model", "m.skops"
     outs = [run("learn", "data.csv", *argv, "--test-file", "data.csv")]
     outs.append(run("inspect", "m.skops"))
     assert [status for status, *_ in outs] == [0, 0]
@@ -770,7 +770,7 @@ def test_inspect_several_classes(run):
 
 
 def test_inspect_mixture_and_amounts(run):
-    write(rows=slice(0, 50))
+    write(rows=slice(0, 12))
     run("learn", "data.csv", "--target", "amount", "--model", "m.skops")
     status, out, err = run("inspect", "m.skops", "--top", "2")
     assert (status, err) == (0, "")
@@ -885,7 +885,10 @@ def test_compile_knows_the_kinds_of_the_whole_chunk(run, compiled):
     """The first rows of a column may be empty, or look like categories."""
     texts = [",one,a\n"] * 9 + [f"{i},some text of row {i},b\n" for i in range(99)]
     Path("data.csv").write_text("x,z,y\n" + "".join(texts))
-    assert run("compile", "data.csv", "--target", "y", "--kind", "x=number")[0] == 0
+    assert (
+        run("compile", "data.csv", "--target", "y", "--kind", "x=number", *SMALL)[0]
+        == 0
+    )
     ((model, *_),) = compiled
     assert model[0].kinds == {"x": "number", "z": "text"}
 
@@ -1001,7 +1004,7 @@ def test_learning_says_that_compiling_takes_long(run, monkeypatch):
 )
 def test_bad_data(fails, text, options, words):
     Path("data.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    estimator = () if "--resume" in options else ("--estimator", "scinol")
+    estimator = () if "--resume" in options else SMALL
     fails("learn", "data.csv", "--target", "y", *estimator, *options, words=words)
 
 
@@ -1316,8 +1319,8 @@ def test_mutilated_files(run, ending):
         file.write_bytes(mutilated(content, random))
         encoding = random.choice(ENCODINGS)
         status, out, err = run(
-            *("learn", file, "--target", "y", "--estimator", "scinol"),
-            *("--chunk-rows", 16, "--n-hashed", 64, "--model", "m.skops"),
+            *("learn", file, "--target", "y", *SMALL),
+            *("--chunk-rows", 16, "--model", "m.skops"),
             *("--on-bad-row", random.choice(["error", "skip", "warn"])),
             *(["--encoding", encoding] if encoding else []),
             *(["--kind", "inner=drop"] if "nested" in ending else []),
@@ -1394,13 +1397,6 @@ def environment():
         "PYTHONIOENCODING": "utf-8",
         "NUMBA_DISABLE_JIT": "1",  # the rows are few
     }
-
-
-@pytest.mark.slow
-def test_a_process_that_fails():
-    done = process("inspect", "missing.skops")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "missing.skops: No such file or directory.\n"
 
 
 @pytest.mark.slow
