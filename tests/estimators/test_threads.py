@@ -52,7 +52,7 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 
-N_ROWS = int(os.environ.get("THREADED_ROWS", 15))
+N_ROWS = int(os.environ.get("THREADED_ROWS", 8))
 IS_LONG = N_ROWS >= 1000  # on compiled loops then, and without a look at predictions
 SECONDS = 60.0
 
@@ -114,7 +114,7 @@ FAMILIES = {
     "bins": (make_online_pipeline(OnlineBinner(n_samples=9), ScInOLRegressor()), dense),
     "scaler": (make_online_pipeline(OnlineScaler(), ScInOLClassifier()), dense),
     "fourier": (make_online_pipeline(FOURIER, ScInOLClassifier()), dense),
-    "other scaler": (make_online_pipeline(StandardScaler(), HedgeRegressor()), dense),
+    "other scaler": (make_online_pipeline(StandardScaler(), HedgeRegressor(FEW)), dense),
 }
 
 
