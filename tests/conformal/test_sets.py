@@ -87,7 +87,7 @@ def sets_of(model, X, y, **arguments):
 @pytest.mark.parametrize("weighted", [False, True])
 @engines
 def test_reference(estimator, n_classes, coverage, weighted, engine):
-    X, y = data(n_classes=n_classes)
+    X, y = data(90, n_classes)
     c = weights(len(y)) if weighted else np.ones(len(y))
     rows, classes = {"sample_weight": c}, np.arange(n_classes)
     model = with_sets(estimator, coverage)
@@ -135,11 +135,11 @@ def test_predicted_sets_are_those_that_are_charged(estimator, engine):
 @estimators
 @engines
 def test_chunks_do_not_matter(estimator, engine):
-    X, y = data()
+    X, y = data(60)
     c = weights(len(y))
     whole = with_sets(estimator, [0.5, 0.9])
     said = sets_of(whole, X, y, sample_weight=c)
-    for ends in [1, 2, 70], range(1, len(y)):
+    for ends in [1, 2, 30], range(1, len(y)):
         model, found = with_sets(estimator, [0.5, 0.9]), []
         for rows in np.split(np.arange(len(y)), ends):
             part = X[rows], y[rows]
@@ -152,7 +152,7 @@ def test_chunks_do_not_matter(estimator, engine):
 @pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
 def test_row_by_row(labels, engine):
-    X, y = data()
+    X, y = data(80)
     c, y = weights(len(y)), np.array(labels)[y]
     whole = with_sets(MIXTURE, [0.5, 0.9])
     said = sets_of(whole, X, y, sample_weight=c, classes=labels)
@@ -633,11 +633,12 @@ def test_merging(estimator):
     counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
     total = merged._outputs[0].total_weight
     assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
-    merged.partial_fit(new, labels)
+    merged.partial_fit(new[:9], labels[:9])
     with pytest.raises(AttributeError, match="holds for each of the models"):
         merged.coverage_bound()
+    other = with_sets(estimator, 0.9).partial_fit(X[:9], y[:9], [0, 1, 2])
     with pytest.raises(ValueError, match="coverage differs"):
-        merge_models([start, with_sets(estimator, 0.9).partial_fit(X, y, [0, 1, 2])])
+        merge_models([start, other])
 
 
 def test_merging_of_different_classes():

@@ -114,7 +114,10 @@ FAMILIES = {
     "bins": (make_online_pipeline(OnlineBinner(n_samples=9), ScInOLRegressor()), dense),
     "scaler": (make_online_pipeline(OnlineScaler(), ScInOLClassifier()), dense),
     "fourier": (make_online_pipeline(FOURIER, ScInOLClassifier()), dense),
-    "other scaler": (make_online_pipeline(StandardScaler(), HedgeRegressor(FEW)), dense),
+    "other scaler": (
+        make_online_pipeline(StandardScaler(), HedgeRegressor(FEW)),
+        dense,
+    ),
 }
 
 

@@ -454,10 +454,10 @@ BAD_ROWS = {
 @pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize(
-    ("n_before", "engine"), paired([0, 6], ENGINES), indirect=["engine"]
+    ("n_before", "engine"), paired([0, 12], ENGINES), indirect=["engine"]
 )
 def test_bad_rows(learner, row, y, c, words, n_before, engine):
-    n = n_before + 2
+    n = n_before + 4
     rows, codes = table(n), labels(n)
     encoder = clone(ENCODER).set_params(kinds=KINDS)
     model = make_online_pipeline(encoder, clone(learner))
