@@ -219,8 +219,9 @@ def test_alarms(run):
     alarms = [each for each in result.alarms if each.direction == "rise"]
     assert 1000 < alarms[0].row < 1100
     argv = "learn", "changing.csv", "--target", "y", *SMALL
-    status, out, err = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
-    assert (status, err) == (0, "")
+    # A bar of the progress appears on a slow machine.
+    status, out, _ = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
+    assert status == 0
     assert score_in(out, "alarms") == len(result.alarms)
     past = {"rise": "risen", "fall": "fallen"}
     for each in result.alarms:
