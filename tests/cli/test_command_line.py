@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import datetime
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
@@ -28,7 +28,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.cli import COMMANDS, compile, learn, main
 from sklearn_scinol.compiling import UNSAVED
-from sklearn_scinol.evaluation import LossMonitor, progressive_validation
+from sklearn_scinol.evaluation import LossMonitor, progressive, progressive_validation
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
@@ -50,6 +50,12 @@ N_MUTILATED = int(os.environ.get("MUTILATED_FILES", 10))
 def in_folder(tmp_path, monkeypatch):
     """Names of files are short, as they are in messages."""
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def no_progress_bar(monkeypatch):
+    """Print the same on a slow machine, where a bar would appear."""
+    monkeypatch.setattr(progressive, "_progress_bar", lambda progress: nullcontext())
 
 
 @pytest.fixture
@@ -219,9 +225,8 @@ def test_alarms(run):
     alarms = [each for each in result.alarms if each.direction == "rise"]
     assert 1000 < alarms[0].row < 1100
     argv = "learn", "changing.csv", "--target", "y", *SMALL
-    # A bar of the progress appears on a slow machine.
-    status, out, _ = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
-    assert status == 0
+    status, out, err = run(*argv, "--chunk-rows", 200, "--alarms", "0.001")
+    assert (status, err) == (0, "")
     assert score_in(out, "alarms") == len(result.alarms)
     past = {"rise": "risen", "fall": "fallen"}
     for each in result.alarms:
@@ -886,10 +891,8 @@ def test_compile_knows_the_kinds_of_the_whole_chunk(run, compiled):
     """The first rows of a column may be empty, or look like categories."""
     texts = [",one,a\n"] * 9 + [f"{i},some text of row {i},b\n" for i in range(99)]
     Path("data.csv").write_text("x,z,y\n" + "".join(texts))
-    assert (
-        run("compile", "data.csv", "--target", "y", "--kind", "x=number", *SMALL)[0]
-        == 0
-    )
+    argv = "compile", "data.csv", "--target", "y", "--kind", "x=number", *SMALL
+    assert run(*argv)[0] == 0
     ((model, *_),) = compiled
     assert model[0].kinds == {"x": "number", "z": "text"}
 
@@ -1398,6 +1401,13 @@ def environment():
         "PYTHONIOENCODING": "utf-8",
         "NUMBA_DISABLE_JIT": "1",  # the rows are few
     }
+
+
+@pytest.mark.slow
+def test_a_process_that_fails():
+    done = process("inspect", "missing.skops")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "missing.skops: No such file or directory.\n"
 
 
 @pytest.mark.slow

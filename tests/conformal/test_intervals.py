@@ -332,7 +332,7 @@ def test_units_and_zeros_do_not_matter(estimator, engine, seeds):
 
 
 def assert_units_and_zeros_do_not_matter(estimator, seed):
-    X, y = data(40 if seed else 120, seed=seed)
+    X, y = data(60 if seed else 150, seed=seed)
     plain = intervals_of(with_intervals(estimator), X, y)
     units = 2.0 ** np.array([-300, 0, 300])
     scaled = intervals_of(with_intervals(estimator), X * units, 2.0**80 * y)

@@ -65,7 +65,8 @@ def stays_where_it_was(case, center):
 
 @thinned(CASES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
 def test_weights_are_means(case, layout, engine):
-    X, y = case.data(42)
+    # SFMD's state holds weights up to a limit, which their mean may exceed.
+    X, y = case.data(42, seed=0 if case.algorithm == "sfmd" else None)
     center, scale, container = layout.center, layout.scale, layout.container
     estimator = case.make(center=center, scale=scale)
     models = learned(case, estimator, container(X), y, [20, 12, 10])
@@ -88,11 +89,7 @@ def test_weights_are_means(case, layout, engine):
                 share * getattr(model, name)
                 for share, model in zip(shares, models, strict=True)
             )
-            found = getattr(merged, name)
-            if case.algorithm == "sfmd":  # at most what rows up to M can have led to
-                assert np.all(np.abs(found) <= np.abs(means) * (1.0 + 1e-6) + 1e-9)
-                means = np.where(np.abs(found) < 0.99 * np.abs(means), found, means)
-            assert_allclose(found, means, rtol=1e-6, atol=1e-9)
+            assert_allclose(getattr(merged, name), means, rtol=1e-6, atol=1e-9)
     case.partial_fit(merged, container(X), y)
     merged._check_state()
     assert merged.n_samples_seen_ == 84

@@ -109,7 +109,7 @@ def is_regressor(learner):
 )
 def test_tables(learner, n_outputs, engine):
     """With new keys, missing ones, and rows of weight 0."""
-    # The hundredth row is where edges of bins are fixed.
+    # Edges of bins are fixed at the hundredth row.
     n = 60 if hasattr(learner, "estimators") and not THOROUGH else 112
     rows, c = table(n), np.random.default_rng(1).choice([0.0, 1.0, 4.0], n)
     chunk = range(15, n - 17)
@@ -145,7 +145,7 @@ def plain_table(n, n_cities=30):
 @pytest.mark.parametrize("is_late", [False, True])
 def test_values_are_encoded_one_by_one(is_late, engine, monkeypatch):
     """In the end no row is a chunk, and the state is that of chunks."""
-    rows, y = plain_table(240), labels(240)
+    rows, y = plain_table(400), labels(400)
     if is_late:
         rows[0] = dict.fromkeys(rows[0])
     as_chunks = []
@@ -159,9 +159,9 @@ def test_values_are_encoded_one_by_one(is_late, engine, monkeypatch):
     model = make_online_pipeline(
         TableEncoder(n_named=12, n_quantiles=3, n_hashed=50), ScInOLClassifier()
     )
-    c = np.random.default_rng(1).choice([0.0, 1.0, 4.0], 240)
+    c = np.random.default_rng(1).choice([0.0, 1.0, 4.0], 400)
     given = {"method": "decision_function", "classes": [0, 1]}
-    model = assert_learns_alike(model, rows, y, c, chunk=range(120, 190), **given)
+    model = assert_learns_alike(model, rows, y, c, chunk=range(150, 200), **given)
     assert len(as_chunks) < 120
     assert len(model[0].hashed_names_) > 5
     one, before = model.row_by_row(), deepcopy(model)

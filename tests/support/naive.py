@@ -669,6 +669,7 @@ class CODE(MirrorDescent):
         theta, H = self.theta[k], self.H[k]
         square, along = inner(gradient, gradient), inner(gradient, theta)
         new_H, growth = H + h * square, h * square / H
+        # Of a small growth, 1 + growth has too few digits.
         log = growth - growth**2 / 2 if growth < Decimal("1e-20") else (1 + growth).ln()
         gain = h - (along + H) / square * log
         log_wealth = self.log_wealth[k] + gain
