@@ -235,9 +235,11 @@ class Case(NamedTuple):
         decision += rng.normal(size=decision.shape)
         if not self.classifies:
             return X, decision if self.n_outputs > 1 else decision[:, 0]
-        if self.n_outputs > 1:
-            return X, decision.argmax(axis=1)
-        return X, (decision[:, 0] > 0).astype(int)
+        several = self.n_outputs > 1
+        y = decision.argmax(axis=1) if several else (decision[:, 0] > 0).astype(int)
+        missing = np.setdiff1d(self.classes()["classes"], y)[:n_samples]
+        y[: missing.size] = missing  # so that `fit` sees all classes
+        return X, y
 
     def classes(self):
         """What `partial_fit` needs besides the rows."""
