@@ -26,10 +26,10 @@ figures: $(VENV)/demo.stamp ## numbers and figures of the pages, of scripts unde
 quick: $(VENV)/dev.stamp ## two cases of each test, but for slow ones: in a minute and a half
 	@$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --each 2 $(ARGS)
 
-test: $(VENV)/dev.stamp ## all tests on both engines, the doctests and README's lines
+test: $(VENV)/dev.stamp ## tests on both engines, the doctests and README's lines
 	@$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
-thorough: $(VENV)/dev.stamp ## all tests with every combination of cases, not a selection
+thorough: $(VENV)/dev.stamp ## all tests with all cases, of which `make test` has a selection
 	@THOROUGH=1 $(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 coverage: $(VENV)/dev.stamp ## lines and branches of the package that `make test` runs

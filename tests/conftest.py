@@ -3,7 +3,7 @@
 import gc
 import importlib.util
 import shutil
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache, wraps
 from itertools import count
 from pathlib import Path
@@ -28,7 +28,15 @@ from support.scripts import EXAMPLES  # noqa: E402
 #: Tests of what users run by themselves.
 SLOW_FOLDERS = {"examples", "papers", "site"}
 
-settings.register_profile("deterministic", derandomize=True, deadline=None)
+#: Cases of a test that are run, where no mark says how many, unless all are.
+N_CASES = 20
+
+settings.register_profile(
+    "deterministic",
+    derandomize=True,
+    deadline=None,
+    max_examples=100 if THOROUGH else 25,
+)
 settings.load_profile("deterministic")
 
 
@@ -101,10 +109,10 @@ def pytest_configure(config):
 
 
 def pytest_addoption(parser):
-    text = "run at most N cases of each test, spread evenly"
+    text = "run at most N cases of each test, which have the most different values"
     parser.addoption("--each", type=int, metavar="N", help=text)
-    text = "run cases that differ in the engine alone on all engines"
-    parser.addoption("--all-engines", action="store_true", help=text)
+    text = "run all cases of all tests, on all engines"
+    parser.addoption("--all-cases", action="store_true", help=text)
 
 
 def pytest_itemcollected(item):
@@ -116,18 +124,44 @@ def pytest_itemcollected(item):
 
 @pytest.hookimpl(trylast=True)  # after cases were selected by name
 def pytest_collection_modifyitems(config, items):
-    """Leave out cases, by `one_engine_each` and as the option `each` says."""
+    """Leave out thorough tests, and cases of others; see `n_cases`."""
     tests = defaultdict(list)
     for item in items:
         tests[item.nodeid.partition("[")[0]].append(item)
-    all_engines = THOROUGH or config.getoption("all_engines")
+    all_cases = THOROUGH or config.getoption("all_cases")
+    each = config.getoption("each") or len(items)
     kept = set()
     for cases in tests.values():
-        some = cases if all_engines else one_engine_each(cases)
-        most = min(config.getoption("each") or len(some), len(some))
-        kept |= {some[k * len(some) // most] for k in range(most)}
+        some = cases if all_cases else one_engine_each(cases)
+        most = len(some) if all_cases else n_cases(some[0])
+        kept.update(most_different(some, min(most, each)))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
+
+
+def n_cases(item):
+    """Return how many cases of a test are run, unless all are."""
+    if item.get_closest_marker("thorough"):
+        return 0
+    mark = item.get_closest_marker("cases")
+    return mark.args[0] if mark else N_CASES
+
+
+def most_different(cases, n):
+    """Keep `n` cases of a test: each time one whose values were kept least often."""
+    if n >= len(cases):
+        return cases
+    values = {
+        case: case.name.partition("[")[2].rstrip("]").split("-") for case in cases
+    }
+    kept, n_kept = [], Counter()
+    for _ in range(n):
+        case = min(
+            values, key=lambda each: sum(n_kept[value] for value in values[each])
+        )
+        n_kept.update(values.pop(case))
+        kept.append(case)
+    return kept
 
 
 def one_engine_each(cases):

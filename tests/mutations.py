@@ -1800,7 +1800,7 @@ def other_tests(copy):
 def first_failure(copy, files, words="not numba", *options):
     """The first test that fails, or None."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-rfE"]
-    command += ["-p", "no:cacheprovider", "--all-engines", "-k", words, *options]
+    command += ["-p", "no:cacheprovider", "--all-cases", "-k", words, *options]
     environment = os.environ | {
         "PYTHONPATH": str(copy),
         "PYTHONDONTWRITEBYTECODE": "1",

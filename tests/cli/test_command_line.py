@@ -215,7 +215,7 @@ def write_changing():
     Path("changing.csv").write_text("\n".join(["x,y", *lines]))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_alarms(run):
     write_changing()
     model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
@@ -350,6 +350,7 @@ def test_amounts_may_have_fractions_later(run):
     assert score_in(out, "rows") == 1501
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("family", learn.FAMILIES)
 def test_families(run, family):
     write(rows=slice(0, 20))
@@ -364,7 +365,7 @@ def test_families(run, family):
         assert type(load("m.skops")[-1]) is expected
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_hedge_is_the_default(run):
     write(rows=slice(0, 12))
     assert run("learn", "data.csv", "--target", "y", "--model", "m.skops")[0] == 0
@@ -405,6 +406,7 @@ def test_declared_numbers_make_rows_bad_that_have_none(run):
     assert run(*options, "--null-value", "?")[0] == 0
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_chunks_without_a_value(run, kind):
     """A column may be missing throughout, at first or in a whole file."""
@@ -531,6 +533,7 @@ def coefficients(path):
     return model[-1].coef_, model[-1].intercept_, model.cumulative_loss_
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
 def test_resume_is_one_run(run, options):
@@ -650,6 +653,7 @@ def test_labels_that_are_formulas(run):
         assert [cell for row in escaped for cell in row] == expected
 
 
+@pytest.mark.thorough
 def test_intervals(run, fails):
     path = write()
     learn = "learn", path, *AMOUNTS, "--task", "regression", "--model", "m"
@@ -775,6 +779,7 @@ def test_inspect_several_classes(run):
         assert f" terms of {label}:\n" in out
 
 
+@pytest.mark.thorough
 def test_inspect_mixture_and_amounts(run):
     write(rows=slice(0, 12))
     run("learn", "data.csv", "--target", "amount", "--model", "m.skops")
@@ -796,6 +801,7 @@ def test_inspect_what_has_no_terms(run, fails):
     assert not Path("t.csv").exists()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["t.png", "t.svg", "t.PDF"])
 def test_plot(run, model, pyplot, name):
     n_before = len(pyplot.get_fignums())
@@ -864,6 +870,7 @@ def compiled(monkeypatch):
     return calls
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
 def test_compile(run, compiled, options):
     write()
@@ -897,6 +904,7 @@ def test_compile_knows_the_kinds_of_the_whole_chunk(run, compiled):
     assert model[0].kinds == {"x": "number", "z": "text"}
 
 
+@pytest.mark.thorough
 def test_compile_for_a_saved_model(run, compiled, model):
     argv = "compile", "data.csv", "--target", "y", "--resume", "m.skops"
     assert run(*argv)[0] == 0
@@ -906,6 +914,7 @@ def test_compile_for_a_saved_model(run, compiled, model):
     assert classes is None
 
 
+@pytest.mark.thorough
 def test_compile_from_standard_input(run, fails, compiled, monkeypatch):
     def stdin(text):
         monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
@@ -1313,6 +1322,7 @@ def test_help_tells_the_exit_status(run):
     assert run("--version") == (0, f"{sklearn_scinol.__version__}\n", "")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "wide.csv", "jsonl", "nested.jsonl"])
 def test_mutilated_files(run, ending):
@@ -1403,14 +1413,14 @@ def environment():
     }
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_process_that_fails():
     done = process("inspect", "missing.skops")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "missing.skops: No such file or directory.\n"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
 @pytest.mark.usefixtures("interruptions")
 def test_interrupted_process():
@@ -1445,7 +1455,7 @@ print(f"{len(missing)} loops are missing")
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_learning_compiles_nothing_that_was_compiled_ahead(tmp_path):
     pytest.importorskip("numba", reason="numba is not installed")
     rows = Path(write()).read_text("utf-8")

@@ -94,6 +94,7 @@ def intervals_of(model, X, y, **arguments):
 # Formulas.
 
 
+@pytest.mark.cases(3)
 @estimators
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -128,6 +129,7 @@ def test_reference(estimator, coverage, weighted, engine):
     assert_allclose(model.mean_width_, width[..., is_scored] @ c / c.sum())
 
 
+@pytest.mark.cases(1)
 @estimators
 @engines
 def test_predicted_intervals_are_those_that_are_charged(estimator, engine):
@@ -142,6 +144,7 @@ def test_predicted_intervals_are_those_that_are_charged(estimator, engine):
         model.partial_fit(*row)
 
 
+@pytest.mark.cases(1)
 @estimators
 @pytest.mark.parametrize("n_outputs", [None, 2])
 @engines
@@ -160,6 +163,7 @@ def test_chunks_do_not_matter(estimator, n_outputs, engine):
     assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("n_outputs", "engine"),
     [(None, "numpy"), (2, "uncompiled"), (None, "numba")],
@@ -209,6 +213,7 @@ def restarted(late):
     return other
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("delay", "how"),
     paired(
@@ -249,6 +254,7 @@ def test_late_labels_learn_the_intervals_that_were_served(delay, how, engine):
     assert offsets.total_weight - total == len(target)
 
 
+@pytest.mark.cases(1)
 @engines
 def test_late_labels_without_a_delay_are_those_in_time(engine):
     """With one output or several, whatever predicted the row."""
@@ -323,6 +329,7 @@ def test_outputs_are_independent():
         assert_allclose(model.mean_width_[k], alone.mean_width_)
 
 
+@pytest.mark.cases(4)
 @estimators
 @engines
 @pytest.mark.parametrize("seeds", [range(k, 20, 4) for k in range(4)], ids=str)
@@ -367,6 +374,7 @@ def stream(name, n=8000):
     return X, y
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["stationary", "swapped", "louder", "drifting"])
 def test_each_thousand_rows_have_the_coverage(name):
     X, y = stream(name)
@@ -416,6 +424,7 @@ def hostile_target(kind, interval, r, random):
             raise AssertionError(kind)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "kind",
     [
@@ -577,6 +586,7 @@ def test_bad_coverage(coverage):
 # Estimators.
 
 
+@pytest.mark.thorough
 def test_estimators_from_elsewhere():
     X, y = data(1000)
     estimator = make_online_pipeline(StandardScaler(), SGDRegressor(random_state=0))
@@ -621,6 +631,7 @@ def test_layouts(container):
     assert_allclose(found, said[1:], rtol=1e-9)
 
 
+@pytest.mark.thorough
 def test_pipelines():
     random = np.random.default_rng(0)
     rows = [
@@ -655,6 +666,7 @@ def test_pipelines():
     assert not hasattr(make_online_pipeline(ScInOLRegressor()), "predict_interval")
 
 
+@pytest.mark.cases(150)
 @with_checks(OnlineConformalRegressor(ScInOLRegressor()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -726,6 +738,7 @@ def test_errors():
 # Copies and merging.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("copied", COPIES)
 def test_copies_go_on(copied, tmp_path):
     X, y = data()
@@ -737,6 +750,7 @@ def test_copies_go_on(copied, tmp_path):
     assert_array_equal(again.predict_interval(X), model.predict_interval(X))
 
 
+@pytest.mark.thorough
 @estimators
 def test_merging(estimator):
     X, y = data(1500)
@@ -814,6 +828,7 @@ def test_metrics_of_intervals_say_what_they_need():
     assert progressive_validation(clone(model), chunks, delay=2).n_samples[-1] == 10
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(), SGDRegressor(random_state=0)])
 @pytest.mark.parametrize("n_fitted", [0, 20])
 def test_metrics_with_a_delay_are_of_the_intervals_that_are_learned(

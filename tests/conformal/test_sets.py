@@ -81,6 +81,7 @@ def sets_of(model, X, y, **arguments):
 # Formulas.
 
 
+@pytest.mark.cases(3)
 @estimators
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
@@ -132,6 +133,7 @@ def test_predicted_sets_are_those_that_are_charged(estimator, engine):
         model.partial_fit(*row)
 
 
+@pytest.mark.cases(1)
 @estimators
 @engines
 def test_chunks_do_not_matter(estimator, engine):
@@ -149,6 +151,7 @@ def test_chunks_do_not_matter(estimator, engine):
     assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
 @pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
 def test_row_by_row(labels, engine):
@@ -175,6 +178,7 @@ def test_row_by_row(labels, engine):
 # Late labels.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("delay", [0, 15])
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8]])
 @pytest.mark.parametrize("in_pipeline", [False, True])
@@ -286,6 +290,7 @@ def blocks_of(is_inside, size=1000):
     return is_inside[: n * size].reshape(n, size).mean(axis=1)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["stationary", "swapped", "certain", "noisier"])
 def test_each_thousand_rows_have_the_coverage(name):
     X, y = data(8000)
@@ -418,6 +423,7 @@ def test_levels():
 # Estimators.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "estimator", [SGDClassifier(loss="log_loss", random_state=0), GaussianNB()]
 )
@@ -480,6 +486,7 @@ def test_layouts(container):
     assert_array_equal(found, said)
 
 
+@pytest.mark.thorough
 def test_pipelines():
     random = np.random.default_rng(0)
     rows = [
@@ -527,6 +534,7 @@ def test_dense_view_of_tables():
     assert_array_equal(*found)
 
 
+@pytest.mark.cases(150)
 @with_checks(OnlineConformalClassifier(ScInOLClassifier()))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -608,6 +616,7 @@ def test_errors():
 # Copies and merging.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("copied", COPIES)
 def test_copies_go_on(copied, tmp_path):
     X, y = data()
@@ -619,6 +628,7 @@ def test_copies_go_on(copied, tmp_path):
     assert_array_equal(again.predict_set(X), model.predict_set(X))
 
 
+@pytest.mark.cases(1)
 @estimators
 def test_merging(estimator):
     X, y = data(1200)

@@ -68,6 +68,7 @@ def tolerance(case):
     return 1e-11 if case.algorithm in ("koolen", "orabona_pal") else 1e-12
 
 
+@pytest.mark.cases(2)
 @runs
 @compiled
 def test_engines_agree(run, engine):
@@ -85,6 +86,7 @@ def test_engines_agree(run, engine):
         assert_close(case.decision(model, new), decision, tolerance(case))
 
 
+@pytest.mark.cases(5)
 @runs
 @compiled
 @pytest.mark.parametrize("split", ["random", "blocks"])
@@ -93,6 +95,7 @@ def test_chunks_do_not_matter(run, split, engine, monkeypatch):
     assert_chunks_do_not_matter(run.case, run.make, container, split, monkeypatch)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize(
     "run",
     [run for run in RUNS if run.case.traits.scale_invariant or run.layout.scale],
@@ -126,6 +129,7 @@ def test_copies_go_on(run, engine):
         assert_identical(case.decision(revived, new), case.decision(original, new))
 
 
+@pytest.mark.thorough
 @compiled
 def test_sparse_rows_of_one_feature(engine):
     """Arrays of one number have another type than others, for which nothing is made."""
@@ -139,6 +143,7 @@ def test_sparse_rows_of_one_feature(engine):
 # Combinations of rows, whose kernels have no layouts.
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "case",
     [

@@ -85,7 +85,7 @@ assert not missing
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("script", "n_processes"),
     [((SCRIPT, "ahead"), 2), ((SCRIPT + BINS_SCRIPT, "first"), 1)],

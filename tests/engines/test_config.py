@@ -125,6 +125,7 @@ def test_numpy_is_used_when_asked_for(used):
     assert set(used) == {"numpy_engine"}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.skipif(no_numba, reason="numba is not installed")
 @pytest.mark.parametrize("engine", ["auto", "numba"])

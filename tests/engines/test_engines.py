@@ -89,6 +89,7 @@ def memory_mapped(array, path):
     return np.memmap(path, dtype=array.dtype, mode="r", shape=array.shape)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "n_outputs", "container"),
@@ -175,7 +176,7 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     assert signatures(kernels) == compiled_for
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimator", NEIGHBORS)
 def test_searches_are_compiled_once(estimator, kernels, tmp_path):
     """One variant serves every input, any number of neighbours, and predictions."""
@@ -194,7 +195,7 @@ def test_searches_are_compiled_once(estimator, kernels, tmp_path):
     assert {*map(len, signatures(kernels))} == {1}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_parameters_are_not_compiled_in(kernels):
     X, y = np.ones((5, 3)), np.ones(5)
     for epsilon in (0.1, 1, 2.0):
@@ -228,6 +229,7 @@ def compiled_exponentials():
     return {"exp": compiled(exp_of), "expm1": compiled(expm1_of)}
 
 
+@pytest.mark.slow
 @given(x=st.floats(-708.0, 708.0))
 @example(x=0.0)
 @example(x=5e-324)
@@ -327,7 +329,7 @@ def kept(folder):
     return {path: path.stat().st_mtime_ns for path in files}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_cache_on_disk(package, tmp_path):
     """A later process finds the kernel; with another formula, it must not.
 
@@ -359,7 +361,7 @@ def test_cache_on_disk(package, tmp_path):
     assert np.abs(np.subtract(edited["said"], first["said"])).min() > 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_two_processes_compile_at_once(package, tmp_path):
     environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
     with ThreadPoolExecutor(2) as pool:
@@ -374,7 +376,7 @@ def test_two_processes_compile_at_once(package, tmp_path):
     assert later == first | {"hits": 1, "misses": 0}
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(os.name == "nt", reason="the folder of caches is elsewhere")
 def test_no_place_for_a_cache(package, tmp_path):
     """All is compiled for the process alone, without a word."""
@@ -414,6 +416,7 @@ def cache_folder(monkeypatch, tmp_path):
     return tmp_path
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9, None])
 def test_damaged_caches(suffix, share, cache_folder):

@@ -381,7 +381,7 @@ def test_accepted_syntax():
             assert results(made, np.array(row)) == expected, function.__name__
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_accepted_syntax_compiled():
     """All functions in one, since each call of the compiler takes long."""
     names = [f"f{k}" for k in range(len(ACCEPTED))]

@@ -44,6 +44,7 @@ def by_both_engines(model, X, y, **keywords):
             yield clone(model).partial_fit_predict(X, y, **keywords)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow  # it is compiled
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_that_meet_targets(name):
@@ -57,6 +58,7 @@ def test_predictions_that_meet_targets(name):
         assert_allclose(found, expected, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["scinol2", "additive", "newton", "forest"])
 def test_weights_that_span_eight_digits(name):

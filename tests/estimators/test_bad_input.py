@@ -600,6 +600,7 @@ def test_several_classes_a_row(method, fitted, engine):
     assert_refused_like_sgd(ScInOLClassifier, method, fitted, rows(), y, words)
 
 
+@pytest.mark.cases(3)
 @all_methods
 @fresh_and_fitted
 def test_column_of_labels(method, fitted, engine):

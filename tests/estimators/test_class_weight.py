@@ -69,6 +69,7 @@ def test_weights_are_those_of_the_rows_so_far(seed):
         assert of_classes[np.searchsorted(np.unique(so_far), y[r])] == weight
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -116,6 +117,7 @@ def test_any_chunks(codes, weights, cuts):
         assert_same_model(model, expected, X)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_goes_on_from_the_rows_of_fit(classifier, engine):
     X, y = rows(60)
@@ -206,6 +208,7 @@ def test_failing_calls_count_nothing(engine):
     assert_same_model(model, expected, X)
 
 
+@pytest.mark.cases(1)
 def test_rare_classes_are_found(engine):
     """Which is what it is for."""
     rng = np.random.default_rng(0)

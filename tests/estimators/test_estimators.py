@@ -94,6 +94,7 @@ def has_bound(estimator):
     return hasattr(estimator(**as_given(estimator)), "regret_bound")
 
 
+@pytest.mark.cases(80)
 @with_checks(
     *map(checked, PUBLIC_ESTIMATORS),
     *thoroughly(
@@ -270,6 +271,7 @@ def test_no_attributes_before_fitting(estimator):
     assert not [name for name in learned if hasattr(fresh, name)]
 
 
+@pytest.mark.cases(1)
 @all_estimators
 def test_coefficients_are_the_model(estimator, engine):
     """For rows within the range seen so far."""
@@ -285,6 +287,7 @@ def test_coefficients_are_the_model(estimator, engine):
         assert_allclose(score(X_within), linear, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.cases(3)
 @all_estimators
 def test_no_intercept(estimator, engine):
     X, y = data(estimator)
@@ -306,6 +309,7 @@ def test_center_auto(estimator, engine):
     assert_same_model(learned(X, "auto"), learned(X, False))
 
 
+@pytest.mark.cases(3)
 @all_estimators
 def test_learns(estimator, engine):
     """From raw features, in units a thousandfold apart; others from equal units."""
@@ -337,6 +341,7 @@ def test_epochs(estimator, engine):
     assert streamed.loss_curve_ == fitted.loss_curve_
 
 
+@pytest.mark.cases(1)
 @all_estimators
 def test_tol(estimator):
     """Fit ends at the first epoch that is not better by `tol`, on the same path."""
@@ -359,6 +364,7 @@ def test_tol(estimator):
     fit(None, max_iter=1)
 
 
+@pytest.mark.cases(3)
 @all_estimators
 def test_shuffling(estimator, engine):
     X, y = data(estimator)
@@ -396,6 +402,7 @@ def test_shuffled_weights_follow_their_rows(estimator, container, engine):
     assert_same_model(streamed, fitted)
 
 
+@pytest.mark.cases(3)
 @all_estimators
 def test_warm_start(estimator, engine):
     X, y = data(estimator)
@@ -627,6 +634,7 @@ def test_missing_labels_of_pandas_types(dtype):
         ScInOLClassifier().fit(np.eye(3), pd.Series([1, 0, None], dtype=dtype))
 
 
+@pytest.mark.cases(3)
 @classifiers
 def test_many_classes(classifier):
     """More than a byte counts."""
@@ -646,6 +654,7 @@ def test_many_classes(classifier):
 # Regression.
 
 
+@pytest.mark.cases(3)
 @regressors
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("average", [False, 10])
@@ -702,7 +711,7 @@ def test_loss_parameters(regressor, parameters, loss, engine):
     assert_allclose(estimator.cumulative_loss_, loss(charged - y).sum())
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @regressors
 @pytest.mark.parametrize("quantile", [0.9])
 def test_quantiles(regressor, quantile):
@@ -823,7 +832,7 @@ def test_comparator_of_a_model_without_intercept(estimator):
             fitted.regret_bound(wrong)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_curve_of_losses_is_bounded():
     model = ScInOLRegressor(max_iter=5, standardize_target=False)
     for _ in range(1003):

@@ -52,6 +52,7 @@ def far_target(X):
 # Targets far from zero.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("regressor", REGRESSORS)
 def test_target_far_from_zero(regressor):
@@ -60,6 +61,7 @@ def test_target_far_from_zero(regressor):
     assert regressor(random_state=0).fit(X, y).score(X, y) >= 0.98
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm", sorted({*algorithms(BaselineRegressor)} - {"adam"})
@@ -92,6 +94,7 @@ def test_standardised_where_centred(regressor, center, container, expected):
     assert (model._model.target is not None) == expected
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("regressor", STANDARDIZING)
 def test_center_false_is_the_paper(regressor):
     """It alone: nothing else needs to be said to have the bound."""
@@ -126,6 +129,7 @@ def test_kernels_have_targets_as_they_are(kernel):
 # The best epoch.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", WITH_EPOCHS)
 @pytest.mark.parametrize("early_stopping", [False, True])
 def test_best_epoch_is_kept(estimator, early_stopping):
@@ -325,6 +329,7 @@ def test_streams_are_as_they_were(estimator):
 # Mixtures.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("parameters", "n_rows", "holds_out"),
     [
@@ -344,6 +349,7 @@ def test_when_mixtures_hold_out_rows(estimator, parameters, n_rows, holds_out):
     assert hasattr(model, HELD_OUT) == holds_out
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_mixtures_hold_out_no_class_of_a_single_row():
     X, y = rows(), np.r_[np.zeros(60), np.ones(59), 2]
@@ -351,7 +357,7 @@ def test_mixtures_hold_out_no_class_of_a_single_row():
     assert not hasattr(HedgeClassifier(max_iter=1).fit(X, y % 2), HELD_OUT)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("estimator", "switching"),
     [
@@ -390,7 +396,7 @@ def test_weights_learn_new_rows_only(estimator, switching):
     stopped._check_state()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_mixture_does_not_trust_what_remembers():
     """One expert knows every row by heart from the second epoch on, and no new one."""
     X = rows(130, 100)

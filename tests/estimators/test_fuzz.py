@@ -38,6 +38,7 @@ def loops_as_they_stand(case):
     return case._replace(engine="uncompiled") if case.engine == "compiled" else case
 
 
+@pytest.mark.cases(3)
 @all_estimators
 @pytest.mark.parametrize("batch", range(N_BATCHES))
 def test_seeded_cases(estimator, batch):
@@ -51,6 +52,7 @@ def test_seeded_cases(estimator, batch):
     assert not found, "\n".join(found)
 
 
+@pytest.mark.cases(3)
 @all_estimators
 def test_drawn_cases(estimator):
     @settings(max_examples=15, suppress_health_check=list(HealthCheck))
@@ -313,6 +315,7 @@ def test_linear_models(breaking, words):
         model._check_state()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("breaking", "words"),
     [

@@ -440,6 +440,7 @@ in_earnest = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @in_earnest
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -471,6 +472,7 @@ def test_many_short_rows_are_not_copied(estimator, engine):
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @in_earnest
 def test_sparse_rows_are_not_copied(estimator, engine):

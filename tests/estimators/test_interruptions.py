@@ -209,6 +209,7 @@ def interrupted_at(line, call):
     return is_interrupted(call, on_call)
 
 
+@pytest.mark.cases(1)
 @kinds
 def test_interrupted_at_a_line(kind, engine, monkeypatch):
     estimator, rows = prepared(kind, monkeypatch)
@@ -284,6 +285,7 @@ def delays(call):
     return np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS)
 
 
+@pytest.mark.cases(3)
 @timers
 @kinds
 def test_interrupted_at_a_time(kind, engine, monkeypatch):
@@ -373,6 +375,7 @@ ROW_CALLS = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ROW_CALLS)
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_row_interrupted_at_any_moment(name, engine):
@@ -660,6 +663,7 @@ class Interrupted:
                 self.assert_all_or_none(model)
 
 
+@pytest.mark.cases(3)
 @pipelines
 def test_pipelines_interrupted_at_a_line(transformer, last, engine):
     Interrupted(transformer, last, 18).at_lines()
@@ -781,6 +785,7 @@ def test_interrupted_between_scaling_and_learning(kind, monkeypatch):
     assert_identical(learned(estimator), learned(before))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "engine"),
@@ -835,6 +840,7 @@ def test_expert_that_fails(container, engine, monkeypatch):
     assert_identical(vars(estimator), vars(before))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture of a team"])
 def test_memory_that_runs_out(kind, engine, monkeypatch):

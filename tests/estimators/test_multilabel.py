@@ -102,6 +102,7 @@ def test_labels_are_learned_as_if_alone(case, layout, engine):
         assert_close(model.regret_bound(coef), sum(bounds), 1e-12)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", OTHER_MODELS)
 def test_other_models_learn_labels_as_if_alone(name, engine):
     X, Y, c = data()
@@ -124,6 +125,7 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
     model._check_state()
 
 
+@pytest.mark.thorough
 @compiled
 def test_compiled_mixture(engine):
     X, Y, c = data(n_samples=60)
@@ -135,6 +137,7 @@ def test_compiled_mixture(engine):
     assert_close(scores, expected, 1e-10)
 
 
+@pytest.mark.cases(1)
 def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
     model = HedgeClassifier(neighbors=False, forest=False).partial_fit(X, Y)
@@ -182,6 +185,7 @@ ONE_OF_EACH = {
 one_of_each = pytest.mark.parametrize("name", ONE_OF_EACH)
 
 
+@pytest.mark.cases(1)
 @one_of_each
 def test_row_by_row(name, engine):
     X, Y, c = data()
@@ -206,6 +210,7 @@ def test_row_by_row(name, engine):
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 
+@pytest.mark.thorough
 @compiled
 def test_compiled_row_by_row(engine):
     X, Y, _ = data()
@@ -218,6 +223,7 @@ def test_compiled_row_by_row(engine):
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
 @one_of_each
 def test_copies_go_on_alike(name, copied, tmp_path):
@@ -230,6 +236,7 @@ def test_copies_go_on_alike(name, copied, tmp_path):
     assert copy.multilabel_
 
 
+@pytest.mark.cases(3)
 @one_of_each
 def test_merging(name):
     X, Y, _ = data(n_samples=60)
@@ -272,6 +279,7 @@ def test_early_stopping():
     assert model.validation_loss_curve_.index(best) < model.n_iter_ - 1
 
 
+@pytest.mark.cases(3)
 @one_of_each
 def test_predictions(name):
     X, Y, _ = data()

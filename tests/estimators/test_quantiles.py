@@ -101,6 +101,7 @@ def assert_learns_each_as_alone(estimator, X, y, c=None):
     return model, singles
 
 
+@pytest.mark.cases(6)
 @thinned(OF_QUANTILE, layout=LAYOUTS, standardize_target=[False, True])
 def test_each_quantile_is_learned_as_if_alone(case, layout, standardize_target, engine):
     X, y = case.data(60)
@@ -111,11 +112,13 @@ def test_each_quantile_is_learned_as_if_alone(case, layout, standardize_target, 
     assert_learns_each_as_alone(case.make(**parameters), layout.container(X), y, c)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", OTHERS)
 def test_other_estimators_learn_each_quantile_as_if_alone(estimator):
     assert_learns_each_as_alone(estimator, *noisy())
 
 
+@pytest.mark.thorough
 @compiled
 def test_compiled_loops_learn_each_quantile_as_if_alone(engine):
     X, y, c = noisy()
@@ -208,6 +211,7 @@ def test_fit_learns_each_quantile_for_the_same_epochs():
     assert stops.n_iter_ < stops.max_iter
 
 
+@pytest.mark.cases(1)
 @compiled
 @pytest.mark.parametrize(
     "estimator",
@@ -275,6 +279,7 @@ def test_a_row_is_learned_for_all_quantiles_or_none(engine):
     assert_identical(model, by_chunk.partial_fit(X[1:2], y[1:2]))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
 def test_merged_quantiles_are_the_quantiles_of_merged_models(estimator):
     if getattr(estimator, "additive", False) is True:
@@ -303,6 +308,7 @@ def test_models_of_other_quantiles_are_not_merged():
         merge_models(models)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
 def test_saved_models_go_on_alike(estimator, tmp_path):
     X, y, _ = noisy()
@@ -445,6 +451,7 @@ def test_functions_of_features_are_those_of_each_quantile():
         model.coef_  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_experts_have_weights_for_each_quantile(caplog):
     X, y, _ = noisy()
     estimator = HedgeRegressor(loss="quantile", random_features=False)

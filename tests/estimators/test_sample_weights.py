@@ -129,6 +129,7 @@ def test_rows_of_weight_zero_are_predicted_as_new_rows(case, layout, engine):
     assert_close(said, expected, 1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_mixtures(estimator, container, engine):
@@ -155,6 +156,7 @@ def accuracy(estimator, X, y, **keywords):
     return estimator.fit(X, y, **keywords).score(X, y)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("center", [False, True])
 @pytest.mark.parametrize("load", [load_wine, partial(load_digits, n_class=4)])
 def test_weights_that_sum_to_one(load, center):
@@ -164,6 +166,7 @@ def test_weights_that_sum_to_one(load, center):
     assert accuracy(make(), X, y, sample_weight=normalised) == accuracy(make(), X, y)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("algorithm", ["nag", "sfmd", "k17", "freegrad", "coin"])
 def test_weights_that_sum_to_one_for_baselines(algorithm):
     X, y = load_wine(return_X_y=True)
@@ -184,7 +187,7 @@ def test_regression():
     assert_allclose(of_small, score, rtol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("center", [False, True])
 def test_boosting(center):
     X, y = load_wine(return_X_y=True)
@@ -193,14 +196,14 @@ def test_boosting(center):
     assert accuracy(boosted, X, y) > 0.94
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_bagging():
     X, y = load_diabetes(return_X_y=True)
     bagged = BaggingRegressor(ScInOLRegressor(random_state=0), 5, random_state=0)
     assert accuracy(bagged, X, y, sample_weight=np.full(442, 1e-3)) > 0.45
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("factor", [1e-4, 1e4])
 def test_class_weights(factor):
     """A class that counts for next to all is the one that is predicted; or hardly."""
@@ -216,6 +219,7 @@ def test_class_weights(factor):
 # Weights out of range.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("weight", [5e-324, 9.9e-51, 1.01e50, 1e308])
 def test_weights_out_of_range(weight, container, engine):
@@ -341,6 +345,7 @@ def test_weights_in_all_units(seed):
     assert n_same == np.flatnonzero(learned)[changes[0] + 1]
 
 
+@pytest.mark.cases(1)
 @compiled
 @pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])

@@ -202,6 +202,7 @@ def test_columns(engine):
     assert model.fit(frame, [1.0, 3.0, 3.0, 5.0]).predict(frame).shape == (4,)
 
 
+@pytest.mark.cases(1)
 @all_estimators
 def test_grid_search(estimator, engine):
     X, y = data(estimator)
@@ -212,7 +213,7 @@ def test_grid_search(estimator, engine):
     assert search.predict(X).shape == y.shape
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @all_estimators
 def test_grid_search_in_processes(estimator):
     X, y = data(estimator)
@@ -227,7 +228,7 @@ def test_grid_search_in_processes(estimator):
     assert_allclose(*scores, rtol=1e-14)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @all_estimators
 def test_cross_validation(estimator):
     X, y = data(estimator)
@@ -361,7 +362,7 @@ def test_recursive_elimination(estimator):
     assert eliminated.support_.sum() == 4
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ensembles(engine):
     X, y = data(ScInOLClassifier)
     model = ScInOLClassifier(**FEW_EPOCHS)

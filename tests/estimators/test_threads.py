@@ -210,6 +210,7 @@ engines = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(3)
 @engines
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("by_rows", [True, False], ids=["rows", "chunks"])
@@ -270,6 +271,7 @@ def test_copies_of_a_model_that_learns(family, engine):
     assert {*chain(*answers)} <= expected
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "step", [ENCODER, OnlineScaler(), OnlineBinner(n_samples=9), FOURIER]
 )

@@ -68,6 +68,7 @@ def test_naive_reference(kind, max_cells, monkeypatch):
     assert {alarm.direction for alarm in found} == {"rise", "fall"}
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["one in ten", "exponential"])
 def test_wealth_is_a_martingale(name):
     """Each block after the first adds as much as it has rows, in the mean.
@@ -116,7 +117,7 @@ def test_keys_have_the_order_of_the_floats(values):
 # The bound.
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_time_to_the_first_false_alarm():
     """In 10,000 streams in which nothing changes, it has the mean that was asked for.
 
@@ -171,6 +172,7 @@ def test_one_row_out_of_all_proportion_raises_no_alarm():
 # Changes.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("before", "after", "direction", "delay"),
     [(0.1, 0.2, "rise", 180), (0.2, 0.1, "fall", 290), (0.1, 0.5, "rise", 60)],
@@ -325,7 +327,7 @@ def rows_of(alarms):
     return [alarm.row for alarm in alarms]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "metrics"), paired([1, 7, 2000], [None, "accuracy"]))
 def test_monitor_of_a_classifier(metrics, size):
     """It watches log losses where there are probabilities, else wrong labels."""

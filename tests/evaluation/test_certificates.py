@@ -98,6 +98,7 @@ def test_curvature(name):
 # The best model.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("radius", [None, 0.5])
 @pytest.mark.parametrize("n_outputs", [1, 3])
 @every_loss
@@ -360,6 +361,7 @@ def regret(estimator, stream, **keywords):
         return regret_curve(estimator, stream, progress=False, **keywords)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -123,6 +123,7 @@ def assert_all_close(one, other):
 # Exactly what a plain loop does.
 
 
+@pytest.mark.cases(3)
 @thinned(REPRESENTATIVES, delay=[1, 6, 35], size=[1, 7, 40])
 def test_every_learner(case, delay, size, engine):
     X, y = case.data()
@@ -158,6 +159,7 @@ MODELS = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", MODELS)
 def test_every_kind_of_model(kind, engine):
     """Chunks change nothing at all, but for kernels, which sum in another order."""
@@ -185,6 +187,7 @@ def test_every_kind_of_model(kind, engine):
     compare(found[0][2], plain.cumulative_loss_)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [1, 13, 120])
 def test_tables(size, engine):
     """Dicts, as a service would predict and learn them."""
@@ -253,6 +256,7 @@ def test_rows_of_weight_0():
         assert model.cumulative_loss_ == plain.cumulative_loss_
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("size", [1, 7, 60])
 @pytest.mark.parametrize("in_pipeline", [False, True])
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "predict"])
@@ -291,6 +295,7 @@ def test_classes_that_come_late(method, in_pipeline, size):
         assert_close(predictions, expected)
 
 
+@pytest.mark.thorough
 def test_scores_and_curves():
     """Their points do not depend on the chunks either."""
     X, y = data(300)
@@ -356,6 +361,7 @@ def test_sparse_and_dense_rows():
     assert_identical(model.coef_, plain.coef_)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("size", [1, 25])
 def test_frames(library, size):
@@ -418,6 +424,7 @@ def test_arrays_that_are_reused():
         assert_identical(found[:2], expected[:2])
 
 
+@pytest.mark.thorough
 def test_chunks_are_not_kept():
     """Neither by the rows that wait nor by their predictions."""
     X, y = data(400)
@@ -558,6 +565,7 @@ def test_display_takes_a_delay(pyplot):
     assert display.n_samples[-1] == 60 - 21
 
 
+@pytest.mark.thorough
 def test_single_rows_take_the_short_way(monkeypatch):
     """Arrays, frames of numbers and sparse rows are predicted and learned in one call.
 

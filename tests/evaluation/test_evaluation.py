@@ -90,6 +90,7 @@ def validate(estimator, stream, metrics, **keywords):
 # Each row is predicted from all rows before it.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("size", [1, 7, 1000])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_own_classifier_predicts_row_by_row(n_classes, size, engine):
@@ -355,6 +356,7 @@ class Counting(ClassifierMixin, BaseEstimator):
         return np.full((len(X), self.classes_.size), 1 / self.classes_.size)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [1, 7, 50, 200])
 @pytest.mark.parametrize("window", [None, 20])
 def test_classes_that_come_later(size, window):
@@ -410,6 +412,7 @@ CLASSIFICATION = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("metric", CLASSIFICATION)
@@ -496,6 +499,7 @@ def test_r2_of_a_constant_target(target):
     assert result.scores["r2"] == r2_score(y, np.zeros(30)) == (target == 0.0)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -556,6 +560,7 @@ def test_metrics_of_ones_own():
     )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc"])
 def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
     X, y = classification(n_samples=400)
@@ -579,6 +584,7 @@ def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
     assert part.scores[metric] == pytest.approx(curves[400][20])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc_ovr"])
 @pytest.mark.parametrize("size", [1, 150])
 def test_scores_of_the_latest_rows(metric, size):

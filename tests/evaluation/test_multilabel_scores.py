@@ -53,6 +53,7 @@ EXPECTED = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_metrics(n_labels, container):

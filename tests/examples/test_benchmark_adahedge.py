@@ -28,6 +28,7 @@ def total(out, name):
     return float(number.replace(",", ""))
 
 
+@pytest.mark.thorough
 def test_bundled_data(run, tmp_path):
     status, out, err = run()
     assert (status, err) == (0, "")

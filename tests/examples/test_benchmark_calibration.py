@@ -41,7 +41,7 @@ def test_error_by_chance(script):
     assert_allclose(script.error_by_chance(P), expected, rtol=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_table(script, tmp_path, capsys):
     folder = write_data_sets(tmp_path / "data", n_amounts=40, n_three=90)
     options = ["--data-dir", str(folder), "--n-jobs", "1", "--min-rows", "80"]

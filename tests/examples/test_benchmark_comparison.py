@@ -40,6 +40,7 @@ def folds(data_set):
         yield X[train], y[train], X[test], y[test]
 
 
+@pytest.mark.thorough
 def test_scores(example, data_set):
     """Untuned, searched and single settings, by plain loops over the same splits."""
     comparison = example.compare(data_set, [0.01, 1.0])
@@ -77,6 +78,7 @@ def test_scores(example, data_set):
     assert comparison.median_setting.loss == ordered[2]
 
 
+@pytest.mark.thorough
 def test_number_of_fits(example, data_set, monkeypatch):
     """As many as the models were really fitted."""
     fits = []
@@ -92,6 +94,7 @@ def test_number_of_fits(example, data_set, monkeypatch):
     assert len(fits) == 65 + sum(outcome.n_fits for outcome in comparison.single) == 85
 
 
+@pytest.mark.thorough
 def test_settings_that_fail(example, data_set):
     """Features so large that SGD overflows unless they are standardised."""
     data_set.X[:, 0] *= 1e200
@@ -104,6 +107,7 @@ def test_settings_that_fail(example, data_set):
     example.draw([comparison]).canvas.draw()
 
 
+@pytest.mark.thorough
 def test_bundled_data(example, run, monkeypatch, tmp_path):
     everything = example.bundled_data_sets()
     assert [data_set.X.shape for data_set in everything] == [
@@ -123,6 +127,7 @@ def test_bundled_data(example, run, monkeypatch, tmp_path):
     ]
 
 
+@pytest.mark.thorough
 def test_own_data(run, data_set, tmp_path):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     lines = [

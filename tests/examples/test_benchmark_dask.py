@@ -21,6 +21,7 @@ def numbers(text):
     return [float(word.strip("%").replace(",", "")) for word in text.split()]
 
 
+@pytest.mark.thorough
 def test_tables(script, capsys):
     options = {"--partitions": "2", "--rows": "1500", "--repeats": "1"}
     script.main([*sum(options.items(), ()), "--only", "scinol"])

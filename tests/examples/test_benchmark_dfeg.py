@@ -64,6 +64,7 @@ def folder(tmp_path):
 # What it prints and draws.
 
 
+@pytest.mark.thorough
 def test_bundled_data(run, tmp_path):
     numbers = tmp_path / "new" / "numbers.csv"
     status, out, err = run("--csv", numbers)
@@ -100,6 +101,7 @@ def test_california_housing(example, run, monkeypatch):
     assert re.search(r"^California housing  +\d", out, re.M)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("few_rows")
 def test_folder(run, folder):
     pytest.importorskip("pandas", reason="pandas is not installed")

@@ -44,6 +44,7 @@ def lines(out):
     }
 
 
+@pytest.mark.thorough
 def test_own_streams(run, tmp_path):
     status, out, err = run("--max-rows", "300")
     assert (status, err) == (0, "")
@@ -59,6 +60,7 @@ def test_own_streams(run, tmp_path):
     assert path.stat().st_size > 10_000
 
 
+@pytest.mark.thorough
 def test_folder_is_learned_in_its_order(run, folder, example):
     status, out, err = run("--data-dir", folder)
     assert (status, err) == (0, "")

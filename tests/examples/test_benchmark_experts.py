@@ -79,6 +79,7 @@ def made_up(example, name, is_regression=False, **losses):
 # What is measured.
 
 
+@pytest.mark.thorough
 def test_losses_are_those_of_estimators(example, few, run, folder):
     status, out, err = run("--data-dir", folder)
     assert (status, err) == (0, "")
@@ -171,6 +172,7 @@ def test_numbers_that_are_classes(example, run, tmp_path, monkeypatch):
     assert seen == [None, 25]
 
 
+@pytest.mark.thorough
 def test_bundled_data(few, run):
     status, out, err = run("--only", "diabetes", "--max-rows", 60)
     assert (status, err) == (0, "")

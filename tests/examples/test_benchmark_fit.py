@@ -25,6 +25,7 @@ def numbers(text):
     return [float(number) for number in text.split()]
 
 
+@pytest.mark.thorough
 def test_table(script, capsys):
     assert script.main(["--only", "e", "--max-rows", "150", "--n-jobs", "1"]) == 0
     head, *rows, median, mean, largest = capsys.readouterr().out.splitlines()

@@ -39,6 +39,7 @@ def river(script, monkeypatch):
     monkeypatch.setattr(script, "streams", lambda names, folder: [])
 
 
+@pytest.mark.thorough
 def test_lines(script, river, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "mails", lambda: (X, y))
     rng = np.random.default_rng(0)

@@ -53,6 +53,7 @@ def lines_by_name(out):
 # Numbers.
 
 
+@pytest.mark.thorough
 def test_folder(run, data_sets, folder, tmp_path):
     status, out, err = run("--data-dir", folder)
     assert (status, err) == (0, "")
@@ -98,6 +99,7 @@ def test_folder(run, data_sets, folder, tmp_path):
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["hedge.png"]
 
 
+@pytest.mark.thorough
 def test_course(example, data_sets):
     """Learned in chunks, yet it is what it is row by row."""
     for data_set in data_sets.values():
@@ -116,6 +118,7 @@ def test_course(example, data_sets):
             )
 
 
+@pytest.mark.thorough
 def test_bundled_data(run, tmp_path):
     status, out, err = run("--only", "wine")
     assert (status, err) == (0, "")
@@ -125,6 +128,7 @@ def test_bundled_data(run, tmp_path):
     assert (tmp_path / "figures" / "hedge.png").stat().st_size > 10_000
 
 
+@pytest.mark.thorough
 def test_max_rows(example, run, folder):
     status, out, _ = run("--data-dir", folder, "--only", "three", "--max-rows", 40)
     assert status == 0
@@ -140,6 +144,7 @@ def test_max_rows(example, run, folder):
 # The figure.
 
 
+@pytest.mark.thorough
 def test_figure(example, data_sets):
     from matplotlib.colors import to_rgba
 
@@ -178,6 +183,7 @@ def test_figure(example, data_sets):
     assert names == [*experts, "mixture", "SGD*, in the end", *pools]
 
 
+@pytest.mark.thorough
 def test_most_rows_are_drawn(example, run, folder, monkeypatch):
     drawn = []
     draw = example.draw

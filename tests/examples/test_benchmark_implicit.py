@@ -44,6 +44,7 @@ def folder(tmp_path):
     return folder
 
 
+@pytest.mark.thorough
 def test_implicit_bundled_data(run_implicit, tmp_path):
     numbers = tmp_path / "new" / "numbers.csv"
     options = ["--only", "wine", "--only", "diabetes", "--csv", numbers]
@@ -67,6 +68,7 @@ def test_implicit_bundled_data(run_implicit, tmp_path):
     assert run_implicit(*options)[1] == out
 
 
+@pytest.mark.thorough
 def test_implicit_folder(run_implicit, folder):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     status, out, err = run_implicit("--data-dir", folder)
@@ -85,6 +87,7 @@ def test_implicit_preparation(implicit, folder):
     assert set(data_set.y) == {0, 1}
 
 
+@pytest.mark.thorough
 def test_implicit_skips_what_it_cannot_read(run_implicit, folder):
     (folder / "amounts.csv.gz").unlink()
     (folder / "broken.svm").write_text("1 one:1\n")

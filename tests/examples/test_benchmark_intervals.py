@@ -28,6 +28,7 @@ def test_scores(script, monkeypatch):
     np.testing.assert_allclose(script.deviations(y, lower, upper), [10.0, 90.0])
 
 
+@pytest.mark.thorough
 def test_lines(script, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "find_spec", lambda name: None)
     monkeypatch.setattr(script, "made_streams", lambda: [("made*", X, y)])

@@ -60,7 +60,7 @@ def test_cumulative_scores(script):
     assert_allclose((P * (scores <= 0.7)).sum(axis=1).mean(), 0.7, atol=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_table(script, tmp_path, capsys):
     random = np.random.default_rng(0)
     X = random.normal(size=(150, 3))

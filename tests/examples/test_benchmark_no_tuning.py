@@ -63,6 +63,7 @@ def csv(n_rows=60, seed=0):
 # What it prints and draws.
 
 
+@pytest.mark.thorough
 def test_bundled_data(example, tmp_path, capsys, monkeypatch):
     data_sets = {data_set.name: data_set for data_set in example.bundled_data_sets()}
     assert list(data_sets) == ["breast cancer", "digits", "wine", "diabetes"]
@@ -91,6 +92,7 @@ def test_bundled_data(example, tmp_path, capsys, monkeypatch):
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 def test_classes(run, name):
     status, out, err = run(csv(30), "--chunk-size", "15", name=name)
@@ -99,12 +101,14 @@ def test_classes(run, name):
     assert "30 rows, 34 features after encoding; target 'y', 2 classes." in out
 
 
+@pytest.mark.thorough
 def test_amounts(run):
     status, out, err = run(csv(), target="amount")
     assert (status, err) == (0, "")
     assert "target 'amount', regression." in out
 
 
+@pytest.mark.thorough
 def test_too_many_texts_are_left_out(run):
     status, out, err = run(csv(n_rows=230))
     assert (status, err) == (0, "")
@@ -117,12 +121,14 @@ def test_separator(run):
     assert (status, err) == (0, "")
 
 
+@pytest.mark.thorough
 def test_whole_numbers(run):
     text = "a,y\n" + "".join(f"{row},{row % 3}\n" for row in range(30))
     assert "3 classes" in run(text)[1]
     assert "regression" in run(text, "--task", "regression")[1]
 
 
+@pytest.mark.thorough
 def test_named_classes_may_come_late(run):
     text = csv(30).replace("yes", "no") + "500,red,last,yes,50\n"
     status, out, err = run(text, "--chunk-size", "10", "--classes", "no", "yes")
@@ -130,6 +136,7 @@ def test_named_classes_may_come_late(run):
     assert "2 classes" in out
 
 
+@pytest.mark.thorough
 def test_sgd_that_overflows_is_not_the_end(run):
     text = "a,y\n" + "".join(f"{(-1) ** row}e200,{row}\n" for row in range(30))
     status, out, err = run(text)

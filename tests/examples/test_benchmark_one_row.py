@@ -19,6 +19,7 @@ def has_river(one_row, monkeypatch, request):
     return request.param
 
 
+@pytest.mark.thorough
 def test_tables(one_row, has_river, capsys):
     arguments = ["--features", "2", "3", "--rows", "5", "--repeats", "1"]
     assert one_row.main(arguments) == 0
@@ -44,6 +45,7 @@ def write_adult(folder, n=30):
     frame.to_csv(folder / "adult_raw.csv.gz", index=False)
 
 
+@pytest.mark.thorough
 def test_rows_of_adult(one_row, has_river, tmp_path, capsys):
     write_adult(tmp_path)
     rows, y = one_row.adult(tmp_path, 20)
@@ -56,6 +58,7 @@ def test_rows_of_adult(one_row, has_river, tmp_path, capsys):
     assert len(lines) == 6 + has_river
 
 
+@pytest.mark.thorough
 def test_folders_without_adult(one_row, tmp_path, capsys):
     pytest.importorskip("pandas", reason="pandas is not installed")
     arguments = ["--features", "2", "--rows", "1", "--repeats", "1"]

@@ -12,6 +12,7 @@ def outliers(monkeypatch):
     return import_module("outliers")
 
 
+@pytest.mark.thorough
 def test_table(outliers, capsys, monkeypatch):
     wine = {"wine": outliers.DATA_SETS["wine"]}
     monkeypatch.setattr(outliers, "DATA_SETS", wine)

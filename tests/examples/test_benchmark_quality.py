@@ -87,6 +87,7 @@ def losses_in(file):
 # What it prints.
 
 
+@pytest.mark.thorough
 def test_folder(example, run, folder, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
     file = tmp_path / "new" / "losses.csv"
@@ -139,6 +140,7 @@ def test_folder(example, run, folder, tmp_path):
             assert loss == pytest.approx(losses["amounts", "NAG"][0], rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_guard(run, folder, tmp_path):
     table = tmp_path / "table.csv"
     options = "--data-dir", folder, "--only", "three"
@@ -302,6 +304,7 @@ def test_all_estimators_are_there(example):
 # Numbers known from another implementation.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("name", "scinol2", "sgd"),
     [

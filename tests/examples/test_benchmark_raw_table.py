@@ -47,6 +47,7 @@ def folder(tmp_path):
     return folder
 
 
+@pytest.mark.thorough
 def test_tables_from_a_folder(example, folder, tmp_path, capsys):
     status = example.main(
         ["--data-dir", str(folder), "--output-dir", str(tmp_path), "--alone"]
@@ -137,6 +138,7 @@ def test_competitors_learn(competitors, name):
         assert np.mean((p > 0.5)[60:] == y[60:]) > 0.55
 
 
+@pytest.mark.thorough
 def test_benchmark(load, monkeypatch, folder, capsys):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     load("raw_table")
@@ -152,6 +154,7 @@ def test_benchmark(load, monkeypatch, folder, capsys):
     assert "they need --data-dir" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_files_larger_than_memory(load, tmp_path, capsys, monkeypatch):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     example = load("out_of_core")
@@ -175,6 +178,7 @@ def test_files_larger_than_memory(load, tmp_path, capsys, monkeypatch):
     assert example.peak_memory() > 0 or sys.platform == "win32"
 
 
+@pytest.mark.thorough
 def test_learners_have_a_process_of_their_own(load, tmp_path):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     example = load("out_of_core")

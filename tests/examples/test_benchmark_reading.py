@@ -13,6 +13,7 @@ def reading(monkeypatch):
     return import_module("reading")
 
 
+@pytest.mark.thorough
 def test_table(reading, capsys):
     reading.main(["--rows", "3000", "--repeats", "2"])
     _, *rows = capsys.readouterr().out.splitlines()

@@ -43,6 +43,7 @@ def test_published_figures(script):
         assert all(0 < score < largest for score in table.values())
 
 
+@pytest.mark.thorough
 def test_place_in_the_table(script, without_river, folder, capsys):
     data = np.load(folder / "elec2.npz")
     said = HedgeClassifier().partial_fit_predict(

@@ -46,6 +46,7 @@ def rows(out):
     return found
 
 
+@pytest.mark.thorough
 def test_own_data(run, tmp_path):
     status, out, err = run()
     assert (status, err) == (0, "")
@@ -63,6 +64,7 @@ def test_own_data(run, tmp_path):
     assert path.stat().st_size > 10_000
 
 
+@pytest.mark.thorough
 def test_folder(run, tmp_path):
     random = np.random.default_rng(0)
     X = random.normal(size=(120, 3))

@@ -12,6 +12,7 @@ def scales(monkeypatch):
     return import_module("scales")
 
 
+@pytest.mark.thorough
 def test_table(scales, capsys):
     scales.main()
     head, _, *rows = capsys.readouterr().out.splitlines()

@@ -13,6 +13,7 @@ def script(load, monkeypatch):
     return module
 
 
+@pytest.mark.thorough
 def test_tables(script, capsys):
     assert script.main(["--only", "wine", "--n-jobs", "1"]) == 0
     of_priors, of_solvers = capsys.readouterr().out.split("\n\n")
@@ -35,6 +36,7 @@ def test_data_that_are_not_there(script, capsys, tmp_path):
     assert capsys.readouterr().err == f"There is no folder {missing}.\n"
 
 
+@pytest.mark.thorough
 def test_data_that_take_too_long(script, capsys, monkeypatch):
     monkeypatch.setattr("quality.MAX_SQUARES", 1)
     assert script.main(["--only", "wine", "--n-jobs", "1"]) == 0

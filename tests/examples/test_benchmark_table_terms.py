@@ -6,7 +6,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pytest.importorskip("pandas", reason="pandas is not installed")
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_generated_tables(load, tmp_path, capsys):
     example = load("table_terms")
     assert example.main(["--generated", "--output-dir", str(tmp_path)]) == 0

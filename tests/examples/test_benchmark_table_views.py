@@ -15,6 +15,7 @@ def script(load):
     return load("table_views")
 
 
+@pytest.mark.thorough
 def test_table(script, tmp_path, capsys):
     frame = pd.DataFrame(table(120))[["age", "city"]]
     frame["target"] = np.where(frame["age"] > 40, "yes", "no")

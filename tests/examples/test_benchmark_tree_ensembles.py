@@ -32,6 +32,7 @@ def scores(out, stream):
     return {line[:32].strip(): [*map(float, line[32:].split())] for line in lines}
 
 
+@pytest.mark.thorough
 def test_without_other_packages(script, keystroke, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(script, "find_spec", lambda name: None)
     options = "--data-dir", str(tmp_path), "--max-rows", "180"
@@ -75,6 +76,7 @@ def test_log_loss_of_impossible_labels(script):
     assert script.mean_log_loss([1, 1], P) == pytest.approx(expected)
 
 
+@pytest.mark.thorough
 def test_learners_of_two_classes(script, keystroke, tmp_path, monkeypatch, capsys):
     """Gradient boosted trees are not run on a stream of three classes."""
     known = dict.fromkeys((script.OF_TWO_CLASSES, script.SAME_LABEL), script.same_label)

@@ -53,6 +53,7 @@ def test_is_short(name):
     assert first_block.rstrip().endswith("plt.show()")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", DRAWN)
 def test_draws(name, pyplot, alt_texts, monkeypatch, capsys):
     monkeypatch.setattr(pyplot, "show", lambda: None)  # which warns without a window

@@ -126,6 +126,7 @@ def test_what_is_learned(service):
         assert_same_steps(service.app.state.service.model, model)
 
 
+@pytest.mark.thorough
 def test_a_restart_loses_nothing(service, tmp_path):
     """The model goes on as it was, and labels come after a restart, too."""
     rows, labels = payments(20)
@@ -174,6 +175,7 @@ def test_dockerfile():
         assert re.search(rf"^(def {name}\(|{name} = )", program, re.MULTILINE)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("path", "body", "words"),
     [
@@ -211,6 +213,7 @@ def test_unknown_keys(service):
         assert send("payments/7/label", 1)[0] == 404
 
 
+@pytest.mark.thorough
 def test_requests_at_once(service, tmp_path):
     """None is lost, and each payment is learned once, even if its label comes twice."""
     rows, labels = payments(120)
@@ -277,6 +280,7 @@ assert not missing
 """
 
 
+@pytest.mark.thorough
 def test_a_request_compiles_nothing(tmp_path):
     """Nor does a later start, such as one in a container."""
     pytest.importorskip("numba", reason="numba is not installed")

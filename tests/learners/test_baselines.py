@@ -125,7 +125,7 @@ def test_adam_moves_where_features_are_zero(engine):
             assert model.coef_[0] != before
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_sparse_rows_of_adam_are_made_dense_a_block_at_a_time():
     """All of them at once would take 120 MB."""
     X = sparse.random(300, 50_000, density=1e-4, format="csr", random_state=0)
@@ -213,6 +213,7 @@ def test_extreme_features(algorithm, container, engine):
             assert np.isfinite(model.cumulative_loss_)
 
 
+@pytest.mark.cases(3)
 @adaptive
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("size", [1e-100, 1e-50, 1.0])
@@ -237,6 +238,7 @@ def test_rows_of_zeros_first(algorithm, engine):
     assert later[1:].any()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("algorithm", ["sgd", *ADAPTIVE])
 def test_learns(algorithm):
     """Better than no features on rows that it passes a few times over."""
@@ -251,6 +253,7 @@ def test_learns(algorithm):
     assert np.abs(y - model.predict(X)).mean() < 0.8 * constant
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("algorithm", ["adagrad", "adam", "nag", "sfmd"])
 def test_in_grid_search_and_progressive_validation(algorithm):
     X, y = load_iris(return_X_y=True)

@@ -27,6 +27,7 @@ CHECKED += thoroughly(
 )
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("learner", CHECKED, ids=lambda one: type(one).__name__)
 def test_checked_learner(learner, engine):
     check_learner(learner, engines=("numpy" if engine == "numpy" else "numba",))
@@ -80,6 +81,7 @@ def no_bound(self, s, shared, u, t, first):
     return 0.0 * u - 1.0
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("declarations", "statement"),
     [
@@ -116,6 +118,7 @@ LOSSES += [
 ]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
 def test_checked_loss(loss, engine):
     check_loss(loss, engines=("numpy" if engine == "numpy" else "numba",))

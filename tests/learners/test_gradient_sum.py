@@ -45,6 +45,7 @@ def test_extremes(case, size, of_targets, engine):
     assert np.isfinite(case.charged(mixed, X / size * sizes, y)).all()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     "model",
     [
@@ -82,6 +83,7 @@ def test_a_million_rows(model, alternating, engine):
 # Norms that are all but lost.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("exponent", [4, 7, 8, 9, 12])
 def test_long_rows_that_cancel(exponent, engine):
     """What rounding leaves of the norm does not make weights too large."""

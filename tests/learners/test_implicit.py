@@ -211,6 +211,7 @@ def test_extreme_values_stay_finite(case, fit_intercept, beta):
             assert not np.isnan(estimator.regret_bound(coef))
 
 
+@pytest.mark.cases(3)
 @thinned(IMPLICIT)
 def test_extreme_values_in_turn_stay_finite(case, engine):
     rng = np.random.default_rng(0)
@@ -231,6 +232,7 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
             assert np.isfinite(estimator.lambda_).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("radius", [1.0, *thoroughly(None)])
 @pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
 @pytest.mark.parametrize(
@@ -254,7 +256,7 @@ def test_very_many_repeated_rows(algorithm, loss, beta, radius, engine):
         assert_allclose(model.decision_function(X[:1]), np.sqrt(15.0), rtol=1e-6)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_sparse_rows_in_a_ball_fold_their_scale(engine):
     """Many projections make the common factor of the weights small."""
     rng = np.random.default_rng(0)

@@ -115,7 +115,7 @@ USE_TOY = textwrap.dedent("""
 """)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_adding_a_learner(package):
     """Its file, and one line that names it."""
     pytest.importorskip("numba", reason="numba is not installed")

@@ -77,6 +77,7 @@ def degenerate(rng, n):
 STREAMS = {f.__name__: f for f in (separable, one_label, flipping, degenerate)}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_learners_go_on(name, stream, engine):
@@ -99,6 +100,7 @@ def test_learners_go_on(name, stream, engine):
     assert later <= (1.5 if name == "adam" else 1.05) * first + 1e-9
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", FORESTS)
 def test_forests_stay_small(name, engine):
     """With new rows all along; labels are noisy, so that trees go on to split."""
@@ -120,6 +122,7 @@ def test_forests_stay_small(name, engine):
 # Running moments.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("is_sparse", "scale"), [(False, False), (False, True), (True, True)]
 )

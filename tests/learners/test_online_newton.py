@@ -268,7 +268,7 @@ def test_moderates_the_log_loss_of_two_classes():
 # How sure it is.
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_intervals_of_targets():
     """95 % intervals hold 93 to 97 %."""
     inside = []
@@ -281,7 +281,7 @@ def test_intervals_of_targets():
     assert 0.93 <= np.mean(inside) <= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_intervals_of_coefficients():
     inside = []
     for seed in range(60):
@@ -294,7 +294,7 @@ def test_intervals_of_coefficients():
     assert 0.93 <= np.mean(inside) <= 0.97
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_intervals_of_scores():
     """Of the log loss, with weights drawn from the prior."""
     inside = []
@@ -398,6 +398,7 @@ def streams():
     yield X, np.zeros(N_ROWS, dtype=int)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @of_long_runs
 @pytest.mark.parametrize("forgetting", [0.0, 0.1])
@@ -440,7 +441,7 @@ def test_forgetting_follows_a_change(engine):
 # Among others.
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_one_epoch_comes_close_to_the_optimum():
     rng = np.random.default_rng(0)
     X = linear(rng.normal(size=(20_000, 10)), rng.normal(size=(10, 10)))

@@ -360,6 +360,7 @@ class InheritedLoss(SqrtLoss):
     __slots__ = ()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("how", ["pickle", "joblib", "skops"])
 @pytest.mark.parametrize("loss", [SqrtLoss(2.0), InheritedLoss(2.0)])
 def test_copies_go_on(how, loss, tmp_path, engine):
@@ -451,7 +452,7 @@ if {define!r}:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_cache_on_disk_follows_the_source(tmp_path):
     """Digests follow all called code; code without a source is refused."""
     pytest.importorskip("numba", reason="numba is not installed")

@@ -100,6 +100,7 @@ def test_units_of_standardised_features(case, layout, engine):
     assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_units_in_mixtures(estimator, container, engine):

@@ -35,6 +35,7 @@ def read(name):
     return pandas.get_dummies(frame, drop_first=True).to_numpy(np.float64), y
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("load", "center", "expected"),
     [
@@ -61,6 +62,7 @@ def test_small_sets(load, center, expected, engine):
     assert np.mean(losses) == pytest.approx(expected, abs=0.5e-3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "as_in_the_paper", "centred"),
     [
@@ -82,7 +84,7 @@ def test_classification(name, as_in_the_paper, centred, engine):
     assert loss == pytest.approx(centred, abs=0.5e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "as_in_the_paper", "centred", "standardized", "digit"),
     [

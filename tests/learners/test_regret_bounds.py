@@ -362,6 +362,7 @@ for case in BOUNDED:
     ATTACKED.setdefault(case.algorithm, []).append(case)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("algorithm", ATTACKED)
 def test_bound_holds_on_hostile_streams(algorithm):
     """Units and weights up to 80 powers of ten apart, labels against predictions."""
@@ -370,7 +371,7 @@ def test_bound_holds_on_hostile_streams(algorithm):
         check_hostile(variants[seed % len(variants)], seed)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "algorithm",
     [name for name in ATTACKED if name in ("dfeg", "kernel_gd")],

@@ -218,6 +218,7 @@ def test_one_versus_rest_probabilities():
     assert_allclose(np.exp(Logistic().log_probabilities(p)), expected, rtol=1e-13)
 
 
+@pytest.mark.cases(3)
 @separate
 def test_minimiser_is_the_next_one(loss, targets, kinks):
     for y in targets:
@@ -241,6 +242,7 @@ def compiled():
     return lambda name: compiled(getattr(methods, name))
 
 
+@pytest.mark.cases(3)
 @separate
 @pytest.mark.parametrize("method", ["value", "gradient", "minimiser"])
 def test_compiled_method(loss, targets, kinks, method, compiled):
@@ -252,6 +254,7 @@ def test_compiled_method(loss, targets, kinks, method, compiled):
             assert function(loss, y, float(p)) == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.cases(3)
 @separate
 def test_compiled_proximal(loss, targets, kinks, compiled):
     proximal = compiled("proximal")

@@ -228,6 +228,7 @@ def test_step_is_optimal(tested, place):
         assert decrease >= 0.0
 
 
+@pytest.mark.cases(3)
 @losses
 @places
 def test_step_agrees_with_bisection_in_decimals(tested, place):
@@ -273,6 +274,7 @@ def test_without_regularisation_the_nearest_minimiser(tested, place):
         assert furthest <= normal @ new + 1e-12 * step.radius**2
 
 
+@pytest.mark.cases(3)
 @losses
 @pytest.mark.parametrize("place", ["no ball", "on the sphere", "outward"])
 def test_scipy_finds_nothing_better(tested, place):
@@ -367,6 +369,7 @@ def sensible(largest):
     return st.floats(-largest, largest, allow_subnormal=False)
 
 
+@pytest.mark.cases(3)
 @losses
 @given(data=st.data())
 def test_no_step_makes_it_worse(tested, data):

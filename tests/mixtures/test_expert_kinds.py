@@ -34,6 +34,7 @@ def names(value):
     return value.split(", ") if has_names else []
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("kind", "reason", "n_features", "parameters"),
     [
@@ -69,6 +70,7 @@ def test_sparse_rows():
     assert found["pools"] == "of 7 experts"
 
 
+@pytest.mark.thorough
 def test_many_classes():
     X, y = rows(n=70)[0], np.arange(70)
     model = HedgeClassifier().partial_fit(X, y, classes=y)

@@ -176,12 +176,13 @@ def test_shares_are_bayes_rule_over_all_sequences(engine):
         assert_allclose(weight, of_share / sum(posterior.values()), rtol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_agrees_with_reference_where_units_change_between_extremes(engine):
     units = 10.0 ** np.random.default_rng(1).integers(-150, 150, size=(15, 1))
     compare_with_reference(UNIFORM[:15] * units, digits=700)
 
 
+@pytest.mark.cases(6)
 @streams
 @algorithms
 def test_engines_agree(losses, algorithm):
@@ -224,6 +225,7 @@ def test_gaps_are_never_negative():
     assert adahedge.gap_from_shares(rounded, 600.0, 1.0, 1.0, 1.0) == 0
 
 
+@pytest.mark.cases(1)
 def test_small_rounds_after_a_large_one_hardly_change_the_gap(engine):
     model = AdaHedge(2)
     model.update([0.0, 1e10])
@@ -334,6 +336,7 @@ def test_bound_where_the_leader_fails_in_a_round_of_large_weight(rate, engine):
     assert_allclose(model.regret_bound(), at_equal_weights + lag, rtol=1e-9)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 def test_log_loss_against_one_expert_costs_a_few_nats(engine):
     """Whatever the losses, in total: ln K + ln 5."""
@@ -499,7 +502,7 @@ def test_one_expert(algorithm, engine):
     assert regret(model) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @algorithms
 def test_ten_thousand_experts(algorithm, engine):
     losses = np.random.default_rng(0).random((12, 10_000))
@@ -534,6 +537,7 @@ def test_leaders_share_the_weight_while_there_is_no_gap(engine):
     assert_array_equal(model.weights_, [0.0, 0.5, 0.5, 0.0])
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150, 1e300])
 def test_the_best_expert_of_ever_so_many_rounds(unit, engine):
     # Interpreted rounds take fifty times as long.

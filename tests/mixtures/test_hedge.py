@@ -201,6 +201,7 @@ def clipped_naively(problem, said):
     return said
 
 
+@pytest.mark.cases(3)
 @problems
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
 @switching_or_not
@@ -370,6 +371,7 @@ class Drift(RegressorMixin, BaseEstimator):
         return np.full(len(X), self.last_ + self.step)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("c", [None, 3.0])
 def test_targets_that_grow(sign, c, engine):
@@ -390,6 +392,7 @@ def test_targets_that_grow(sign, c, engine):
     assert np.abs(decisions[50:] - y[50:]).mean() < 0.3
 
 
+@pytest.mark.slow
 @given(
     scripts=arrays(float, (4, 12), elements=st.floats(-1e4, 1e4)),
     y=arrays(int, 12, elements=st.integers(0, 1)),
@@ -424,6 +427,7 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
 # What holds for every stream, with the default experts.
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 @containers
 def test_powers_of_two(problem, container, engine):
@@ -445,6 +449,7 @@ def test_powers_of_two(problem, container, engine):
     assert_identical(scaled.weights_, plain.weights_)
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 def test_units_and_zeros(problem, engine):
     rng = np.random.default_rng(4)
@@ -461,6 +466,7 @@ def test_units_and_zeros(problem, engine):
     assert_close(other.weights_, plain.weights_, 1e-7)
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 def test_outputs_have_weights_of_their_own(problem, engine):
     if problem.classifies:
@@ -477,6 +483,7 @@ def test_outputs_have_weights_of_their_own(problem, engine):
     assert both.weights_curve_[1].shape[1:] == (2, 17)
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 @containers
 def test_chunks_do_not_matter(problem, container, engine, monkeypatch):
@@ -560,6 +567,7 @@ def sparse_stream(rng, classifies):
     return X, y, c if rng.random() < 0.5 else None
 
 
+@pytest.mark.thorough
 @compiled
 @pytest.mark.parametrize("seed", range(N_STREAMS))
 def test_chunks_of_sparse_streams_do_not_matter(seed, engine):
@@ -587,6 +595,7 @@ def test_chunks_of_sparse_streams_do_not_matter(seed, engine):
         assert_identical(in_chunks(size), whole)
 
 
+@pytest.mark.thorough
 @of_each_kind
 def test_fit_is_partial_fit(problem, engine):
     streamed = problem.make()
@@ -598,6 +607,7 @@ def test_fit_is_partial_fit(problem, engine):
     assert_identical(learned(refitted), learned(fitted))
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 def test_rows_of_weight_zero(problem, engine):
     c = weights(len(problem.y))
@@ -615,6 +625,7 @@ def test_rows_of_weight_zero(problem, engine):
     assert_identical(learned(all_rows), learned(some_rows))
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 @containers
 def test_prediction_is_what_is_charged(problem, container, engine):
@@ -629,6 +640,7 @@ def test_prediction_is_what_is_charged(problem, container, engine):
         assert_close(before.partial_fit_predict(x, y), answer, 1e-10)
 
 
+@pytest.mark.thorough
 @of_each_kind
 def test_copies_go_on(problem, engine, tmp_path):
     half = len(problem.y) // 2
@@ -648,7 +660,7 @@ def test_copies_go_on(problem, engine, tmp_path):
         assert_array_equal(revived.expert_losses_, original.expert_losses_)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("problem", "container", "parameters", "engine"),
     [
@@ -673,6 +685,7 @@ def test_engines(problem, container, parameters, engine):
         assert_close(in_loops, in_numpy, 1e-10)
 
 
+@pytest.mark.cases(1)
 @of_each_kind
 @pytest.mark.parametrize(
     ("backend", "engine"),
@@ -712,7 +725,7 @@ class Listening(RegressorMixin, BaseEstimator):
         return np.zeros(len(X))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_large_experts_in_other_processes(backend):
     """They get arrays that they can change, which joblib's memory maps are not."""
@@ -934,7 +947,7 @@ def test_labels_of_any_kind():
     assert_array_equal(model.named_estimators_["nb"].classes_, [0, 1])
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_class_weight_is_sample_weight(engine):
     X, y = rows(), PROBLEMS[1].y
     weighted = HedgeClassifier(class_weight={0: 3.0, 1: 1.0, 2: 0.0}, tol=None)
@@ -949,7 +962,7 @@ def test_class_weight_is_sample_weight(engine):
 # Inside scikit-learn.
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_search_and_pipeline():
     X, y = rows(150), targets(rows(150), 1)[:, 0]
     pipeline = make_pipeline(StandardScaler(), HedgeRegressor(max_iter=3, tol=None))
@@ -976,7 +989,7 @@ def test_coefficients_of_a_regressor_are_the_model(n_outputs, engine):
     assert_close(X @ model.coef_.T + model.intercept_, model.predict(X), 1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engine):
     rng = np.random.default_rng(0)
@@ -1008,6 +1021,7 @@ def test_experts_without_coefficients():
         model.coef_  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_curves_of_experts(engine, monkeypatch):
     """A call is an entry, however its rows are cut into blocks and who learns them."""
     rng = np.random.default_rng(0)
@@ -1051,6 +1065,7 @@ def test_curves_of_experts_with_new_classes_on_the_way():
         assert_allclose(estimator.loss_curve_, [mean])
 
 
+@pytest.mark.thorough
 def test_curve_of_weights(engine):
     problem = PROBLEMS[3]
     model = problem.make()
@@ -1119,6 +1134,7 @@ def test_plot_of_the_largest_weights(pyplot):
     assert legend_of(display.plot(n_largest=4).ax_) == ["e", "d", "c", "b", "a"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("layout", [None, "constrained"])
 def test_legend_of_weights_is_in_the_figure(layout, pyplot):
     X = rows()
@@ -1215,6 +1231,7 @@ def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
     assert_array_equal(model.predict(X[:5]), said)
 
 
+@pytest.mark.cases(3)
 @of_each_kind
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite(problem, value, engine):
@@ -1228,6 +1245,7 @@ def test_rows_that_are_not_finite(problem, value, engine):
     assert_identical(learned(model), learned(pickle.loads(before)))
 
 
+@pytest.mark.cases(1)
 def test_extreme_values(engine):
     """Of features and targets, which go up to the end of the range and back."""
     rng = np.random.default_rng(0)
@@ -1285,6 +1303,7 @@ def test_standard_deviations(n_outputs, pooling, engine):
     assert_allclose(deviations, expected, rtol=1e-7)
 
 
+@pytest.mark.thorough
 def test_random_states_are_honoured():
     """Experts are drawn by an int, or an instance, as in scikit-learn."""
     X, y = np.reshape(np.sin(np.arange(90.0) ** 2), (30, 3)), np.arange(30) % 2

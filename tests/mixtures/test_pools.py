@@ -136,6 +136,7 @@ def clipped(p, y, c):
     return p
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
 @pytest.mark.parametrize("switching", [True, False], ids=["switching", "fixed"])
 @pytest.mark.parametrize(
@@ -227,6 +228,7 @@ def two_witnesses(n=2000):
     return X, y
 
 
+@pytest.mark.thorough
 def test_pools_are_surer_than_experts_who_know_different_things():
     """As sure as a model of all features, once it has learned the weights."""
     X, y = two_witnesses()
@@ -280,6 +282,7 @@ def test_pools_need_probabilities():
         model.set_params(pooling=True).fit(X, y)
 
 
+@pytest.mark.thorough
 def test_pools_of_few_experts_and_classes(monkeypatch):
     X, y = stream("log_loss", 3)
     for name in "MAX_POOLED", "MAX_CLASSES":
@@ -367,6 +370,7 @@ def test_merged_mixtures(engine):
     merged.partial_fit(X, y)._check_state()
 
 
+@pytest.mark.thorough
 def test_neighbours_are_stored_once():
     """Later epochs would store each row again, and count it several times."""
     X, y = stream("log_loss", 1, n=60)

@@ -43,6 +43,7 @@ TARGETS = np.asarray, np.sign, np.round
 engines = pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 
 
+@pytest.mark.cases(1)
 @engines
 @pytest.mark.parametrize("mixture", MIXTURES)
 def test_other_units(mixture, engine):

@@ -61,6 +61,7 @@ def unit(case):
     return X / 10.0 ** np.arange(-3, 3), y
 
 
+@pytest.mark.cases(3)
 @thinned(CASES, interactions=INTERACTIONS, center=[False, True])
 def test_reference(case, interactions, center, engine):
     X, y = (a[:25] for a in unit(case))
@@ -87,6 +88,7 @@ def test_reference(case, interactions, center, engine):
     estimator._check_state()
 
 
+@pytest.mark.cases(3)
 @thinned(
     CASES,
     interactions=INTERACTIONS,
@@ -163,6 +165,7 @@ def test_input_formats(container, dtype, interactions, engine):
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("case", "interactions"),
     [
@@ -315,6 +318,7 @@ def test_plot_terms_by_name(pyplot):
         model.plot_terms(["d"])
 
 
+@pytest.mark.thorough
 def test_plot_terms_says_what_is_wrong(pyplot):
     model, X = additive_model(interactions=False, n=200)
     for features in [[(0, 0)], [(0, 1, 2)], [()]]:
@@ -398,6 +402,7 @@ NONE = ["no-features"]
 OTHERS = {"random_features": False, "neighbors": False, "forest": False}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("d", "parameters", "expected"),
     [

@@ -133,6 +133,7 @@ def hostile_streams():
     yield "noise", rng.normal(size=(150, 2)), lambda p, n: int(rng.random() < 0.4)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("X", "label"), [each[1:] for each in hostile_streams()], ids=lambda each: None
 )
@@ -159,6 +160,7 @@ def test_regret_against_the_best_pruning(X, label, engine):
     assert model.n_nodes_[0] == tree.n_nodes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_features", [1, 4, 7, 33])
 @estimators
 @compiled
@@ -192,6 +194,7 @@ def test_any_unit_and_zero(estimator, engine):
         assert_allclose(said, expected, rtol=1e-9)
 
 
+@pytest.mark.cases(1)
 @estimators
 @engines
 def test_seeds_decide(estimator, engine):
@@ -244,6 +247,7 @@ def test_a_feature_outgrows_its_unit(engine):
     assert np.isfinite(model.partial_fit_predict(X, y)).all()
 
 
+@pytest.mark.cases(1)
 @estimators
 @engines
 def test_memory(estimator, engine):

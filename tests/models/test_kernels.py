@@ -330,6 +330,7 @@ def assert_linear_model(case, estimator, linear, X, tolerance):
     )
 
 
+@pytest.mark.cases(3)
 @representatives
 @pytest.mark.parametrize(
     ("n_samples", "parameters"),
@@ -352,6 +353,7 @@ def test_linear_kernel(case, n_samples, parameters, engine):
     assert_linear_model(case, estimator, linear, new, 1e-8)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("estimator", "parameters", "n_rows", "regret"),
     [
@@ -414,6 +416,7 @@ def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
     assert_close_models(parts.fit(X, y), whole, 1e-12)
 
 
+@pytest.mark.cases(3)
 @representatives
 @pytest.mark.parametrize("max_support", [None, 12])
 def test_prediction_is_what_is_charged(case, max_support, engine):
@@ -557,6 +560,7 @@ def test_projection_over_epochs(case, engine):
     assert_same_model(estimator.fit(X, y), model, 1e-8)
 
 
+@pytest.mark.cases(3)
 @representatives
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_budget(case, container, engine):
@@ -607,6 +611,7 @@ def test_degenerate_kernels(case, parameters, fit_intercept, engine):
         assert np.isfinite(estimator.regret_bound(coef, vectors=X))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("estimator", "n_features", "share_of_loss"),
     [
@@ -687,6 +692,7 @@ class Comparators:
             self.check(model)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @with_kernels([case for case in REPRESENTATIVES if not case.average])
 @settings(max_examples=6, suppress_health_check=list(HealthCheck))
@@ -796,6 +802,7 @@ def test_regret_bound_of_a_precomputed_kernel(engine):
 # Kernels.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.7])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("rows", ["ordinary", "constant"])
@@ -1013,6 +1020,7 @@ class Fragile:
 FAILURES = [RuntimeError("no kernel"), KeyboardInterrupt(), math.nan, math.inf]
 
 
+@pytest.mark.cases(3)
 @thinned(
     EACH_KIND, failure=FAILURES, max_support=[None, 12], method=["partial_fit", "fit"]
 )
@@ -1148,7 +1156,7 @@ def test_too_many_precomputed_rows(case, engine):
     assert_close_as_precomputed(made, case.partial_fit(expected, K, y))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -1334,6 +1342,7 @@ def test_constant_rows(case, max_support, value, engine):
     assert np.isfinite(case.decision(estimator, X)).all()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @with_kernels([Case(DFEGRegressor, "absolute_error", "dfeg")])
 def test_many_equal_rows(case, engine):

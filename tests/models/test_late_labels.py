@@ -33,6 +33,7 @@ def fitted(estimator, X, y):
     return copy.deepcopy(estimator).partial_fit(X[:20], y[:20], **classes)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -267,6 +268,7 @@ def test_row_that_comes_while_another_is_learned():
     assert late.n_dropped == 0
 
 
+@pytest.mark.thorough
 def test_threads():
     """Each row is learned or dropped, and none twice."""
     X, y = data(400)

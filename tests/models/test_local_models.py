@@ -22,6 +22,7 @@ classifiers = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(2)
 @estimators
 @pytest.mark.parametrize("n_outputs", [1, 2])
 @engines
@@ -68,6 +69,7 @@ def test_predictions_are_those_that_are_charged(estimator, engine):
         model.partial_fit(X[r : r + 1], y[r : r + 1])
 
 
+@pytest.mark.cases(3)
 @estimators
 @engines
 def test_units_do_not_matter(estimator, engine):
@@ -111,6 +113,7 @@ def test_rows_of_weight_0_are_not_learned(estimator, engine):
     assert_identical(learned(nothing), learned(half))
 
 
+@pytest.mark.cases(3)
 @estimators
 @pytest.mark.parametrize("container", [sparse.csr_array, np.asfortranarray])
 @engines
@@ -134,6 +137,7 @@ def test_extreme_values_are_learned(estimator, engine):
     model._check_state()
 
 
+@pytest.mark.cases(3)
 @estimators
 @pytest.mark.parametrize("way", COPIES)
 @engines
@@ -243,6 +247,7 @@ def test_new_classes(estimator, engine):
         assert np.abs(said - expected).mean() < 0.05
 
 
+@pytest.mark.thorough
 @estimators
 @engines
 def test_experts_of_a_mixture(estimator, engine):

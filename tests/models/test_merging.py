@@ -209,6 +209,7 @@ def test_moments_are_those_of_all_rows(container, weighted):
         assert_allclose(merged.target.moments, one._model.target.moments, rtol=1e-10)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("n_start", [0, 30])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -237,7 +238,7 @@ def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
     assert_allclose(merged.coef_, one.coef_, rtol=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_newton_steps_of_rows_that_are_standardised():
     """Close to what one model learns, also where a feature is rare."""
     rng = np.random.default_rng(0)
@@ -259,6 +260,7 @@ def test_newton_steps_of_rows_that_are_standardised():
 # Mixtures, functions of features, kernels.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("make_and_loss", "switching"),
     paired(

@@ -67,6 +67,7 @@ WAYS = {
 }
 
 
+@pytest.mark.cases(3)
 @models
 def test_names_are_matched(model):
     by_chunk, named = fitted(model), fitted(model)

@@ -32,6 +32,7 @@ SIZES = [(140, 300), (5, 60)]
 # Formulas.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("window", "n"), SIZES)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -82,6 +83,7 @@ PREDICTIONS = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("loss", PREDICTIONS)
 @pytest.mark.parametrize("n_neighbors", [1, 4, 7])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -176,6 +178,7 @@ def test_extreme_values(estimator, engine):
     model.predict(1e308 * np.sign(X))
 
 
+@pytest.mark.cases(1)
 @estimators
 @engines
 def test_memory_grows_with_the_rows(estimator, engine):

@@ -201,6 +201,7 @@ def test_averages_of_one_versus_rest(engine):
     assert_allclose(model.coef_, total / n, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.cases(3)
 @thinned(CASES, container=[np.array, sparse.csr_array])
 def test_chunks_do_not_matter(case, container, engine):
     X, y = stream(case)
@@ -242,6 +243,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_chunks_do_not_matter_of_others(kind, engine):
@@ -320,6 +322,7 @@ def test_new_output_beside_others(name, engine):
     assert scores[:, 3].any()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
 def test_with_all_classes_from_the_start(estimator, engine):
     """Nothing is new then."""
@@ -406,7 +409,7 @@ def test_one_class(engine):
         model._check_state()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_answers_to_a_chunk(estimator, engine):
     """Rows are answered as they came, in columns for the classes at the end."""
@@ -513,7 +516,7 @@ def test_bound_is_of_differences(engine):
     assert model.classes_[model._model.reference] == "b"
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_bound_of_mixtures(engine):
     X, y = stream(n_rows=150)
     for switching in True, False:
@@ -551,6 +554,7 @@ def test_only_with_log_loss(estimator):
         assert state(model) == before
 
 
+@pytest.mark.cases(1)
 def test_loss_of_what_was_learned(engine):
     X, y = stream()
     model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["b", "d"])
@@ -613,6 +617,7 @@ def test_labels_of_another_kind(labels, words, engine):
     assert state(model) == before
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("container", "engine"),
     paired([np.array, sparse.csr_array], ENGINES),
@@ -717,6 +722,7 @@ def test_many_classes(engine):
     assert model.coef_.shape == (120, 2)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_fit_knows_all_classes(estimator, engine):
     X, y = stream()
@@ -744,6 +750,7 @@ def test_fit_goes_on_with_more_classes(engine):
         model.fit(X[:3], y[:3])
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("way", "estimator", "n_rows"),
     paired(

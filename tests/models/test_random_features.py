@@ -39,6 +39,7 @@ RANDOM = {"random_features": 7, "random_state": 0}
 STANDARD = {"center": True, "scale": True, "clip_deviations": 3.0}
 
 
+@pytest.mark.cases(3)
 @thinned(CASES, center=[False, True], gamma=["scale", 0.5])
 def test_reference(case, center, gamma, engine):
     X, y = case.data(25)
@@ -117,6 +118,7 @@ def test_input_formats(container, dtype, engine):
     )
 
 
+@pytest.mark.thorough
 @compiled
 def test_engines_agree(engine):
     X, y, new = chessboard(300)
@@ -161,6 +163,7 @@ def chessboard(n):
 BOARD = {"random_features": 128, "gamma": 2.0, "random_state": 0}
 
 
+@pytest.mark.thorough
 def test_a_chessboard():
     X, y, new = chessboard(2000)
     is_white = np.floor(new).sum(axis=1) % 2 == 0
@@ -252,6 +255,7 @@ def test_a_refused_chunk_changes_nothing(engine):
     assert_refused_chunks_change_nothing(REPRESENTATIVES[0], model)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_start", [0, 100])
 def test_merging(n_start):
     X, y, new = chessboard(1600)
@@ -313,6 +317,7 @@ def test_rows_in_units(clip_ratio, engine):
     assert_identical(case.decision(by_rows, X), case.decision(whole, X))
 
 
+@pytest.mark.thorough
 def test_experts():
     X, y, _ = chessboard(600)
     experts = [

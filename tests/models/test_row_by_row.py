@@ -172,6 +172,7 @@ outputs_and_engines = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(3)
 @models
 @outputs_and_engines
 def test_every_kind_of_model(estimator, n_outputs, engine):
@@ -183,6 +184,7 @@ def test_every_kind_of_model(estimator, n_outputs, engine):
     assert_learns_alike(estimator, X, y, chunk=ROWS_AT_ONCE, **classes)
 
 
+@pytest.mark.cases(1)
 @mixtures
 @outputs_and_engines
 def test_every_kind_of_mixture(estimator, n_outputs, engine):
@@ -196,6 +198,7 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
     assert_learns_alike(estimator, X, y, c, chunk=ROWS_AT_ONCE, **classes)
 
 
+@pytest.mark.cases(1)
 @compiled
 @pytest.mark.parametrize(
     "estimator",
@@ -217,6 +220,7 @@ def test_compiled_rows(estimator, engine, fast_rows):
     assert_identical(vars(model), vars(before))
 
 
+@pytest.mark.thorough
 @compiled
 def test_rows_before_bins_have_edges(engine, fast_rows):
     """They take the short way as well, but for the last one, which fixes the edges."""
@@ -280,6 +284,7 @@ USES = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("use", USES.values(), ids=[*USES])
 @pytest.mark.parametrize(
     "estimator",
@@ -319,6 +324,7 @@ def test_engine_that_changes():
     assert_identical(vars(model), vars(expected))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
 @pytest.mark.parametrize(
     "estimator", [ScInOLClassifier(), HedgeClassifier()], ids=["ScInOL", "mixture"]
@@ -364,7 +370,7 @@ def forms(x):
         yield indices.astype(kind), x[indices]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("center", ["auto", False])
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_forms_of_rows(estimator, center, engine):
@@ -423,6 +429,7 @@ SPARSE = {
 }
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", SPARSE)
 def test_sparse_rows(kind, engine):
     """Of any size, with features and huge or tiny values that come late; dense ones."""
@@ -498,7 +505,7 @@ def test_labels(labels, engine):
     assert rows.predict_one(X[0]) in labels
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(), HedgeRegressor()])
 def test_columns_of_targets(estimator, engine):
     """Two dimensions of one output are what they are in `partial_fit`."""
@@ -553,6 +560,7 @@ def test_features_that_come_late(engine):
     assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
 
 
+@pytest.mark.cases(1)
 def test_curve_is_that_of_calls(engine):
     """A row is a call; the curve has the latest ones, and is nobody else's."""
     X, y = stream(30, 3)
@@ -597,6 +605,7 @@ bad_rows = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.cases(3)
 @bad_rows
 @pytest.mark.parametrize("estimator", [ScInOLClassifier(), HedgeClassifier()])
 def test_bad_rows(estimator, x, y, c, words, engine):
@@ -666,6 +675,7 @@ def test_rows_that_diverge(in_mixture, engine):
         assert_identical(vars(model), vars(before))
 
 
+@pytest.mark.cases(3)
 @mixtures
 def test_interrupted_rows(estimator, engine, monkeypatch):
     """Wherever the mixture is interrupted, it and its experts are as they were."""

@@ -14,20 +14,25 @@ TEXTS = [*PAGES, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pages", [PAGES[::2], PAGES[1::2]], ids=["even", "odd"])
+@pytest.mark.cases(1)
+@pytest.mark.parametrize(
+    "pages", [PAGES[:1], PAGES[1::2], PAGES[2::2]], ids=["README", "odd", "even"]
+)
 def test_snippets(pages):
     """Each runs alone and prints what is shown; `tests/snippets.py --write` helps."""
     said = snippets.run(pages)
     found = [snippet for page in pages for snippet in snippets.snippets(page)]
     assert {s.name for s in found} - {s.name for s in found if s.missing()} == {*said}
-    assert len(said) > 20 or any(s.missing() for s in found)
+    assert (
+        len(said) > 20 or pages[0].stem == "README" or any(s.missing() for s in found)
+    )
     wrong = {
         s.name: said[s.name] for s in found if said.get(s.name, s.shown) != s.shown
     }
     assert not wrong, "\n".join(f"{name} prints\n{wrong[name]}" for name in wrong)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_snippets_that_are_wrong_are_noticed(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(

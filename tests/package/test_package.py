@@ -49,7 +49,7 @@ for engine in "numpy", "auto":
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_what_is_imported_when():
     """Optional dependencies wait for who asks for them, Numba for the first rows."""
     process = subprocess.run(
@@ -188,6 +188,7 @@ def test_mutations_are_of_the_present_source():
         assert source.count(mutation.old) == 1, mutation.name
 
 
+@pytest.mark.thorough
 def test_tests_do_not_import_tests():
     """What several share is in `tests/support`, or in a script that a person runs."""
     files = [*(ROOT / "tests").rglob("*.py")]

@@ -235,7 +235,7 @@ def test_bound_of_implicit_updates_in_a_ball():
 # scikit-learn's checks.
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("estimator", "theirs"),
     [

@@ -169,7 +169,7 @@ MYPY_SAYS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy_understands_what_users_write(tmp_path):
     command = [

@@ -56,6 +56,7 @@ def losses_on_new_rows(run, algorithm):
     return losses
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("algorithm", "engine"),
     [("scinol1", "numba"), ("scinol2", "numpy")],

@@ -464,6 +464,7 @@ def small(figure2, monkeypatch):
     monkeypatch.setattr(figure2, "METHODS", methods)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small")
 def test_figure2(figure2, call, folder, tmp_path, monkeypatch):
     pytest.importorskip("pandas", reason="pandas is not installed")
@@ -517,6 +518,7 @@ def test_figure2(figure2, call, folder, tmp_path, monkeypatch):
     assert call(figure2, *options) == (0, out, "")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("small")
 def test_changes_are_computed(figure2, call, folder, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")

@@ -623,7 +623,7 @@ def on_cluster(client):
         yield client
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_merged_on_a_cluster(on_cluster):
     X, y = binary(60)
     sizes = (10,) * 6
@@ -643,7 +643,7 @@ def test_merged_on_a_cluster(on_cluster):
     assert_identical(chunk, (X[:10], y[:10]))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_experts_learn_on_workers(on_cluster):
     X, y = binary(30)
     one = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
@@ -657,7 +657,7 @@ def test_experts_learn_on_workers(on_cluster):
     assert_array_equal(model.weights_, one.weights_)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_worker_is_lost(on_cluster, tmp_path):
     """While it learns, with all that it had."""
 

@@ -28,6 +28,7 @@ def test_bad_rows_are_refused_in_the_same_words(kind, tmp_path):
     assert kind.answers(copy) == kind.answers(kind.learn(model, 1))
 
 
+@pytest.mark.thorough
 @pytest.mark.slow  # Read-only arrays matter to compiled loops, even if nothing changes.
 @pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_tables_in_both_views(engine, tmp_path):

@@ -109,6 +109,7 @@ def test_copies_go_on(case, layout, through, path):
     assert_identical(vars(revived), vars(original))
 
 
+@pytest.mark.cases(3)
 @kinds
 @pytest.mark.parametrize("through", THROUGH_SKOPS)
 def test_other_kinds_of_models_go_on(kind, through, path):
@@ -122,6 +123,7 @@ def test_other_kinds_of_models_go_on(kind, through, path):
     assert_identical(vars(revived), vars(original))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_default_experts_go_on(estimator, container, path):
@@ -179,6 +181,7 @@ def test_labels_and_names(path):
         revived.predict(frame[["b", "a", "c"]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "steps",
     [
@@ -241,6 +244,7 @@ def test_a_model_that_is_mapped_from_a_file(path):
 # What is trusted.
 
 
+@pytest.mark.thorough
 def test_trusted_types_are_those_of_models():
     """All that models have, and nothing else."""
     models = [kind.learn(clone(kind.estimator), 0) for kind in KINDS.values()]
@@ -415,7 +419,7 @@ with config_context(engine="numpy"):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_process_that_is_killed(path):
     save(fitted(), path)
     before = path.read_bytes()

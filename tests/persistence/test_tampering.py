@@ -121,7 +121,7 @@ def test_parameters_of_estimators_that_have_not_learned(tmp_path):
         load(path)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_random_changes():
     engines = ["numpy"]
     if "TAMPERED_STATES" in os.environ and find_spec("numba"):

@@ -70,6 +70,7 @@ def numpy_engine():
         yield
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("name", "way"),
     sorted({*zip(MODELS, cycle(COPIES)), *product(["classifier"], COPIES)}),
@@ -94,6 +95,7 @@ def test_copies_need_their_start(name, way, tmp_path):
     check_parts(again, "merged")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("make", MODELS.values(), ids=[*MODELS])
 def test_models_that_began_on_their_own_do_not(make):
     """Though they learned the same rows, which makes them equal."""

@@ -77,6 +77,7 @@ def numpy_engine():
 # One pipeline of several.
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("n_start", [0, 12])
 def test_as_if_columns_had_been_known(name, n_start):
@@ -163,6 +164,7 @@ def test_cities_without_a_column_are_hashed():
     merged[-1]._check_state()
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["scinol2", "hedge", "newton"])
 def test_all_kinds_of_columns(name):
     """With the same bins, what is said is what models say on average."""
@@ -201,6 +203,7 @@ def test_frames_and_dicts():
     assert_allclose(*said, rtol=1e-9)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "pipeline",
@@ -264,7 +267,7 @@ SHARDS = st.lists(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @given(SHARDS, st.integers(1, 4), st.sampled_from([1, 3, 2**10]), st.booleans())
 @settings(max_examples=40)
 def test_any_shards(shards, n_named, n_hashed, has_start):

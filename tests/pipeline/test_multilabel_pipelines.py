@@ -38,6 +38,7 @@ def table(name, n_rows=40):
     return X, rng.integers(0, 2, size=(n_rows, 3))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", PIPELINES)
 def test_labels(name):
     X, Y = table(name)
@@ -64,6 +65,7 @@ def test_labels(name):
     assert_array_equal(rows.predict(X), whole.predict(X))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("name", PIPELINES)
 def test_fit(name, container):

@@ -91,6 +91,7 @@ class Spy(TransformerMixin, BaseEstimator):
         return 2.0 * X
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 100, N_ROWS])
 @pytest.mark.parametrize("steps", [[StandardScaler()], [OnlineBinner(), "passthrough"]])
@@ -151,6 +152,7 @@ def test_labels_are_used_after_their_row_is_predicted(engine):
         assert not np.any(again[row + 1 :] == said[row + 1 :])
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("size", [1, 7, 60])
 @pytest.mark.parametrize(
     "transformer", [OnlineBinner(), FunctionTransformer(np.cbrt), "passthrough"]
@@ -460,6 +462,7 @@ FAILING = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("is_first", [True, False])
 @pytest.mark.parametrize("kind", FAILING)
@@ -886,6 +889,7 @@ def test_search(n_jobs):
     search.best_estimator_.partial_fit(X, y)
 
 
+@pytest.mark.cases(150)
 @with_checks(
     make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0, tol=0.05)),
     make_online_pipeline(StandardScaler(), ScInOLRegressor(random_state=0, tol=0.05)),
@@ -943,6 +947,7 @@ def test_progressive_validation_is_what_the_model_was_charged(engine):
     assert_allclose(-result.scores["neg_log_loss"], mean)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 60, N_ROWS])
 def test_expert_that_predicts_row_by_row(size, engine):

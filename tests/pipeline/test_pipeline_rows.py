@@ -103,6 +103,7 @@ def is_regressor(learner):
     return not hasattr(learner, "decision_function")
 
 
+@pytest.mark.cases(3)
 @learners
 @pytest.mark.parametrize(
     ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
@@ -142,6 +143,7 @@ def plain_table(n, n_cities=30):
     return rows
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_late", [False, True])
 def test_values_are_encoded_one_by_one(is_late, engine, monkeypatch):
     """In the end no row is a chunk, and the state is that of chunks."""
@@ -196,6 +198,7 @@ def test_what_is_known_of_rows_is_forgotten_with_them(then, engine):
         assert_same_steps(model, before)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("chunk", [None, range(2, 90)])
 def test_tables_whose_first_values_are_missing(chunk, engine):
@@ -208,6 +211,7 @@ def test_tables_whose_first_values_are_missing(chunk, engine):
     assert found[0].kinds_ == KINDS | {"gain": None}
 
 
+@pytest.mark.cases(1)
 @compiled
 @pytest.mark.parametrize(
     "learner", ["ScInOL", "mixture", *thoroughly("scales", "squares")]
@@ -266,6 +270,7 @@ def cells(n):
     return np.array([[*row.values()] for row in table(n)], dtype=object)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", PIPELINES)
 @pytest.mark.parametrize(
     ("nests", "engine"), paired([False, True], ENGINES), indirect=["engine"]
@@ -329,6 +334,7 @@ def test_metadata_routing():
         assert model.n_samples_seen_ == model[0].n_samples_seen_ == 1
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
 def test_copies_go_on(way, engine, tmp_path):
     rows, y = table(60), labels(60)
@@ -374,6 +380,7 @@ def test_other_uses_in_between(engine):
         assert_same_steps(by_rows, by_calls)
 
 
+@pytest.mark.cases(1)
 def test_other_steps_in_between(engine):
     """`set_params` changes what learns."""
     rows, y = table(30), labels(30)
@@ -451,6 +458,7 @@ BAD_ROWS = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(("row", "y", "c", "words"), BAD_ROWS.values(), ids=[*BAD_ROWS])
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize(
@@ -517,6 +525,7 @@ ODD_ROWS = st.lists(
 )
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("engine_name", ["numpy", "numba"])
 @settings(max_examples=100 if THOROUGH else 40)

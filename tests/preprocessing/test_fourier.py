@@ -21,6 +21,7 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import RandomFourierFeatures
 
 
+@pytest.mark.cases(150)
 @parametrize_with_checks(
     [RandomFourierFeatures(), RandomFourierFeatures(0.5, 3, random_state=0)]
 )
@@ -130,6 +131,7 @@ def test_large_gamma(gamma, engine):
     assert np.abs(Z).max() <= math.sqrt(2.0 / 64) * (1 + 1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("gamma", [0.05, 0.1])
 def test_inner_products_are_a_kernel(gamma):
     """And nearer to it than those of independent directions."""
@@ -150,6 +152,7 @@ def test_inner_products_are_a_kernel(gamma):
     assert squares["orthogonal"] < 0.9 * squares["independent"]
 
 
+@pytest.mark.thorough
 def test_it_learns_what_no_line_tells():
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 4.0, size=(3000, 2))

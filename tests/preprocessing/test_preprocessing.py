@@ -20,6 +20,7 @@ from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.preprocessing import OnlineBinner
 
 
+@pytest.mark.cases(150)
 @parametrize_with_checks([OnlineBinner(), OnlineBinner(n_samples=3, n_quantiles=1)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -104,6 +105,7 @@ INCREASING = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("function", INCREASING.values(), ids=INCREASING)
 @given(
     X=arrays(

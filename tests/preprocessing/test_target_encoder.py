@@ -30,6 +30,7 @@ CHECKS = "check_transformer_general", "check_transformer_data_not_an_array"
 FAILING = dict.fromkeys(CHECKS, "rows of fit_transform do not know their own target")
 
 
+@pytest.mark.cases(150)
 @parametrize_with_checks(
     [OnlineTargetEncoder()], expected_failed_checks=lambda estimator: FAILING
 )
@@ -207,6 +208,7 @@ def test_merged_encoders_have_learned_all_rows():
     assert_allclose(merge(shards).transform(X), whole.transform(X), rtol=1e-12)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize(
     "encoder", [OnlineTargetEncoder(), TableEncoder(sparse_output=False)]

@@ -68,6 +68,7 @@ def scinol2(X, y):
     return learned[:, 1]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("unit", UNITS)
 def test_scinol2(node, unit):
     stream, found = node("streamAndPredictions(new ScInOL2(3), 2000, input)", unit)
@@ -118,6 +119,7 @@ def sklearn_sgd(X, y, rate):
     return predictions
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("learn", [plain_sgd, sklearn_sgd])
 @pytest.mark.parametrize("unit", [0.01, 1, 100])
 @pytest.mark.parametrize("rate", [1e-5, 1e-3])

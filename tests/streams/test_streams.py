@@ -712,6 +712,7 @@ DEEP = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", DEEP)
 def test_json_that_is_nested_deep(kind, tmp_path):
     """It would end the process."""
@@ -1267,6 +1268,7 @@ def test_pyarrow_is_missing(monkeypatch, tmp_path):
         read_table(tmp_path / "rows.csv")
 
 
+@pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", WHOLE)
 def test_damaged_files(ending, tmp_path):
@@ -1327,7 +1329,7 @@ def test_several_iterations_at_once(tmp_path, small_blocks):
         assert one.equals(other)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_interpreter_that_ends(tmp_path):
     """It does so at once while there is more to read."""
     file = write_csv(tmp_path / "rows.csv", table(0, 5000))
@@ -1374,6 +1376,7 @@ def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
 # The whole program.
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):

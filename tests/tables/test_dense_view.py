@@ -103,6 +103,7 @@ def test_chunks_do_not_matter(rows, size, engine):
     assert_identical(np.concatenate(views), expected.dense_view)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_chunks_do_not_matter_to_mixtures(n_classes, engine):
     rows, y = table(N), labels(n_classes)
@@ -119,6 +120,7 @@ def test_chunks_do_not_matter_to_mixtures(n_classes, engine):
     assert any(name.startswith("dense-") for name in whole[-1].named_estimators_)
 
 
+@pytest.mark.thorough
 def test_regressors_see_both_views(engine):
     rows, y = table(N), np.random.default_rng(0).normal(size=N)
     model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeRegressor())
@@ -202,6 +204,7 @@ def test_means_take_a_fixed_number_of_places():
     assert len(pickle.dumps(model)) < 1.1 * size
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("last", [HedgeClassifier(), ScInOLClassifier()])
 def test_fit_sees_earlier_rows_only(last):
     """As in a stream, with all classes known; rows to predict know all labels."""
@@ -228,6 +231,7 @@ def test_any_learner_takes_its_rows():
     assert type(model[0].transform(rows)) is not TableRows
 
 
+@pytest.mark.thorough
 def test_a_refused_chunk_changes_nothing(engine):
     rows, y = table(N), labels(2)
     model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
@@ -260,6 +264,7 @@ def test_bad_targets_are_refused():
         assert not hasattr(model, "n_samples_seen_")
 
 
+@pytest.mark.thorough
 def test_saved_models_go_on(tmp_path):
     rows, y = late_table(N), labels(2)
     both = TableEncoder(interactions=[("city", "flag")])
@@ -274,6 +279,7 @@ def test_saved_models_go_on(tmp_path):
     assert_identical(*said)
 
 
+@pytest.mark.thorough
 def test_merged_views_have_learned_all_rows():
     rows, y = table(N), labels(2)
     start = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
@@ -329,6 +335,7 @@ VALUES = {
 }
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.fixed_dictionaries({k: v | st.none() for k, v in VALUES.items()}),

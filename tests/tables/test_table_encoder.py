@@ -45,6 +45,7 @@ from sklearn_scinol.tables import frames
 from sklearn_scinol.tables.strings import Strings
 
 
+@pytest.mark.cases(150)
 @parametrize_with_checks(
     [OnlineScaler(), TableEncoder(), TableEncoder(n_hashed=7, n_named=2, n_quantiles=1)]
 )
@@ -168,7 +169,7 @@ def assert_same_entries(Z, X):
         assert_array_equal(getattr(Z, name), getattr(X, name))
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_entries_of_each_row(engine, size):
     rows = table()
@@ -190,6 +191,7 @@ def test_entries_of_each_row(engine, size):
     assert plain.is_of_use["city"]
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [1, 13, 100, 259])
 def test_chunks_do_not_matter(engine, size):
     rows = table()
@@ -202,7 +204,7 @@ def test_chunks_do_not_matter(engine, size):
     assert_array_equal(parts.transform(rows[:9]).data, whole.transform(rows[:9]).data)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_rows_are_transformed_as_they_would_be_learned(engine):
     rows = table(110)
     encoder = TableEncoder(**SETTINGS, kinds=KINDS).partial_fit(rows[:1])
@@ -403,6 +405,7 @@ def test_which_strings_are_text(texts, kind):
     assert encoder.kinds_ == {"x": kind}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("kind", "values", "expected"),
     [
@@ -482,6 +485,7 @@ def late_rows_at_once():
     return encoder, rows, encoder.partial_fit_transform(rows)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("kind", "size"),
     [
@@ -584,6 +588,7 @@ def test_names_do_not_depend_on_chunks(engine, size):
     assert [*parts.hashed_names_.items()] == [*whole.hashed_names_.items()]
 
 
+@pytest.mark.thorough
 def test_categories_beyond_the_named_ones_are_hashed(engine):
     rows = [{"city": f"c{k}"} for k in range(500)]
     encoder = TableEncoder(n_named=20, n_hashed=2**12)
@@ -828,6 +833,7 @@ def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before, kinds):
     assert state_of(model[0]) == state_of(other[0])
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("n_before", [2, 90])
 @pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
 def test_copies_go_on(engine, copy, n_before, tmp_path):
@@ -842,7 +848,7 @@ def test_copies_go_on(engine, copy, n_before, tmp_path):
     assert encoder.hashed_names_ == again.hashed_names_
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_a_pipeline_goes_row_by_row(engine):
     rows, y = table(120), np.arange(120) % 3 % 2
     whole = make_online_pipeline(TableEncoder(n_hashed=99), ScInOLClassifier())
@@ -904,6 +910,7 @@ def test_any_rows(chunks, kinds, ignores):
 FOLDER = EXAMPLES.parents[1] / "shared" / "data"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "positive", "largest"),
     [("sms_spam", "spam", 0.062), *thoroughly(("adult_raw", ">50K", 0.291))],

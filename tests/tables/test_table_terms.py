@@ -74,6 +74,7 @@ ESTIMATORS = [
 ]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("late", [False, True])
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda each: type(each).__name__)
 def test_terms_are_differences_of_decisions(estimator, late):
@@ -224,6 +225,7 @@ EXTREMES = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize(
     ("name", "kinds"),
@@ -366,7 +368,7 @@ def overlapping_labels(figure):
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1e-7, 1.0, 3e3, 1e5, 1e9])
 def test_labels_do_not_overlap(scale):
     random = np.random.default_rng(0)

@@ -104,7 +104,7 @@ def damage(learner, X, y, at, columns):
     return losses[0] / losses[1]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
 def test_an_outlier_does_no_damage(learner):
     rng = np.random.default_rng(1)
@@ -159,7 +159,7 @@ def test_bound_until_a_value_is_clipped(container):
     assert estimator.regret_bound(coef) == np.inf
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", [HedgeClassifier, HedgeRegressor])
 def test_default_experts_of_a_mixture_share_the_limits(learner):
     rng = np.random.default_rng(0)

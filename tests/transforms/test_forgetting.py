@@ -150,6 +150,7 @@ def test_prediction_is_what_is_charged(case, layout, engine):
     assert_predictions_are_charged(case, forgetful(case, layout), layout.container)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("run", COMPILED, ids=str)
 @pytest.mark.parametrize(("stuck", "tolerance"), [(False, 1e-10), (True, 1e-7)])
 @compiled
@@ -268,6 +269,7 @@ def sparse_streams(draw):
     return X, np.array(c), sorted(cuts), are_sparse
 
 
+@pytest.mark.cases(1)
 @pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(stream=sparse_streams(), forgetting=st.sampled_from([1e-6, 0.01, 0.1, 0.9]))
@@ -496,6 +498,7 @@ def test_tiny_value_long_ago(engine):
     assert estimator.coef_ == [0.0]
 
 
+@pytest.mark.cases(1)
 def test_features_that_drift(engine):
     """The label says whether a value is above what was usual lately."""
     rng = np.random.default_rng(0)

@@ -174,6 +174,7 @@ def test_prediction_is_what_is_charged(case, layout, engine):
     assert_predictions_are_charged(case, make(case, layout), layout.container)
 
 
+@pytest.mark.cases(3)
 @in_layouts
 def test_copies_go_on(case, layout, engine, tmp_path):
     X, y = case.data()
@@ -194,6 +195,7 @@ def test_copies_go_on(case, layout, engine, tmp_path):
 # Coefficients.
 
 
+@pytest.mark.cases(3)
 @thinned(
     [case for case in ALL if case.algorithm not in ("dfeg", "k17")],
     layout=LAYOUTS[:2],
