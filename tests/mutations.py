@@ -199,7 +199,7 @@ MUTATIONS = [
     Mutation(
         "the digest forgets functions that are compiled by themselves",
         "engines/numba_engine/compiling.py",
-        "        return digests[value]",
+        "        return known_parts[value].digest",
         '        return ""',
         "engines digest_follows",
     ),

@@ -318,6 +318,7 @@ print(json.dumps({{
     "folder": loop.dispatcher.stats.cache_path,
     "hits": sum(loop.dispatcher.stats.cache_hits.values()),
     "misses": sum(loop.dispatcher.stats.cache_misses.values()),
+    "flattened": hasattr(loop.dispatcher.py_func, "source"),
 }}))
 """
     return json.loads(run(code, package, **environment))
@@ -338,7 +339,7 @@ def test_cache_on_disk(package, tmp_path):
     cache = tmp_path / "cache"
     environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
     first = in_new_process(LEARN, package, **environment)
-    assert (first["hits"], first["misses"]) == (0, 1)
+    assert (first["hits"], first["misses"], first["flattened"]) == (0, 1, True)
     X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
     with config_context(engine="numpy"):
         expected = ScInOLRegressor(center=False).partial_fit(X, X[:, 0]).coef_
@@ -348,8 +349,11 @@ def test_cache_on_disk(package, tmp_path):
     assert files
 
     later = in_new_process(LEARN, package, **environment)
-    assert later == first | {"hits": 1, "misses": 0}
+    assert later == first | {"hits": 1, "misses": 0, "flattened": False}
     assert kept(cache) == files
+    for compiled in cache.rglob("*.nb?"):
+        compiled.unlink()
+    assert in_new_process(LEARN, package, **environment) == first
 
     formula = package / "learners" / "scinol2.py"
     source = formula.read_text(encoding="utf-8")
@@ -373,7 +377,7 @@ def test_two_processes_compile_at_once(package, tmp_path):
     assert first["hits"] + first["misses"] == other["hits"] + other["misses"] == 1
     assert first["misses"] or other["misses"]
     later = in_new_process(HEDGE, package, **environment)
-    assert later == first | {"hits": 1, "misses": 0}
+    assert later == first | {"hits": 1, "misses": 0, "flattened": False}
 
 
 @pytest.mark.thorough
@@ -429,6 +433,42 @@ def test_damaged_caches(suffix, share, cache_folder):
     file.write_bytes(bytes(size) if share is None else whole[:size])
     assert doubled() == (42.0, 0)
     assert doubled() == (42.0, 1)
+
+
+def test_what_is_known_of_flat_functions(cache_folder, monkeypatch):
+    """It serves the sources that it was made of, as they stand, and no others."""
+    from sklearn_scinol.engines.numba_engine import compiling, flat_cache
+    from sklearn_scinol.engines.numba_engine.flattening import structure
+
+    values = [structure(1.0, "a"), structure(2.0, "b")]
+    function = _portable.norm
+    _, known = compiling.flat_function(function, values, True)
+    assert "sklearn_scinol._portable:MIN_SQUARE" in known.read
+
+    def loaded(is_strict=True, given=values):
+        return flat_cache.load(function, given, is_strict)
+
+    assert loaded() is None
+    flat_cache.save(function, values, True, known)
+    assert loaded() == known
+    assert loaded(is_strict=False) is None
+    assert loaded(given=[*values[:1], structure(np.ones(2), "b")]) is None
+    for module, name, value in (
+        (_portable, "MIN_SQUARE", 0.0),
+        (flat_cache, "_stamp", lambda: "of other sources"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, value)
+            assert loaded() is None
+    (file,) = cache_folder.rglob("*.json")
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-9], b"{}", b"[1, 2, 3, 4]", b"[]"):
+        file.write_bytes(damaged)
+        assert loaded() is None
+    flat_cache.save(function, values, True, known)
+    assert loaded() == known
+    flat_cache.save(double, values[:1], True, known)  # of this file
+    assert [*cache_folder.rglob("*.json")] == [file]
 
 
 def test_full_disk(cache_folder, monkeypatch):

@@ -233,7 +233,7 @@ def flat(function, arguments, is_strict=False):
     """Return a flat function, and its source."""
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     values = [*map(structure, arguments, names)]
-    made, _, _ = flat_function(function, values, is_strict, takes_all=True)
+    made, _ = flat_function(function, values, is_strict, takes_all=True)
     return made, made.source
 
 

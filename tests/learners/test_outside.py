@@ -493,7 +493,7 @@ def test_digest_follows_values(engine, monkeypatch):
         arguments = learner, s, (0, 0), 1.0, 1.0, 1.0, 1.0
         names = "self", "s", "i", "x", "g", "w", "t"
         values = [*map(structure, arguments, names)]
-        return flat_function(type(learner).update, values, is_strict=False)[1]
+        return flat_function(type(learner).update, values, is_strict=False)[1].digest
 
     before = digest(Descent())
     assert digest(Descent(0.3)) == before != digest(learners.OGD())

@@ -13,8 +13,9 @@ from numba.extending import register_jitable
 
 from ... import _portable
 from ...losses import methods
-from . import exponentials, registers, substitutes, unowned
+from . import exponentials, flat_cache, registers, substitutes, unowned
 from .disk_cache import Cache
+from .flat_cache import Flat, described
 from .flattening import Flattener, Plan, flatten, named, parsed, plan, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 
@@ -33,8 +34,8 @@ INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": Tr
 
 HANDLERS = registers.HANDLERS | unowned.HANDLERS
 
-#: Digests of functions that loops call, by these functions.
-digests: dict = {}
+#: What is known of functions that loops call, by these functions.
+known_parts: dict = {}
 
 
 class Loop:
@@ -102,14 +103,28 @@ class Loop:
         return leaves
 
     def _flatten(self, arguments):
-        names, is_strict = parsed(self._function).parameters, self._is_strict
+        function, is_strict = self._function, not self._options["fastmath"]
+        code = function.__code__
+        names = code.co_varnames[: code.co_argcount]
         values = [*map(structure, arguments, names)]
-        flat, digest, taken = flat_function(self._function, values, is_strict)
+        known = flat_cache.load(function, values, is_strict)
+        if known is None:
+            flat, known = flat_function(function, values, is_strict)
+            flat_cache.save(function, values, is_strict, known)
+        else:
+            source = f"def {function.__name__}({', '.join(known.arguments)}): ..."
+            flat = _defined(source, function, {})
         dispatcher = numba.njit(flat, **self._options)
+
+        def flatten_now():
+            if not hasattr(flat, "source"):
+                dispatcher.py_func, _ = flat_function(function, values, is_strict)
+                dispatcher._compiler.py_func = dispatcher.py_func
+
         with suppress(RuntimeError):  # no folder for the cache
-            dispatcher._cache = Cache(flat, digest)
+            dispatcher._cache = Cache(flat, known.digest, flatten_now)
         is_cached = isinstance(dispatcher._cache, Cache)
-        name = f"{flat.__module__}.{flat.__qualname__} {digest}"
+        name = f"{flat.__module__}.{flat.__qualname__} {known.digest}"
         compile_types = dispatcher.compile
 
         def compile_claimed(types):
@@ -119,12 +134,9 @@ class Loop:
                 return compile_types(types)
 
         dispatcher.compile = compile_claimed
-        parts = [plan(*each, {*taken}) for each in zip(arguments, values, strict=True)]
+        taken = {*known.arguments}
+        parts = [plan(*each, taken) for each in zip(arguments, values, strict=True)]
         self.dispatcher, self._plan = dispatcher, Plan(False, parts)
-
-    @property
-    def _is_strict(self):
-        return not self._options["fastmath"]
 
 
 def type_key(value):
@@ -147,31 +159,36 @@ def flat_function(function, values, is_strict, takes_all=False):
     Returns
     -------
     flat : function
-    digest : str
-        Of all that is compiled with it.
-    arguments : list of str
-        Names of the parts of arguments that it takes.
+    known : Flat
+        What is known of it.
     """
     separate = strict_parts if is_strict else parts
     flattener = Flattener(substitutes.SUBSTITUTES, HANDLERS, separate)
     source, names, arguments = flatten(function, values, flattener, takes_all)
     digest = hashlib.sha256(source.encode())
+    read = {name: described(value) for name, value in flattener.read.items()}
     for name, value in sorted(names.items()):
         if value is np:
             continue
         digest.update(f"{name} {_digest(value)} {is_strict}".encode())
-    file = inspect.getfile(function)
-    namespace = {**names, "__name__": function.__module__}
-    exec(compile(source, file, "exec"), namespace)
-    flat = namespace[function.__name__]
+        if isinstance(value, FunctionType) and value in known_parts:
+            read |= known_parts[value].read
+    flat = _defined(source, function, names)
     flat.source = source
-    return flat, digest.hexdigest(), arguments
+    return flat, Flat(digest.hexdigest(), arguments, read)
+
+
+def _defined(source, function, names):
+    """Return what the source of a function defines, in the place of another."""
+    namespace = {**names, "__name__": function.__module__}
+    exec(compile(source, inspect.getfile(function), "exec"), namespace)
+    return namespace[function.__name__]
 
 
 def _digest(value):
     """Return a digest of a global value of a flat function."""
-    if isinstance(value, FunctionType) and value in digests:
-        return digests[value]
+    if isinstance(value, FunctionType) and value in known_parts:
+        return known_parts[value].digest
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.tobytes()}"
     defined = getattr(value, "_defn", value)  # of an intrinsic
@@ -211,8 +228,8 @@ def is_exact(function):
 @cache
 def _part(function, shapes, is_strict):
     values = map(named, shapes, parsed(function).parameters)
-    flat, digest, _ = flat_function(function, [*values], is_strict, takes_all=True)
+    flat, known = flat_function(function, [*values], is_strict, takes_all=True)
     options = STRICT if is_strict else OPTIONS
     part = register_jitable(**options, **INNER)(flat)
-    digests[part] = digest
+    known_parts[part] = known
     return part

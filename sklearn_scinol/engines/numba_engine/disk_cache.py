@@ -39,13 +39,16 @@ class Cache(FunctionCache):
         The loop.
     digest : str
         Of all that is compiled with it.
+    on_missing : callable
+        Called where a loop must be compiled.
     """
 
     _impl_class = Located
 
-    def __init__(self, function, digest):
+    def __init__(self, function, digest, on_missing):
         super().__init__(function)
         self._digest = digest
+        self._on_missing = on_missing
 
     def _index_key(self, signature, codegen):
         return signature, codegen.magic_tuple(), self._digest
@@ -60,6 +63,7 @@ class Cache(FunctionCache):
                 self.flush()
         if found is None:
             tell_missing()
+            self._on_missing()
         return found
 
     def save_overload(self, *arguments):

@@ -49,7 +49,7 @@ class Flattener(Expressions):
     def main(self, function, values):
         """Write the body of the function that is to be flat."""
         source = parsed(function)
-        self.scope = Scope(function, source)
+        self.scope = Scope(function, source, self.found)
         for value in values:
             self._fixed.update(names_of(value))
         self._taken.update([*self._fixed, function.__name__])
@@ -73,7 +73,7 @@ class Flattener(Expressions):
         values = [
             self.kept(v, n) for v, n in zip(values, source.parameters, strict=True)
         ]
-        outer, self.scope = self.scope, Scope(function, source)
+        outer, self.scope = self.scope, Scope(function, source, self.found)
         try:
             for name, value in zip(source.parameters, values, strict=True):
                 self._bind(name, value)

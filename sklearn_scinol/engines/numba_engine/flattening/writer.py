@@ -18,18 +18,21 @@ class Scope:
     ----------
     function : function
     source : Function
+    found : callable
+        Takes an object in which a name was found, the name, and what it stands for.
     """
 
-    def __init__(self, function, source):
+    def __init__(self, function, source, found):
         self.function = function
         self.source = source
         self.values = {}
         self.names = {}
         self.carried = set()  # numbers from one step of a loop to the next
-        self._outer = dict(function.__globals__)
+        self._found = found
+        self._enclosing = {}
         cells = function.__closure__ or ()
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-            self._outer[name] = cell.cell_contents
+            self._enclosing[name] = cell.cell_contents
 
     def look_up(self, name):
         """Return what a variable stands for."""
@@ -38,8 +41,12 @@ class Scope:
         code = self.function.__code__
         if name in code.co_varnames or name in code.co_cellvars:
             raise Cannot(f"{name!r} is not assigned in all cases")
-        if name in self._outer:
-            return Known(self._outer[name])
+        if name in self._enclosing:
+            return Known(self._enclosing[name])
+        names = self.function.__globals__
+        if name in names:
+            self._found(self.function.__module__, name, names[name])
+            return Known(names[name])
         return Known(getattr(builtins, name))
 
 
@@ -56,6 +63,8 @@ class Writer:
         Global names of the flat function.
     unowned : dict
         Maps names of arguments to what makes views of them for the whole function.
+    read : dict
+        Maps names in modules, as "module:name", to what they stand for.
     """
 
     def __init__(self):
@@ -63,6 +72,7 @@ class Writer:
         self.scope = None
         self.globals = {"np": np}
         self.unowned = {}
+        self.read = {}
         self._taken = Counter(["np", *dir(builtins)])
         self._fixed = set()  # names that are assigned once, as arguments
         self._fleeting = set()  # names that calls may assign
@@ -84,6 +94,10 @@ class Writer:
         name = self.new_name(name)
         self._fleeting.add(name)
         return name
+
+    def found(self, module, name, value):
+        """Note what a name in a module stands for."""
+        self.read[f"{module}:{name}"] = value
 
     def handle(self, node, kind):
         """Call the method for a node of a function's source."""
