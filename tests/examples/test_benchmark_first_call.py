@@ -35,12 +35,14 @@ def test_the_function_by_hand_is_the_learner(script):
 
 def test_table(script, monkeypatch, capsys):
     times = iter(range(1, 1 + 2 * len(script.CASES)))
-    monkeypatch.setattr(script, "measure_apart", lambda _: (next(times), 3.0))
+    monkeypatch.setattr(script, "measure_apart", lambda _: (next(times), 3.0, 0.5, 0.6))
     assert script.main(["--n-repeats", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()[2:]
     assert len(lines) == len(script.CASES)
     n = len(script.CASES)
-    assert lines[1].split() == ["ScInOL", f"{2 + n / 2:.2f}", "s", "1.2", "3.00", "s"]
+    assert " ".join(lines[0].split()) == "one function by hand 5.50 s 1.0 3.00 s"
+    expected = f"ScInOL {2 + n / 2:.2f} s 1.2 3.00 s 0.50 s"
+    assert " ".join(lines[1].split()) == expected
 
 
 def test_bad_options(script, capsys):

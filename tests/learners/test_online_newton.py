@@ -14,7 +14,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 from support.comparisons import assert_identical
 from support.naive import relative_to_means
-from support.registry import as_given
+from support.registry import as_given, seeds
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -78,8 +78,9 @@ def test_ridge_of_standardised_rows(engine):
     assert_allclose(model.coef_covariance_, covariance, rtol=1e-9)
 
 
-def test_covariance_in_units_of_features_and_target(engine):
-    X, y, rng = rows()
+@seeds
+def test_covariance_in_units_of_features_and_target(seed, engine):
+    X, y, rng = rows(seed=seed)
     y += rng.normal(size=len(y))
     units, unit = 10.0 ** np.array([-3, 0, 2, 5, -7]), 1e4
     plain = OnlineNewtonRegressor().partial_fit(X, y)

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from support.comparisons import assert_close, assert_identical
 from support.invariances import SCALE_INVARIANT
-from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, thinned
+from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, seeds, thinned
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
@@ -103,8 +103,9 @@ def test_units_of_standardised_features(case, layout, engine):
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_units_in_mixtures(estimator, container, engine):
-    rng = np.random.default_rng(0)
+@seeds
+def test_units_in_mixtures(estimator, container, seed, engine):
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, 4))
     y = (X[:, 0] > 0).astype(int)
     units = 2.0 ** np.array([-900, -300, 300, 900])

@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from support import naive_hedge
-from support.registry import compiled
+from support.registry import compiled, seeds
 
 from sklearn_scinol import config_context
 from sklearn_scinol.advice import adahedge, fixed_share
@@ -421,12 +421,13 @@ def test_rounds_of_weight_zero_count_for_nothing(algorithm, engine):
     assert_same_state(all_rounds, some)
 
 
-def test_a_factor_of_all_weights_cancels(engine):
+@seeds
+def test_a_factor_of_all_weights_cancels(seed, engine):
     """Of mixable losses, whose unit is fixed: the weights have one."""
-    c = weights_of_rounds(60)
+    losses, c = np.random.default_rng(seed).random((60, 5)), weights_of_rounds(60)
     for factor in (2.0**-30, 2.0**7):
         plain, scaled = (FixedShare(5, learning_rate=1.0) for _ in range(2))
-        assert_array_equal(plain.update(UNIFORM, c), scaled.update(UNIFORM, factor * c))
+        assert_array_equal(plain.update(losses, c), scaled.update(losses, factor * c))
         assert plain.regret_bound() * factor == scaled.regret_bound()
 
 

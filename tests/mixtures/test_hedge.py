@@ -37,7 +37,7 @@ from sklearn.utils import get_tags
 from support import naive_hedge
 from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
-from support.registry import ENGINES, compiled, thoroughly
+from support.registry import ENGINES, compiled, seeds, thoroughly
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -98,10 +98,10 @@ def targets(X, n_outputs):
 class Problem:
     """A mixture and a stream for it, with what the reference needs."""
 
-    def __init__(self, loss, n_outputs=1):
+    def __init__(self, loss, n_outputs=1, seed=0):
         self.loss, self.n_outputs = loss, n_outputs
         self.classifies = loss in ("log_loss", "hinge", "squared_hinge")
-        self.X = rows()
+        self.X = rows(seed=seed)
         scores = targets(self.X, n_outputs)
         if not self.classifies:
             self.y = scores[:, 0] if n_outputs == 1 else scores
@@ -430,7 +430,9 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
 @pytest.mark.cases(1)
 @of_each_kind
 @containers
-def test_powers_of_two(problem, container, engine):
+@seeds
+def test_powers_of_two(problem, container, seed, engine):
+    problem = Problem(problem.loss, problem.n_outputs, seed)
     units = 2.0 ** np.array([-300, 300, 7, -40, 0])
     plain, scaled = problem.make(), problem.make()
     c = weights(len(problem.y))
@@ -451,8 +453,10 @@ def test_powers_of_two(problem, container, engine):
 
 @pytest.mark.cases(1)
 @of_each_kind
-def test_units_and_zeros(problem, engine):
-    rng = np.random.default_rng(4)
+@seeds
+def test_units_and_zeros(problem, seed, engine):
+    problem = Problem(problem.loss, problem.n_outputs, seed)
+    rng = np.random.default_rng(seed)
     units = 10.0 ** rng.uniform(-20, 20, size=5)
     zeros = rng.normal(size=5) * np.abs(problem.X).max(axis=0)
     plain, other = problem.make(), problem.make()

@@ -13,7 +13,7 @@ from support import naive_forest
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
 from support.naive import relative_to_means
-from support.registry import ENGINES, FORESTS, compiled
+from support.registry import ENGINES, FORESTS, compiled, seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -30,8 +30,8 @@ estimators = pytest.mark.parametrize("estimator", FORESTS)
 
 def trees_of(model, nodes, **options):
     """Naive trees that draw as the trees of a fitted forest did."""
-    seeds = model._model.memory.seeds[:, 0]
-    return [naive_forest.Tree(seed, *nodes, **options) for seed in seeds]
+    of_trees = model._model.memory.seeds[:, 0]
+    return [naive_forest.Tree(seed, *nodes, **options) for seed in of_trees]
 
 
 def predictions(trees, X, y, c, deviations, by_pruning):
@@ -183,8 +183,9 @@ def test_engines_grow_the_same_trees(n_features, estimator, engine):
 
 @estimators
 @engines
-def test_any_unit_and_zero(estimator, engine):
-    X, y, kind = stream(estimator)
+@seeds
+def test_any_unit_and_zero(estimator, seed, engine):
+    X, y, kind = stream(estimator, seed=seed)
     method = {"method": "predict_proba" if kind else "predict"}
     model = estimator(4, random_state=0)
     expected = model.partial_fit_predict(X, y, **kind, **method)

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from support.comparisons import assert_identical, learned
 from support.copies import COPIES
 from support.local import data, labels, make, stream, weights
-from support.registry import ENGINES, ONE_PASS
+from support.registry import ENGINES, ONE_PASS, seeds
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLClassifier
 
@@ -72,8 +72,9 @@ def test_predictions_are_those_that_are_charged(estimator, engine):
 @pytest.mark.cases(3)
 @estimators
 @engines
-def test_units_do_not_matter(estimator, engine):
-    X, y, kind = stream(estimator)
+@seeds
+def test_units_do_not_matter(estimator, seed, engine):
+    X, y, kind = stream(estimator, seed=seed)
     powers = 2.0 ** np.array([-300, 300, 17, -5, 0])
     expected = make(estimator).partial_fit_predict(X, y, **kind)
     said = make(estimator).partial_fit_predict(X * powers, y, **kind)
@@ -87,12 +88,11 @@ def test_units_do_not_matter(estimator, engine):
     assert_array_equal(said, expected)
 
 
-@estimators
+@pytest.mark.parametrize("estimator", [e for e in ONE_PASS if is_regressor(e())])
 @engines
-def test_units_of_targets(estimator, engine):
-    X, y, kind = stream(estimator)
-    if kind:
-        pytest.skip("classes have no unit")
+@seeds
+def test_units_of_targets(estimator, seed, engine):
+    X, y, _ = stream(estimator, seed=seed)
     expected = make(estimator).partial_fit_predict(X, y)
     said = make(estimator).partial_fit_predict(X, 2.0**90 * y)
     assert_array_equal(said, 2.0**90 * expected)

@@ -18,6 +18,7 @@ from support.registry import (
     REPRESENTATIVES,
     SCALED_LAYOUTS,
     paired,
+    seeds,
     thinned,
 )
 from support.sums import linear
@@ -145,8 +146,9 @@ def test_averaged_weights(case, engine):
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("unit", [2.0**-5, 2.0**300])
-def test_units_cancel_to_the_last_bit(unit, container):
-    rng = np.random.default_rng(0)
+@seeds
+def test_units_cancel_to_the_last_bit(unit, container, seed):
+    rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
     units = np.array([1.0, unit, 1.0 / unit])
     said = []

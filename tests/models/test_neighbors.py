@@ -11,7 +11,7 @@ from support import naive_neighbors
 from support.comparisons import assert_identical
 from support.local import data, labels, stream, weights
 from support.naive import relative_to_means
-from support.registry import ENGINES, NEIGHBORS, compiled
+from support.registry import ENGINES, NEIGHBORS, compiled, seeds
 
 from sklearn_scinol import (
     OnlineKNeighborsClassifier,
@@ -149,8 +149,9 @@ def test_rows_that_come_back_are_known(estimator, engine):
 
 @estimators
 @engines
-def test_units_do_not_matter(estimator, engine):
-    X, y, kind = stream(estimator)
+@seeds
+def test_units_do_not_matter(estimator, seed, engine):
+    X, y, kind = stream(estimator, seed=seed)
     powers = 2.0 ** np.array([-300, 300, 17, -5, 0])
     expected = estimator().partial_fit_predict(X, y, **kind)
     assert_array_equal(estimator().partial_fit_predict(X * powers, y, **kind), expected)

@@ -18,7 +18,7 @@ from support.invariances import (
 )
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.naive_fourier import FourierFeatures, RandomFeatures
-from support.registry import CASES, REPRESENTATIVES, compiled, thinned
+from support.registry import CASES, REPRESENTATIVES, compiled, seeds, thinned
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -76,11 +76,12 @@ def test_rows_of_weight_zero_change_nothing(case, engine):
 
 
 @thinned(REPRESENTATIVES, clip_ratio=[None, 1.5], scale=[False, True])
-def test_units_cancel(case, clip_ratio, scale, engine):
+@seeds
+def test_units_cancel(case, clip_ratio, scale, seed, engine):
     """Those of the features, whether random features are standardised or not."""
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    units = 2.0 ** np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
+    X, y = case.data(seed=seed)
+    new, _ = case.data(seed=seed + 100)
+    units = 2.0 ** np.random.default_rng(seed).integers(-300, 301, size=X.shape[1])
     parameters = {**RANDOM, **STANDARD, "clip_ratio": clip_ratio, "scale": scale}
     plain, scaled = (case.make(**parameters) for _ in range(2))
     c = weights(len(y))

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.comparisons import assert_identical
 from support.copies import mapped, saved
 from support.naive_fourier import FourierFeatures
+from support.registry import seeds
 
 from sklearn_scinol import OnlineNewtonClassifier, config_context
 from sklearn_scinol.merging import merge_models
@@ -86,8 +87,9 @@ def test_chunks_do_not_matter(size, engine):
 
 
 @pytest.mark.parametrize("exponents", [[0, 3, -7, 1, 0], [-300, 0, 300, -90, 290]])
-def test_powers_of_two_cancel(exponents, engine):
-    X, new = rows(), rows(20, seed=1)
+@seeds
+def test_powers_of_two_cancel(exponents, seed, engine):
+    X, new = rows(seed=seed), rows(20, seed=seed + 100)
     plain, other = (RandomFourierFeatures(random_state=0) for _ in range(2))
     units = np.ldexp(1.0, exponents)
     assert_array_equal(
@@ -96,8 +98,9 @@ def test_powers_of_two_cancel(exponents, engine):
     assert_array_equal(other.transform(units * new), plain.transform(new))
 
 
-def test_shifts_cancel(engine):
-    X = rows()
+@seeds
+def test_shifts_cancel(seed, engine):
+    X = rows(seed=seed)
     plain, other = (RandomFourierFeatures(random_state=0) for _ in range(2))
     Z = plain.partial_fit_transform(X)
     assert_allclose(other.partial_fit_transform(X - 5.0), Z, rtol=0, atol=1e-9)

@@ -43,6 +43,9 @@ THOROUGH = "THOROUGH" in os.environ
 #: See the fixture `engine`.
 ENGINES = ("numpy", "uncompiled")
 
+#: Streams of an invariance, which a single one may show by luck.
+seeds = pytest.mark.parametrize("seed", range(20))
+
 #: For what learns many rows, or is about what is compiled.
 compiled = pytest.mark.parametrize("engine", ["numba"], indirect=True)
 
