@@ -93,7 +93,9 @@ def fit_together(pipeline):
     steps = [step for _, step in pipeline.steps if hasattr(step, "n_features_in_")]
     for step, following in pairwise(steps):
         try:
-            n_columns = len(step.get_feature_names_out())
+            n_columns = getattr(step, "_n_features_out", None)
+            if n_columns is None:
+                n_columns = len(step.get_feature_names_out())
         except (AttributeError, NotFittedError):
             continue
         yield (

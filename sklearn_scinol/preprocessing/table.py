@@ -241,9 +241,18 @@ class TableEncoder(TableTransformer):
             If no row was learned yet.
         """
         check_is_fitted(self)
-        if self._dense is not None and not self.sparse_output:
+        if self._gives_dense_rows:
             return self._dense.names(self._encoding.groups)
         return self._encoding.names()
+
+    @property
+    def _n_features_out(self):
+        check_is_fitted(self)
+        return (self._dense if self._gives_dense_rows else self._encoding).n_columns
+
+    @property
+    def _gives_dense_rows(self):
+        return self._dense is not None and not self.sparse_output
 
     @property
     def categories_(self) -> dict[str, list[Any]]:
