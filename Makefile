@@ -11,7 +11,7 @@ SCHEMA := $(BIN)/check-jsonschema --quiet --builtin-schema vendor
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo figures quick test thorough coverage certify lint types format doc site benchmark models mutants fuzz long clean
+.PHONY: help demo figures quick test thorough coverage certify lint types format doc site benchmark models fuzz long clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -41,9 +41,6 @@ coverage: $(VENV)/dev.stamp ## lines and branches of the package that `make test
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
 	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
 	    tests/learners/test_regret_bounds.py -k hostile $(ARGS)
-
-mutants: $(VENV)/dev.stamp ## break the package in one place at a time: tests must notice
-	@$(BIN)/python tests/mutations.py $(ARGS)
 
 fuzz: $(VENV)/dev.stamp ## attack with hostile streams, files, states, threads, Ctrl-C
 	@$(BIN)/python tests/fuzz.py $(ARGS)
