@@ -175,20 +175,6 @@ class Engine(Protocol):
             not finite. The state and the moments are then not valid.
         """
 
-    def learn_stacked(self, tasks, states, block, out):
-        """Learn from the rows of a block with several learners of one kind.
-
-        Parameters
-        ----------
-        tasks : list of Task
-            They differ in the hyperparameters of the learner only.
-        states : list of State
-        block : Block
-            Without moments.
-        out : list of Predictions
-            Without averages.
-        """
-
     def inverse(self, A):
         """Return the inverse of a matrix that is positive definite but for rounding.
 

@@ -325,11 +325,11 @@ class Expert:
 # return experts that have learned, since a process has copies.
 
 
-def learn_stacked(experts, block, are_new):
-    """Learn a block of transformed rows, with models side by side."""
+def learn_block(experts, block, are_new):
+    """Learn a block of transformed rows, with models that share a memory, or one."""
     engine = get_engine(current_engine())
     models = [expert.model for expert in experts]
-    of_experts = models[0].learn_stacked(engine, models, block, are_new)
+    of_experts = models[0].learn_together(engine, models, block, are_new)
     return [
         (expert, *expert.record_block(predictions, block), block.weights.given)
         for expert, predictions in zip(experts, of_experts, strict=True)

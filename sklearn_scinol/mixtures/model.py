@@ -26,8 +26,8 @@ from .adahedge import AdaHedge
 from .expert import (
     CHUNK_ROWS,
     Expert,
+    learn_block,
     learn_chunk,
-    learn_stacked,
     predict,
     predict_transformed,
 )
@@ -316,17 +316,14 @@ class MixtureModel(Model):
             if expert.shared_model is not None:
                 expert.shared_model.ensure_layout(expert.view_of(X))
 
-    def stacks(self):
-        """Group the places of experts that learn side by side.
-
-        Models of a kind that see the same rows do; others are alone.
-        """
-        stacks = {}
+    def groups(self):
+        """Group the places of experts that share a memory; others are alone."""
+        groups = {}
         for place, expert in enumerate(self.experts):
             model = expert.shared_model
-            key = None if model is None else model.stack_key
-            stacks.setdefault(place if key is None else key, []).append(place)
-        return list(stacks.values())
+            key = None if model is None else model.memory_key
+            groups.setdefault(place if key is None else key, []).append(place)
+        return list(groups.values())
 
     @property
     def has_dense_view(self):
@@ -361,13 +358,13 @@ class MixtureModel(Model):
     def _calls(self, blocks, labels, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
-        for places in self.stacks():
+        for places in self.groups():
             first = self.experts[places[0]]
             model, shared = first.shared_model, blocks[first.sees_dense_view]
             if model is None:
                 calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
-                calls.append((learn_stacked, places, shared.for_model(model), are_new))
+                calls.append((learn_block, places, shared.for_model(model), are_new))
         return calls
 
     def _run(self, run, calls):
@@ -665,7 +662,7 @@ class MixtureModel(Model):
             for rows in self._blocks(X):
                 calls, transformed = [], {}
                 part = X[rows]
-                for places in self.stacks():
+                for places in self.groups():
                     first = self.experts[places[0]]
                     model, own = first.shared_model, first.view_of(part)
                     if model is None:

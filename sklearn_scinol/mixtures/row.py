@@ -6,7 +6,6 @@ from math import isfinite
 import numpy as np
 
 from ..blocks import Block
-from ..models.linear import LinearModel
 from ..models.local import LocalModel
 from ..models.row import ONE_ROW, LossCalls, PreparedModel, append_losses
 from .second_level import standardised_differences
@@ -40,22 +39,21 @@ class PreparedMixture(PreparedModel):
         y, weights = blocks[0].targets(model), blocks[0].weights
         self._block = Block((), None, y, weights, None)
         self._experts, written = [None] * len(model.experts), []
-        for places in model.stacks():
+        for places in model.groups():
             models = [self._models[place] for place in places]
             first = model.experts[places[0]]
             shared = blocks[first.sees_dense_view]
             if isinstance(models[0], LocalModel):
                 self._record_local(recorder, shared, models, places)
                 continue
-            is_shared = models[0].shares_rows
+            own, is_shared = models[0], models[0].shares_rows
             if is_shared:
-                block = shared.for_model(models[0])
+                block = shared.for_model(own)
             else:
-                block = models[0].block(recorder, first.view_of(row), ONE_ROW)
-            learned = LinearModel.learn_stacked(recorder, models, block)
-            for place, predictions in zip(places, learned, strict=True):
-                self._experts[place] = model.experts[place], predictions, is_shared
-                written += [predictions.predictions, predictions.reported]
+                block = own.block(recorder, first.view_of(row), ONE_ROW)
+            predictions = own.learn_block(recorder, block)
+            self._experts[places[0]] = first, predictions, is_shared
+            written += [predictions.predictions, predictions.reported]
         self._numbers = [each.numbers for each in self._models]
         self._read = [self._reader(recorder, *each) for each in self._experts]
         n_experts = len(model.experts)

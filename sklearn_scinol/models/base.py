@@ -113,6 +113,9 @@ class Model(metaclass=ABCMeta):
     #: Whether it was merged from models that learned different rows.
     is_merged = False
 
+    #: Key of models that share a memory, and learn together; None if it is alone.
+    memory_key: tuple | None = None
+
     @property
     def singles(self):
         """Models of one quantile each, see :class:`QuantileModels`: here itself."""

@@ -11,7 +11,6 @@ from ..blocks import Block, CSRRows, as_writable
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
-from ..losses import identity
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .base import (
@@ -162,28 +161,15 @@ class LinearModel(LinearState):
 
     def learn_block(self, engine, block):
         """Learn a block; return predictions made before, with their losses."""
-        (predicted,) = self.learn_stacked(engine, [self], block)
+        self._set_prior(block.weights.prior)
+        predicted = self._empty_predictions(len(block.weights.given))
+        engine.learn_rows(self.task, self._engine_state(), block, predicted)
         return predicted
-
-    @property
-    def stack_key(self):
-        """Key of models that can learn side by side; None if it learns alone."""
-        if self.average or self.traits.by_vector:
-            return None
-        algorithm = type(self.learner), identity(self.loss), self.fit_intercept
-        of_rows = self.t, self.sees_means, self.transforms_key, id(self.target)
-        return *algorithm, *of_rows
 
     @staticmethod
-    def learn_stacked(engine, models, block, are_new=True):
-        """Learn a block with models of one `stack_key`; see :meth:`learn_block`."""
-        n = len(block.weights.given)
-        for model in models:
-            model._set_prior(block.weights.prior)
-        predicted = [model._empty_predictions(n) for model in models]
-        states = [model._engine_state() for model in models]
-        engine.learn_stacked([model.task for model in models], states, block, predicted)
-        return predicted
+    def learn_together(engine, models, block, are_new=True):
+        """Learn a block; see :meth:`LocalModel.learn_together`."""
+        return [model.learn_block(engine, block) for model in models]
 
     def _set_prior(self, prior):
         """Set the unit of the learner's wealth, before rows are learned."""
@@ -475,7 +461,7 @@ class LinearModel(LinearState):
 
     @staticmethod
     def decisions_of_transformed(models, Z):
-        """Predict transformed rows with models of one `stack_key`."""
+        """Predict transformed rows with several models."""
         return [model.decision_of_transformed(Z) for model in models]
 
     def decision(self, X):

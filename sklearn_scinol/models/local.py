@@ -32,7 +32,7 @@ class LocalModel(Model):
     Attributes
     ----------
     memory : RecentRows or Forest
-        What was learned; models with equal `stack_key` may share it.
+        What was learned; models with equal `memory_key` may share it.
     target : TargetTransform or None
         Running moments of the targets, where they are needed.
     """
@@ -71,7 +71,7 @@ class LocalModel(Model):
         self.ensure_layout(chunk.X)
         for rows in self._blocks(chunk.X, order):
             block = self.block(engine, chunk, rows)
-            (learned,) = self.learn_stacked(engine, [self], block, are_new)
+            (learned,) = self.learn_together(engine, [self], block, are_new)
             yield Learned(rows, learned.predictions, True)
 
     def ensure_layout(self, X):
@@ -116,7 +116,7 @@ class LocalModel(Model):
     def share_transforms(self, shared):
         """Replace transforms and memory by those of models with equal keys.
 
-        If the memory is shared, from then on only :meth:`learn_stacked` may learn, with
+        If it is shared, only :meth:`learn_together` may learn from then on, with
         all of these models. See :meth:`LinearModel.share_transforms`.
         """
         key = "features", self.features.kind, False
@@ -124,18 +124,15 @@ class LocalModel(Model):
         if self.target is not None:
             key = "target", self.target.kind
             self.target = shared.setdefault(key, self.target)
-        if self.stack_key is not None:
+        if self.memory_key is not None:
             self._share_memories(shared)
 
     def _share_memories(self, shared):
-        self.memory = shared.setdefault(self.stack_key, self.memory)
-
-    #: Key of models that share their memory, and learn together; None if it is alone.
-    stack_key: tuple | None = None
+        self.memory = shared.setdefault(self.memory_key, self.memory)
 
     @staticmethod
-    def learn_stacked(engine, models, block, are_new=True):
-        """Learn a block with models of one `stack_key`, which share their memory.
+    def learn_together(engine, models, block, are_new=True):
+        """Learn a block with models of one `memory_key`, which share their memory.
 
         Rows that are not new are not learned again: they would be their own neighbours,
         several times.
@@ -164,7 +161,7 @@ class LocalModel(Model):
         ----------
         engine : Engine
         models : list of LocalModel
-            Models of one `stack_key`, of which this is the first.
+            Models of one `memory_key`, of which this is the first.
         block : Block
         y : ndarray of shape (n, n_targets)
             See :meth:`stored_targets`.
@@ -275,7 +272,7 @@ class LocalModel(Model):
 
     @staticmethod
     def decisions_of_transformed(models, Z):
-        """Predict transformed rows with models of one `stack_key`."""
+        """Predict transformed rows with models of one `memory_key`."""
         first, n = models[0], Z.shape[0]
         weights = RowWeights(np.zeros(n), *np.ones((2, n)), np.ones(0))
         rows = dense_rows(Z, slice(None))

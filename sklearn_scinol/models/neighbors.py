@@ -45,7 +45,7 @@ class NeighborsModel(LocalModel):
         return float(getattr(self.loss, "quantile", 0.5))
 
     @property
-    def stack_key(self):
+    def memory_key(self):
         """See :class:`LocalModel`: one search finds the rows for all."""
         quantile = None if np.isnan(self.quantile) else self.quantile
         key = self.memory.window, self.n_classes, quantile, self.transforms_key

@@ -55,13 +55,13 @@ class SeparateModels(LocalModel):
     # Learning.
 
     @property
-    def stack_key(self):
-        key = self.models[0].stack_key
+    def memory_key(self):
+        key = self.models[0].memory_key
         return None if key is None else ("labels", *key)
 
     def _share_memories(self, shared):
         for k, model in enumerate(self.models):
-            model.memory = shared.setdefault((k, *self.stack_key), model.memory)
+            model.memory = shared.setdefault((k, *self.memory_key), model.memory)
 
     def learn_rows(self, engine, models, block, y):
         found = []

@@ -19,11 +19,10 @@ from support.python_nodes import ACCEPTED, REFUSED, ROWS
 from sklearn_scinol import _portable, config_context
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.engines.numba_engine.compiling import STRICT, flat_function
-from sklearn_scinol.engines.numba_engine.flattening import plan, structure
+from sklearn_scinol.engines.numba_engine.flattening import structure
 from sklearn_scinol.engines.numba_engine.registers import (
     from_records,
     load,
-    member,
     registers,
     store,
 )
@@ -205,14 +204,6 @@ def pairs(x):
     return total
 
 
-def members(rates, x):
-    total = 0.0
-    for e in range(2):
-        one = member(rates, e)
-        total += one.scaled(x[e])
-    return total
-
-
 def steps(x, is_first):
     """The parameter changes in the loop, and only there."""
     total = 0.0
@@ -292,15 +283,6 @@ def test_records():
     assert made(Rate().rate, *fields, fields, x) == coordinates(Rate(), expected, x)
     assert_array_equal(fields, np.stack(expected))
     assert "s_total[" not in source
-
-
-def test_members():
-    rates, x = (Rate(2.0), Rate(3.0)), X[0]
-    made, _ = flat(members, (rates, x))
-    collected = []
-    plan(rates, structure(rates, "rates"), {"rates_rate"}).collect(rates, collected)
-    assert collected == [(2.0, 3.0)]
-    assert made((2.0, 3.0), x) == members(rates, x)
 
 
 def with_branches(is_dense, step, x):

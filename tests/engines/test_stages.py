@@ -21,7 +21,7 @@ from sklearn_scinol.blocks import (
     State,
 )
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.learners import AdaImplicit, AdaOGD, ScInOL2
+from sklearn_scinol.learners import ScInOL2
 from sklearn_scinol.losses import CrossEntropy, Huber
 from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
@@ -240,56 +240,6 @@ def test_location_and_scale_of_targets(unit_free, loops):
     assert_allclose(transform.to_raw(p), mean + np.sqrt(variance) * p, rtol=1e-9)
 
 
-# Learners of a kind that learn as a team.
-
-TEAMS = [
-    [ScInOL2(0.1), ScInOL2(1.0), ScInOL2(7.0)],
-    [AdaOGD(0.1), AdaOGD(1.0), AdaOGD(7.0)],
-    [AdaImplicit(1.0, 0.1), AdaImplicit(1.0, 1.0), AdaImplicit(1.0, np.inf)],
-]
-
-
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize("n_outputs", [1, 3])
-@pytest.mark.parametrize("learners", TEAMS, ids=lambda team: type(team[0]).__name__)
-def test_a_team_learns_what_each_would_alone(learners, n_outputs, container, loops):
-    X, c = stream()
-    X, y = container(X), np.random.default_rng(1).normal(size=(30, n_outputs))
-    team, alone = (
-        [
-            LinearModel(
-                learner,
-                Huber(0.5),
-                4,
-                n_outputs,
-                fit_intercept=True,
-                average=0,
-            )
-            for learner in learners
-        ]
-        for _ in range(2)
-    )
-    states, answers = [], []
-    for model in *team, *alone:
-        model.ensure_layout(X)
-        states.append(State(*map(model_part(model), State._fields)))
-        predictions = np.empty((30, n_outputs))
-        answers.append(Predictions(predictions, None, np.empty((30, n_outputs))))
-    block = team[0].block(loops, Chunk(X, y, c), slice(0, 30))
-    tasks = [model.task for model in team]
-    loops.learn_stacked(tasks, states[:3], block, answers[:3])
-    for e in range(3):
-        loops.learn_rows(tasks[e], states[3 + e], block, answers[3 + e])
-        assert states[e].numbers[0] == np.count_nonzero(c)
-        assert_allclose(answers[e].losses, answers[3 + e].losses, rtol=1e-12)
-        said, expected = answers[e].predictions, answers[3 + e].predictions
-        assert_allclose(said, expected, rtol=1e-12, atol=1e-15)
-        for array, other in zip(states[e], states[3 + e], strict=True):
-            if isinstance(other, np.ndarray):
-                assert_allclose(array, other, rtol=1e-12, atol=1e-15)
-    assert not np.allclose(answers[0].predictions, answers[1].predictions)
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
     """NaN in them, of a row that was refused, does not reach the next row."""
@@ -307,7 +257,7 @@ def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
         state = State(*map(model_part(model), State._fields))
         out = Predictions(np.empty(y.shape), None, np.empty(y.shape))
         block = model.block(get_engine("numba"), Chunk(X, y, c), slice(0, 30))
-        loop, arguments = learn_call([model.task], [state], block, [out])
+        loop, arguments = learn_call(model.task, state, block, out)
         scratch = arguments[-1]
         if is_used:
             for array in scratch.x[:, :4], scratch.w, scratch.g, scratch.step:

@@ -240,7 +240,7 @@ def test_one_search_for_several_models(estimator, engine):
     targets = y[90:] if kind else y[90:, np.newaxis]
     block = Block(Z, None, targets, weights, None)
     for model, said in zip(
-        alone, first.learn_stacked(loops, together, block), strict=True
+        alone, first.learn_together(loops, together, block), strict=True
     ):
         method = {"method": "decision_function"} if kind else {}
         expected = model.partial_fit_predict(X[90:], y[90:], **method)

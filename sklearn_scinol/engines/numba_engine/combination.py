@@ -47,8 +47,7 @@ def _loop(learner, loss, *, average):
         increments, sum_increments = changes
         predictions, room = out.predictions, combination.room
         n_outputs, n = values.shape
-        g, own = np.zeros(n_outputs), np.arange(n_outputs)
-        dots = np.empty(n_outputs)
+        g, dots = np.zeros(n_outputs), np.empty(n_outputs)
         r = 0
         while r < n and room > 0:
             learns = weights.given[r] > 0.0
@@ -69,9 +68,7 @@ def _loop(learner, loss, *, average):
                 r += 1
                 continue
             t += 1.0
-            derivatives(
-                task.loss, task.lipschitz, block.targets, predictions, r, own, g
-            )
+            derivatives(task.loss, task.lipschitz, block.targets, predictions, r, g)
             takes_room = False
             for k in range(n_outputs):
                 step = learner.row_step(shared, k, g[k], scale * dots[k], q, t)

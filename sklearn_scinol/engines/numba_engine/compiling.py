@@ -136,7 +136,7 @@ class Loop:
         dispatcher.compile = compile_claimed
         taken = {*known.arguments}
         parts = [plan(*each, taken) for each in zip(arguments, values, strict=True)]
-        self.dispatcher, self._plan = dispatcher, Plan(False, parts)
+        self.dispatcher, self._plan = dispatcher, Plan(parts)
 
 
 def type_key(value):

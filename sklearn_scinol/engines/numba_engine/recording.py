@@ -78,15 +78,15 @@ class Recorder:
         """See :class:`Engine`."""
         return self._record(*_run_now(*add_codes_call(values, bins, places)))
 
-    def learn_stacked(self, tasks, states, block, out):
+    def learn_rows(self, task, state, block, out):
         """See :class:`Engine`."""
         is_sparse = isinstance(block.rows, CSRRows)
         if is_sparse and block.moments is not None:
             rows = self.transform_rows(block.moments, block.rows, block.weights)
             block = block._replace(rows=rows, moments=None)
-        arguments = tasks, states, block, out
-        if is_sparse and states[0].first.size == 1:
-            self.calls.append(partial(learning.learn_stacked, *arguments))
+        arguments = task, state, block, out
+        if is_sparse and state.first.size == 1:
+            self.calls.append(partial(learning.learn_rows, *arguments))
         else:
             self._record(*learning.learn_call(*arguments), None)
 

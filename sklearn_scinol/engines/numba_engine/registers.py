@@ -24,11 +24,6 @@ def store(own, s, i):
     """Copy variables to coordinate `i` of the state."""
 
 
-def member(values, e):
-    """Return member `e` of learners that are learned side by side."""
-    return values[e]
-
-
 def from_records(s, fields):
     """Read the arrays of a state from `fields`, where a coordinate's are neighbours."""
     return s
@@ -146,22 +141,10 @@ def _with_known(flattener, learner, known):
     return Record(learner.kind, learner.fields | fields)
 
 
-def _member(flattener, values, e):
-    if isinstance(values, Record):
-        fields = {f: _member(flattener, v, e) for f, v in values.fields.items()}
-        return Record(values.kind, fields)
-    if isinstance(values, Known):
-        return values
-    one = _entry(flattener, values, e, ast.Load)
-    one.ndim = values.ndim
-    return one
-
-
 HANDLERS = {
     registers: _registers,
     load: _load,
     store: _store,
     from_records: _from_records,
     with_known: _with_known,
-    member: _member,
 }

@@ -4,7 +4,7 @@ from ..._portable import inverse
 from .combination import learn_combination
 from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends, learn_set_thresholds
-from .learning import learn_rows, learn_stacked
+from .learning import learn_rows
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors

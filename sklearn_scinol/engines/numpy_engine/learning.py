@@ -36,11 +36,6 @@ def learn_rows(task, state, block, out):
     return True
 
 
-def learn_stacked(tasks, states, block, out):
-    for task, state, predictions in zip(tasks, states, out, strict=True):
-        learn_rows(task, state, block, predictions)
-
-
 class _Loop:
     """Loop over rows, which subclasses load and store."""
 

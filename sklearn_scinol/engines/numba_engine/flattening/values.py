@@ -94,35 +94,19 @@ def is_absent(argument):
     return argument is None
 
 
-def by_field(argument):
-    """Return NamedTuples of a kind, in a tuple, as one NamedTuple of tuples."""
-    kinds = {type(part) for part in argument}
-    if hasattr(argument, "_fields") or len(kinds) > 1:
-        return argument
-    kind = kinds.pop()
-    if not hasattr(kind, "_fields"):
-        return argument
-    return kind._make(zip(*argument, strict=True))
-
-
 class Plan(NamedTuple):
     """Where the parts of arguments are that a flat function takes.
 
     Parameters
     ----------
-    by_field : bool
-        Whether the argument is a tuple of NamedTuples of a kind.
     parts : list of Plan, bool
         For each part: how to take it apart, or whether it is taken as a whole.
     """
 
-    by_field: bool
     parts: list
 
     def collect(self, argument, collected):
         """Append the parts of an argument to a list."""
-        if self.by_field:
-            argument = zip(*argument, strict=True)
         for part, plan in zip(argument, self.parts, strict=False):
             if plan is True:
                 collected.append(part)
@@ -143,10 +127,8 @@ def plan(argument, value, taken):
     """
     if is_absent(argument) or is_leaf(argument):
         return isinstance(value, ast.Name) and value.id in taken
-    of_fields = by_field(argument)
     values = value.fields.values() if isinstance(value, Record) else value
-    parts = [plan(*each, taken) for each in zip(of_fields, values, strict=True)]
-    return Plan(of_fields is not argument, parts)
+    return Plan([plan(*each, taken) for each in zip(argument, values, strict=True)])
 
 
 def structure(argument, name):
@@ -155,7 +137,6 @@ def structure(argument, name):
         return Known(None)
     if is_leaf(argument):
         return leaf(name, dimensions(argument))
-    argument = by_field(argument)
     if not hasattr(argument, "_fields"):
         return tuple(structure(a, f"{name}_{i}") for i, a in enumerate(argument))
     parts = zip(argument._fields, argument, strict=True)

@@ -6,4 +6,4 @@ in how a row is loaded, and in when it is learned: a sparse row at once, a dense
 the pass over coordinates that predicts the next one.
 """
 
-from .call import learn_call, learn_rows, learn_stacked
+from .call import learn_call, learn_rows

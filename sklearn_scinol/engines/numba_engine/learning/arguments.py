@@ -8,7 +8,7 @@ from ....losses.methods import has_kinks
 
 
 class LoopState(NamedTuple):
-    """State as the loop takes it; tuples by learner, where several are stacked."""
+    """State as the loop takes it."""
 
     s: tuple  # the learner's arrays by their names, in `fields`
     fields: np.ndarray  # (n_fields, K, n_coordinates)
@@ -35,7 +35,6 @@ class LoopBlock(NamedTuple):
     weights: tuple  # RowWeights
     target_scale: tuple  # TargetScale
     largest: float
-    n_own: int  # number of outputs of each learner
 
 
 class Scratch(NamedTuple):
@@ -44,9 +43,6 @@ class Scratch(NamedTuple):
     x: np.ndarray  # (2, m), transformed values of a dense row and of the one before
     sums: np.ndarray  # (m,), sums of weights
     w: np.ndarray  # (K, m), weights
-    predictions: np.ndarray  # (n, K), of all learners
-    of_learner: np.ndarray  # (K,), which learner an output is of
-    own: np.ndarray  # (K,), and which of its outputs it is
     g: np.ndarray  # (K,), derivatives of the loss
     step: np.ndarray  # (K,), what learners by rows make of them
     dots: np.ndarray  # (K,), sums of weight times value
@@ -79,7 +75,6 @@ class Variant(NamedTuple):
     scale: bool
     single_output: bool
     average: bool
-    stacked: bool
     standard_target: bool
     has_fixed_moments: bool
     sees_means: bool

@@ -11,7 +11,7 @@ from ..transforms import update_and_transform, update_moments
 from ..unowned import unowned
 from . import steps
 from .arguments import Row
-from .outputs import learn, learn_and_predict, of_learner, output_of, predict
+from .outputs import learn, learn_and_predict, output_of, predict
 
 
 @cache
@@ -25,7 +25,7 @@ def dense_loop(variant):
         weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
         n, d = block.X.shape
         m = d + task.fit_intercept
-        t, weight_sum = of_learner(variant, state.numbers, 0)[0], block.weight_sum[0]
+        t, weight_sum = state.numbers[0], block.weight_sum[0]
         has_unseen = has.keeps_first and any_unseen(variant, state)
         if learns_late:
             start_with_zeros(scratch, d, m, n_outputs)
@@ -47,7 +47,7 @@ def dense_loop(variant):
             if not steps.in_range(squares, most, learns, block.largest):
                 return False
             for k in range(n_outputs):
-                output = output_of(variant, task, state, scratch, k)
+                output = output_of(variant, task, state, k)
                 before = Row(
                     r, 1 - side, 0, d, m, d, own_c, True, scale_before, t_before
                 )
@@ -66,7 +66,7 @@ def dense_loop(variant):
             if number == n:
                 t -= 1.0
                 break
-            steps.report(variant, task, state, block, scratch, row, q)
+            steps.report(variant, task, state, block, scratch, out, row, q)
             if variant.average:
                 steps.average(variant, task, state, block, scratch, out, row)
             if not learns:
@@ -75,7 +75,7 @@ def dense_loop(variant):
                 continue
             if has_unseen:
                 keep_first_values(variant, state, scratch, row)
-            steps.derive(variant, task, state, block, scratch, row, q)
+            steps.derive(variant, task, state, block, scratch, out, row, q)
             scale_before, t_before = row.scale, t
             if learns_late:
                 continue
@@ -83,7 +83,7 @@ def dense_loop(variant):
                 steps.learn_vector(variant, task, state, block, scratch, row)
             else:
                 for k in range(n_outputs):
-                    output = output_of(variant, task, state, scratch, k)
+                    output = output_of(variant, task, state, k)
                     learn(variant, output, block, scratch, row)
             if has.folds or variant.average:
                 steps.keep_in_range(variant, task, state, scratch, t)
@@ -91,7 +91,7 @@ def dense_loop(variant):
             block.weight_sum[0] = weight_sum
             if variant.scale:
                 block.moments[2] = weight_sum
-        steps.finish(variant, task, state, block, scratch, out, t)
+        steps.finish(variant, task, state, block, out, t)
         return True
 
     return compiled(learn_rows)
@@ -112,7 +112,7 @@ def start_with_zeros(scratch, d, m, n_outputs):
 
 def any_unseen(variant, state):
     """Whether a coordinate was 0 in all rows."""
-    first, found = of_learner(variant, state.first, 0), False
+    first, found = state.first, False
     for i in range(first.size):
         found |= first[i] == 0.0
     return found
@@ -120,13 +120,10 @@ def any_unseen(variant, state):
 
 def keep_first_values(variant, state, scratch, row):
     """Keep the absolute values of coordinates that were 0 in all rows before."""
-    fields = of_learner(variant, state.fields, 0)
-    first = of_learner(variant, state.first, 0)
+    fields, first = state.fields, state.first
     for j in range(row.m):
         if fields[0, 0, j] == 0.0 and first[j] == 0.0:
             first[j] = np.abs(row.scale * scratch.x[row.side, j])
-            for e in range(1, len(state.first) if variant.stacked else 1):
-                of_learner(variant, state.first, e)[j] = first[j]
 
 
 def load(variant, block, scratch, row, share, past):

@@ -4,39 +4,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..registers import from_records, load, member, registers, store, with_known
+from ..registers import from_records, load, registers, store, with_known
 
 
 class Output(NamedTuple):
-    """An output of a learner."""
+    """An output of the learner."""
 
-    k: int  # its place among all outputs
-    own: int  # and among those of its learner
+    k: int
     learner: tuple
     s: tuple
     shared: tuple | None
     first: np.ndarray
 
 
-def output_of(variant, task, state, scratch, k):
+def output_of(variant, task, state, k):
     """Return output `k`."""
-    e, own = (scratch.of_learner[k], scratch.own[k]) if variant.stacked else (0, k)
-    learner, s = learner_of(variant, task, e), of_learner(variant, state.s, e)
-    if not variant.dense:
-        s = from_records(s, of_learner(variant, state.fields, e))
-    shared = of_learner(variant, state.shared, e)
-    first = of_learner(variant, state.first, e)
-    return Output(k, own, learner, s, shared, first)
+    s = state.s if variant.dense else from_records(state.s, state.fields)
+    return Output(k, learner_of(variant, task), s, state.shared, state.first)
 
 
-def of_learner(variant, values, e):
-    """Return what learner `e` has, of those that are stacked."""
-    return member(values, e) if variant.stacked else values
-
-
-def learner_of(variant, task, e=0):
-    """Return learner `e`."""
-    return with_known(of_learner(variant, task.learner, e), variant.known)
+def learner_of(variant, task):
+    """Return the learner, with the hyperparameters that are known."""
+    return with_known(task.learner, variant.known)
 
 
 def entry(variant, block, scratch, row, j):
@@ -97,12 +86,12 @@ def learn_and_predict(variant, output, scratch, before, row):
 
 def _predict_entry(variant, output, own, scratch, row, j, i, x_j):
     """Predict entry `j`, of coordinate `i`."""
-    load(own, output.s, (output.own, i))
+    load(own, output.s, (output.k, i))
     return _weigh(variant, output, own, scratch, row, j, i, x_j)
 
 
 def _weigh(variant, output, own, scratch, row, j, i, x_j):
-    learner, place, square = output.learner, (output.own, i), 0.0
+    learner, place, square = output.learner, (output.k, i), 0.0
     w_j = learner.weight(own, place, row.scale * x_j, row.t)
     if variant.traits.by_row:
         square = learner.square(own, place, row.scale * x_j)
@@ -113,7 +102,7 @@ def _weigh(variant, output, own, scratch, row, j, i, x_j):
 
 def _learn_entry(variant, output, own, scratch, row, j, i, x_j):
     """Learn from entry `j`, of coordinate `i`."""
-    k, place = output.k, load(own, output.s, (output.own, i))
+    k, place = output.k, load(own, output.s, (output.k, i))
     if variant.traits.keeps_first and not variant.dense and own[0][place] == 0.0:
         output.first[i] = np.abs(row.scale * x_j)
     w_j = scratch.step[k] if variant.traits.by_row else scratch.w[k, j]

@@ -6,7 +6,7 @@ from ..compiling import compiled
 from ..unowned import unowned
 from . import steps
 from .arguments import Row
-from .outputs import learn, of_learner, output_of, predict
+from .outputs import learn, output_of, predict
 
 
 @cache
@@ -18,8 +18,8 @@ def sparse_loop(variant):
         state, block = unowned(state), unowned(block)
         out, scratch = unowned(out), unowned(scratch)
         weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
-        last = of_learner(variant, state.first, 0).size - 1
-        t = of_learner(variant, state.numbers, 0)[0]
+        last = state.first.size - 1
+        t = state.numbers[0]
         for r in range(weights.given.size):
             c = weights.to_mean[r] if variant.sees_means else weights.relative[r]
             learns = weights.given[r] > 0.0
@@ -29,23 +29,23 @@ def sparse_loop(variant):
             m, q = n_values + task.fit_intercept, 0.0
             row = Row(r, 0, start, n_values, m, last, c, learns, scale, t)
             for k in range(n_outputs):
-                output = output_of(variant, task, state, scratch, k)
+                output = output_of(variant, task, state, k)
                 scratch.dots[k], square = predict(variant, output, block, scratch, row)
                 if k == 0:
                     q = square
-            steps.report(variant, task, state, block, scratch, row, q)
+            steps.report(variant, task, state, block, scratch, out, row, q)
             if variant.average:
                 steps.average(variant, task, state, block, scratch, out, row)
             if not learns:
                 t -= 1.0
                 continue
-            steps.derive(variant, task, state, block, scratch, row, q)
+            steps.derive(variant, task, state, block, scratch, out, row, q)
             for k in range(n_outputs):
-                output = output_of(variant, task, state, scratch, k)
+                output = output_of(variant, task, state, k)
                 learn(variant, output, block, scratch, row)
             if has.folds or variant.average:
                 steps.keep_in_range(variant, task, state, scratch, t)
-        steps.finish(variant, task, state, block, scratch, out, t)
+        steps.finish(variant, task, state, block, out, t)
         return True
 
     return compiled(learn_rows)

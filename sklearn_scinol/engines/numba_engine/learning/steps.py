@@ -6,7 +6,7 @@ from ...._portable import copy_into
 from ....learners.bases import averaging
 from ....losses import methods
 from ..losses import joint_losses, running_total, separate_losses
-from .outputs import entry_or_intercept, learner_of, of_learner, output_of
+from .outputs import entry_or_intercept, learner_of, output_of
 
 
 def row_scale(variant, task, c):
@@ -26,19 +26,19 @@ def in_range(squares, c, learns, largest):
     return squares < np.inf or largest == np.inf
 
 
-def report(variant, task, state, block, scratch, row, q):
+def report(variant, task, state, block, scratch, out, row, q):
     """Make the predictions of scores, which are sums of weight times value."""
     offset, deviation, _ = block.target_scale
-    predictions, r = scratch.predictions, row.r
+    predictions, r = out.predictions, row.r
     for k in range(count_outputs(variant, scratch)):
-        output = output_of(variant, task, state, scratch, k)
+        output = output_of(variant, task, state, k)
         p = scratch.dots[k]
         if variant.traits.by_row:
-            p *= output.learner.factor(output.shared, output.own, q, row.t)
+            p *= output.learner.factor(output.shared, k, q, row.t)
         elif variant.traits.by_vector and variant.traits.implicit:
-            p = output.learner.charged(output.s, output.own, p, row.c)
+            p = output.learner.charged(output.s, k, p, row.c)
         if variant.standard_target:
-            p = offset[r, output.own] + deviation[r, output.own] * p
+            p = offset[r, k] + deviation[r, k] * p
         predictions[r, k] = p
 
 
@@ -69,7 +69,7 @@ def average(variant, task, state, block, scratch, out, row):
         out.averaged[r, k] = p if n_averaged > 0.0 else out.predictions[r, k]
 
 
-def derive(variant, task, state, block, scratch, row, q):
+def derive(variant, task, state, block, scratch, out, row, q):
     """Derive from the loss what each output learns a row by.
 
     That is the derivative of the loss, or the step that the learner derives from it,
@@ -77,52 +77,45 @@ def derive(variant, task, state, block, scratch, row, q):
     """
     has, g, y = variant.traits, scratch.g, block.targets
     if not has.implicit:
-        predictions, own = scratch.predictions, scratch.own
-        derivatives(task.loss, task.lipschitz, y, predictions, row.r, own, g)
+        derivatives(task.loss, task.lipschitz, y, out.predictions, row.r, g)
         if variant.has_kinks:
-            round_at_kinks(variant, task, block, scratch, row)
+            round_at_kinks(variant, task, block, scratch, out, row)
     for k in range(count_outputs(variant, scratch)):
-        output = output_of(variant, task, state, scratch, k)
-        learner, shared, own = output.learner, output.shared, output.own
+        output = output_of(variant, task, state, k)
+        learner, shared = output.learner, output.shared
         if variant.standard_target:
-            g[k] *= block.target_scale.slope[row.r, own]
+            g[k] *= block.target_scale.slope[row.r, k]
         if has.by_row:
             dot = scratch.dots[k]
             if has.implicit:
-                scale = scale_of_target(variant, task, block, row, own)
+                scale = scale_of_target(variant, task, block, row, k)
                 scratch.step[k] = learner.implicit_row_step(
-                    shared, own, task.loss, y[row.r, own], row.c, scale, dot, q, row.t
+                    shared, k, task.loss, y[row.r, k], row.c, scale, dot, q, row.t
                 )
             else:
                 dot *= row.scale
-                scratch.step[k] = learner.row_step(shared, own, g[k], dot, q, row.t)
+                scratch.step[k] = learner.row_step(shared, k, g[k], dot, q, row.t)
 
 
-def round_at_kinks(variant, task, block, scratch, row):
+def round_at_kinks(variant, task, block, scratch, out, row):
     """Derive by the target where a prediction meets it but for rounding."""
     for k in range(count_outputs(variant, scratch)):
-        own, p = scratch.own[k], scratch.predictions[row.r, k]
-        y, size = block.targets[row.r, own], abs(block.targets[row.r, own])
+        y, p = block.targets[row.r, k], out.predictions[row.r, k]
+        size = abs(y)
         if variant.standard_target:
             offset, spread, _ = block.target_scale
-            size += abs(offset[row.r, own]) + spread[row.r, own]
+            size += abs(offset[row.r, k]) + spread[row.r, k]
         if methods.meets(task.loss, y, p, size):
             scratch.g[k] = methods.gradient(task.loss, y, y) / task.lipschitz
 
 
-def derivatives(loss, lipschitz, y, predictions, r, own, g):
-    """Compute the derivatives of the loss of a row, over the Lipschitz constant.
-
-    Output `k` of all learners is output `own[k]` of its learner.
-    """
+def derivatives(loss, lipschitz, y, predictions, r, g):
+    """Compute the derivatives of the loss of a row, over the Lipschitz constant."""
     if loss.joint:
-        n_own = own[-1] + 1
-        for k in range(0, g.size, n_own):
-            p = predictions[r, k : k + n_own]
-            methods.row_gradient(loss, y[r], p, g[k : k + n_own])
+        methods.row_gradient(loss, y[r], predictions[r], g)
     else:
         for k in range(g.size):
-            g[k] = methods.gradient(loss, y[r, own[k]], predictions[r, k])
+            g[k] = methods.gradient(loss, y[r, k], predictions[r, k])
     if lipschitz != 1.0:
         for k in range(g.size):
             g[k] /= lipschitz
@@ -156,17 +149,17 @@ def learn_vector(variant, task, state, block, scratch, row):
 
 def keep_in_range(variant, task, state, scratch, t):
     """Fold factors that have become small into the state; let clocks tick."""
-    has, clock = variant.traits, of_learner(variant, state.clock, 0)
+    has, clock = variant.traits, state.clock
     for k in range(count_outputs(variant, scratch)):
-        output = output_of(variant, task, state, scratch, k)
+        output = output_of(variant, task, state, k)
         learner, shared = output.learner, output.shared
         ticks, restarts = variant.average and t > task.averaging_starts, False
         factor = at_rest = 1.0
         if has.folds:
-            factor = learner.take_scale(shared, output.own)
+            factor = learner.take_scale(shared, k)
         if ticks:
             if has.by_row:
-                at_rest = learner.factor(shared, output.own, 0.0, t + 1.0)
+                at_rest = learner.factor(shared, k, 0.0, t + 1.0)
             restarts = averaging.must_restart(clock, k, at_rest)
         if restarts or factor != 1.0:
             _pass_over_state(variant, output, state, factor, t)
@@ -176,8 +169,7 @@ def keep_in_range(variant, task, state, scratch, t):
 
 def _pass_over_state(variant, output, state, factor, t):
     """Multiply weights by a factor, and record their sums: the clock restarts."""
-    fields, k = of_learner(variant, state.fields, 0), output.own
-    clock = of_learner(variant, state.clock, 0)
+    fields, clock, k = state.fields, state.clock, output.k
     for j in range(fields.shape[2]):
         i = k, j
         if variant.average:
@@ -190,21 +182,13 @@ def _pass_over_state(variant, output, state, factor, t):
     clock[:, k] = 0.0
 
 
-def finish(variant, task, state, block, scratch, out, t):
-    """Store the number of rows and the losses of their predictions, by learner."""
-    n_own, weights, y = block.n_own, block.weights, block.targets
+def finish(variant, task, state, block, out, t):
+    """Store the number of rows and the losses of their predictions."""
+    given, y = block.weights.given, block.targets
     if variant.traits.by_vector and variant.traits.implicit:
         learner_of(variant, task).settle(state.s)
-    for e in range(len(state.first) if variant.stacked else 1):
-        losses = of_learner(variant, out.losses, e)
-        numbers = of_learner(variant, state.numbers, e)
-        predictions = of_learner(variant, out.predictions, e)
-        if variant.stacked:
-            for r in range(len(predictions)):
-                predicted = scratch.predictions[r, e * n_own : (e + 1) * n_own]
-                copy_into(predicted, predictions[r])
-        losses_of = joint_losses if task.loss.joint else separate_losses
-        losses_of(task.loss, y, predictions, losses)
-        numbers[0] = t
-        numbers[1] = running_total(losses, weights.given, numbers[1])
-        copy_into(weights.after, of_learner(variant, state.weight_scale, e))
+    losses_of = joint_losses if task.loss.joint else separate_losses
+    losses_of(task.loss, y, out.predictions, out.losses)
+    state.numbers[0] = t
+    state.numbers[1] = running_total(out.losses, given, state.numbers[1])
+    copy_into(block.weights.after, state.weight_scale)
